@@ -41,7 +41,7 @@ COMPILED = (
     "broker/net/outbox",
     "broker/net/reactor",
     "broker/net/selector",
-    "broker/net/turns",
+    "broker/net/scheduler",
     "broker/quotas/manager",
     "broker/replicas/acks",
     "broker/replicas/fetching/fetch_session",

@@ -1,6 +1,6 @@
 """`python -m benchmarks.attacks.bounds`: drive each bound of docs/security.md over its bound.
 
-Runs the tests that the table "What strangers and clients can make grow" names, and prints whether they passed and how
+Runs the tests that the table "Resource limits" names, and prints whether they passed and how
 long they took.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[2]
-HEADING = "## What strangers and clients can make grow"
+HEADING = "## Resource limits"
 
 
 class Bound(NamedTuple):

@@ -1,4 +1,4 @@
-"""Strangers who begin logins again and again, with all that they may say.
+"""Unauthenticated peers that begin logins again and again, with all that they may say.
 
 24 connections say a first message as long as it is looked at, hang up when they are answered, and begin again. SCRAM's
 is a name that nobody has; OAUTHBEARER's a token that names a key and is signed by nobody.

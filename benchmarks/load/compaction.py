@@ -37,7 +37,7 @@ _TIMEOUT_S = 600
 _LOOK_S = 0.01
 _OFF = {"log.cleaner.enable": "false"}
 _KAFKA_SAYS = re.compile(r"cleaned log (\w+)-0 .*?\n\s*([\d,.]+) MB of log processed in ([\d,.]+) seconds", re.DOTALL)
-_WE_SAY = re.compile(r"(\w+)-0: cleaned up to offset \d+: \d+ segments, (\d+) bytes to \d+, \d+ keys, in (\d+) ms")
+_WE_SAY = re.compile(r"(\w+)-0: cleaned to offset \d+: \d+ segments, (\d+) to \d+ bytes, \d+ keys, in (\d+) ms")
 _KAFKA_THREAD = "kafka-log-clean"
 
 LINES = tuple(

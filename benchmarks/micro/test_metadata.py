@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from barnabas.broker.cluster.image import BrokerNode, ClusterImage, PartitionState
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.encoded_metadata import MetadataAnswer, TopicParts
 from barnabas.broker.requests.handlers.metadata import HANDLER
@@ -39,7 +39,7 @@ def test_metadata(benchmark, request_, topic_count, partition_count, is_kept):
     services = SimpleNamespace(
         config=SimpleNamespace(auto_create_topics_enable=False),
         cluster=SimpleNamespace(image=ClusterImage("abcdefghijklmnopqrstuv", 0, _BROKERS, topics)),
-        slices=Slices(Turns(due.append, time.monotonic_ns), time.monotonic_ns, InlineExecutor()),
+        slices=Slices(Scheduler(due.append, time.monotonic_ns), time.monotonic_ns, InlineExecutor()),
         topic_parts=TopicParts(),
     )
     encode = MetadataAnswer.ENCODERS[_VERSION]

@@ -13,7 +13,7 @@ import pytest
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.handlers import heartbeat
 from barnabas.broker.requests.handlers.api_versions import HANDLER as API_VERSIONS
@@ -65,8 +65,8 @@ def test_a_request(benchmark, count):
     table = RouteTable((API_VERSIONS, handler), response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
     table.count_requests()
     services = SimpleNamespace(clock=SimpleNamespace(monotonic_ns=time.monotonic_ns))
-    turns = Turns(lambda run: run(), time.monotonic_ns)
-    reactor = Reactor(ReceiveMemory(1 << 30), turns, time.monotonic_ns)
+    scheduler = Scheduler(lambda run: run(), time.monotonic_ns)
+    reactor = Reactor(ReceiveMemory(1 << 30), scheduler, time.monotonic_ns)
     channel = FakeChannel()
     peer = ("10.1.2.3", 5_000)
     connection = Connection(reactor, channel, peer, 1 << 20, SimpleNamespace(tick=0), lambda connection: None)
@@ -75,7 +75,7 @@ def test_a_request(benchmark, count):
 
     def arrive() -> None:
         channel.readable()
-        turns.finish()
+        scheduler.finish()
 
     benchmark(arrive)
     assert channel.sent_bytes == table.times[12].count * _ANSWER_BYTES

@@ -225,10 +225,10 @@ def test_a_reset_is_previewed(staged: Staged, window: Page) -> None:
     find(window, "archive")
     follow(window, "Reset offsets")
     fill_in(window, "Topics", "orders:0")
-    fill_in(window, "Where to", "to-off")
+    fill_in(window, "Target", "to-off")
     fill_in(window, "Value", "7")
     send(window)
-    row = window.get_by_role("table", name="What it does").get_by_role("row", name="orders-0")
+    row = window.get_by_role("table", name="Effect").get_by_role("row", name="orders-0")
     assert row.get_by_role("cell").all_inner_texts() == ["0", "7"]
 
 
@@ -237,10 +237,10 @@ def test_a_limit_is_tried(staged: Staged, window: Page) -> None:
     follow(window, "Clients")
     follow(window, "Try a limit")
     fill_in(window, "Client id", "importer")
-    fill_in(window, "Limit", "producer")
-    fill_in(window, "At most", "10000")
+    fill_in(window, "Quota", "producer")
+    fill_in(window, "Value", "10000")
     send(window)
-    expect(window.get_by_text("of 1 client would have been held")).to_be_visible()
+    expect(window.get_by_text("of 1 client would have been throttled")).to_be_visible()
 
 
 def test_the_key_that_leads_to_the_search_can_be_switched_off(staged: Staged, window: Page) -> None:
@@ -259,10 +259,10 @@ def test_the_key_that_leads_to_the_search_can_be_switched_off(staged: Staged, wi
 
 _CAUSES = {
     "a reader waits for a transaction": (("Groups", "audit"), "transactional id settlement has a transaction open"),
-    "a client is held": (("Clients", "importer"), "importer of ANONYMOUS was held"),
+    "a client is held": (("Clients", "importer"), "importer of ANONYMOUS was throttled"),
     "a client is refused": (("Access",), "DENY WRITE TOPIC payroll"),
     "a group rebalanced": (("Groups", "reports"), "no heartbeat of reporter-2"),
-    "a segment stays": (("Topics", "clicks"), "its newest record's timestamp lies in the future"),
+    "a segment stays": (("Topics", "clicks"), "its newest record's timestamp is in the future"),
 }
 
 

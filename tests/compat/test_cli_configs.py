@@ -98,8 +98,8 @@ def test_settings_of_one_broker_and_of_all(commands: Commands) -> None:
         (("--topic", "{name}", "--add-config", "retention=1"), "Unknown topic config name: retention"),
         (("--topic", "{name}", "--add-config", "retention.ms=x"), "Invalid value x for configuration retention.ms"),
         (("--topic", "not-{name}", "--delete-config", "retention.ms"), "does not exist; barnabas topics --list"),
-        (("--broker", "7", "--add-config", "log.retention.ms=1"), "broker 7 is not there"),
-        (("--broker", "x", "--add-config", "log.retention.ms=1"), "x is no broker id"),
+        (("--broker", "7", "--add-config", "log.retention.ms=1"), "broker 7 is not registered"),
+        (("--broker", "x", "--add-config", "log.retention.ms=1"), "x is not a broker id"),
     ],
 )
 def test_what_cannot_be_changed(commands: Commands, name: str, arguments: tuple[str, ...], complaint: str) -> None:

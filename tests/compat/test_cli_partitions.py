@@ -69,7 +69,9 @@ def test_log_directories(commands: Commands, name: str) -> None:
     assert (directory["error"], described["version"]) == (None, 1)
     assert [part["partition"] for part in directory["partitions"]] == [f"{name}-0", f"{name}-1"]
     assert directory["partitions"][0]["size"] > 300
-    assert "there is no broker 7; there are 0" in commands.fails("log-dirs", "--describe", "--broker-list", "0,7")
+    assert "broker 7 does not exist: the brokers are 0" in commands.fails(
+        "log-dirs", "--describe", "--broker-list", "0,7"
+    )
     assert f"no broker has a log of topic not-{name}" in commands.run(
         "log-dirs", "--describe", "--topic-list", f"not-{name}", code=1
     )
@@ -103,12 +105,12 @@ def test_a_reassignment_of_one_broker(commands: Commands, name: str, tmp_path: P
     assert commands.run("reassign", "--cancel", *file) == "None of the specified partition reassignments are active.\n"
 
     elsewhere = ("--reassignment-json-file", written(tmp_path, {**moves[0], "replicas": [5]}))
-    assert f"{name}-0: there is no broker 5" in commands.fails("reassign", "--execute", *elsewhere)
-    assert f"not where the file wants them, and not moving: partition {name}-0" in commands.run(
+    assert f"{name}-0: broker 5 does not exist" in commands.fails("reassign", "--execute", *elsewhere)
+    assert f"not placed as in the file, and not moving: partition {name}-0" in commands.run(
         "reassign", "--verify", *elsewhere, code=1
     )
     unknown = ("--reassignment-json-file", written(tmp_path, {**moves[0], "partition": 2}))
-    assert f"topic {name} has no partition 2" in commands.fails("reassign", "--execute", *unknown)
+    assert f"partition 2 of topic {name} does not exist" in commands.fails("reassign", "--execute", *unknown)
 
 
 @contextmanager
@@ -162,8 +164,8 @@ def move_logs(commands: Commands, directories: Sequence[Path], tmp_path: Path, n
         assert time.monotonic() < deadline
     assert set(places().values()) == {there}
     wrong = ("--reassignment-json-file", written(files, {**moves[0], "log_dirs": [str(directories[0])]}))
-    assert f"not where the file wants them, and not moving: replica {name}-0-0" in commands.run(
+    assert f"not placed as in the file, and not moving: replica {name}-0-0" in commands.run(
         "reassign", "--verify", *wrong, code=1
     )
     nowhere = ("--reassignment-json-file", written(files, {**moves[0], "log_dirs": [str(tmp_path / "c")]}))
-    assert f"broker 0 does not move {name}-0: LOG_DIR_NOT_FOUND" in commands.fails("reassign", "--execute", *nowhere)
+    assert f"broker 0 refused to move {name}-0: LOG_DIR_NOT_FOUND" in commands.fails("reassign", "--execute", *nowhere)

@@ -60,7 +60,7 @@ def test_limits_are_set_listed_and_deleted(
     wait_until(lambda: limits() == {"producer_byte_rate": 1_000_000})
     commands.run("quotas", "delete", *options)
     wait_until(lambda: limits() == {})
-    assert "there is no such limit" in commands.fails("quotas", "delete", *options)
+    assert "no such limit is set" in commands.fails("quotas", "delete", *options)
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:

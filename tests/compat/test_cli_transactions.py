@@ -167,7 +167,7 @@ def test_a_transaction_that_a_coordinator_knows_is_left_to_it(commands: Commands
     listed = {each["transactional_id"]: each["state"] for each in commands.json("transactions", "list")}
     assert listed[name] in ("CompleteCommit", "PrepareCommit")
     unknown = commands.fails("transactions", "describe", "--transactional-id", f"not-{name}")
-    assert f"transactional id not-{name} is not known; barnabas transactions list" in unknown
+    assert f"transactional id not-{name} does not exist; barnabas transactions list" in unknown
 
 
 def test_a_young_transaction_is_not_taken_for_one_that_hangs(commands: Commands, name: str) -> None:

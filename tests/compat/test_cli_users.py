@@ -34,10 +34,10 @@ def test_users_come_and_go(commands, name, password):
 def test_mistakes(commands, name, password, tmp_path):
     assert "--mechanism PLAIN" in commands.fails("users", "add", "--user", name, "--mechanism", "PLAIN")
     assert "4096" in commands.fails("users", "add", "--user", name, "--iterations", "10")
-    assert "name one" in commands.fails("users", "list", "--log-dir", "x", "--zookeeper", "y")
+    assert "exclude each other" in commands.fails("users", "list", "--log-dir", "x", "--zookeeper", "y")
     empty = tmp_path / "empty"
     empty.write_text("\n")
-    assert "no password" in commands.fails("users", "add", "--user", name, "--password-file", str(empty))
+    assert "password is empty" in commands.fails("users", "add", "--user", name, "--password-file", str(empty))
     assert "Username must not be empty" in commands.fails("users", "add", "--user", "")
 
 

@@ -496,7 +496,7 @@ def test_one_broker_of_two_goes_and_comes_back(
     # The one that stays longest has everything.
     other.stop()
     plan = barnabas("adopt", data_dir, "--zookeeper", connect, is_refused=True)
-    assert "a broker has it open" in str(plan["findings"])
+    assert "a broker has the directory open" in str(plan["findings"])
     kafka.stop()
 
     plan = barnabas("adopt", data_dir, "--zookeeper", connect, "--execute")

@@ -167,7 +167,7 @@ def test_a_tree_that_turns_up_again(
     commit(kafka, "by-hand", "none", 17)
     kafka.stop()
     adopted = barnabas("adopt", data_dir, "--execute")
-    assert f"this one is called {adopted['cluster_id']} from now on" in str(adopted["findings"])
+    assert f"its new cluster id is {adopted['cluster_id']}" in str(adopted["findings"])
     broker = start_barnabas()
     goes_on(broker, ["none"], "barnabas", is_idempotent=True)
     create(broker, "gzip")

@@ -82,7 +82,7 @@ def test_an_open_transaction(
 
     # The coordinator finds it in __transaction_state, and aborts it by its timeout.
     broker = start_barnabas(data_dir)
-    assert "has a transaction open since" not in broker.log_text()
+    assert "has a hanging transaction" not in broker.log_text()
     produce(broker, "stuck", "barnabas", count=7)
     seen = wait_until_read(broker, 20 + 5 + 7)
     assert b"never committed" not in {value for _, value in seen.values()}

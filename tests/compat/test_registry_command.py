@@ -128,7 +128,7 @@ def here(data: Path) -> tuple[str, str]:
 
 def test_nodes_are_shown_written_and_deleted(connect: str) -> None:
     there = ("--zookeeper", connect)
-    assert "there is no /" in attempt("get", "/", *there).stderr
+    assert "/ does not exist" in attempt("get", "/", *there).stderr
     (zookeeper_root := KazooClient(connect.partition("/")[0])).start()
     zookeeper_root.ensure_path(connect.partition("/")[2])
     zookeeper_root.stop()
@@ -145,11 +145,11 @@ def test_nodes_are_shown_written_and_deleted(connect: str) -> None:
     registry("delete", "/a", "--recursive", *there)
     assert registry("ls", *there) == ""
     for arguments, message in (
-        (["ls", "a", *there], "a is no path"),
-        (["ls"], "say where"),
-        (["ls", *there, "--log-dir", "x"], "say where"),
-        (["ls", "--log-dir", "nowhere"], "there is no registry.sqlite"),
-        (["watch", "/"], "say where"),
+        (["ls", "a", *there], "a is not a valid path"),
+        (["ls"], "exactly one is required"),
+        (["ls", *there, "--log-dir", "x"], "exactly one is required"),
+        (["ls", "--log-dir", "nowhere"], "registry.sqlite does not exist"),
+        (["watch", "/"], "exactly one is required"),
     ):
         refused = attempt(*arguments)
         assert (refused.returncode, message in refused.stderr) == (1, True), refused.stderr

@@ -434,7 +434,7 @@ def test_what_was_refused_is_forgotten(broker: Broker) -> None:
 def test_settings_that_librdkafka_refuses_are_told_at_once(broker: Broker) -> None:
     nonsense = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     settings = {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": nonsense, "security.protocol": "SSL"}
-    with pytest.raises(ConfigError, match="librdkafka can't do with the settings"):
+    with pytest.raises(ConfigError, match="librdkafka rejects the settings"):
         Producer({"broker.list": broker.bootstrap_servers, **settings})
 
 

@@ -46,7 +46,7 @@ def settings(broker: Broker, **more: object) -> dict[str, object]:
 
 def test_sync_raises_when_nobody_is_there() -> None:
     sends = Producer({"broker.list": f"127.0.0.1:{free_port()}", "retry.backoff.ms": 1})
-    with sends, pytest.raises(SendError, match=r"2 messages were not sent after 4 tries: no broker says") as failed:
+    with sends, pytest.raises(SendError, match=r"2 messages were not sent after 4 tries: no broker reports") as failed:
         sends.send(ProducerData("t", b"k", [b"1"]), ProducerData("t", None, [b"2"]))
     assert failed.value.failed == [ProducerData("t", b"k", [b"1"]), ProducerData("t", None, [b"2"])]
 

@@ -162,7 +162,7 @@ def test_an_impossible_size(size):
         writer.write(struct.pack(">i", size))
         await reader.read()
 
-    assert f"an answer of {size} bytes is none of Kafka's" in failure(peer).message
+    assert f"the size of an answer, {size} bytes, is invalid" in failure(peer).message
 
 
 def test_an_answer_of_garbage():

@@ -33,7 +33,7 @@ def test_a_topic_from_its_creation_to_its_end(barnabas):
     assert barnabas("topics", "--create", "--topic", "cli-a", "--partitions", "2", "--config", "retention.ms=5") == (
         "Created topic cli-a.\n"
     )
-    assert "already exists; --if-not-exists accepts that" in barnabas("topics", "--create", "--topic", "cli-a", code=1)
+    assert "already exists; --if-not-exists accepts" in barnabas("topics", "--create", "--topic", "cli-a", code=1)
     created = json.loads(barnabas("topics", "--create", "--topic", "cli-a", "--if-not-exists", "--json"))
     assert created == {"topic": "cli-a", "created": False}
     assert "cli-a" in barnabas("topics", "--list").splitlines()
@@ -79,14 +79,14 @@ def test_keys_headers_offsets(barnabas):
         "key": "a",
         "value": "1",
     }
-    assert "has no partition 4: it has 1" in barnabas("consume", "--topic", topic, "--partition", "4", code=1)
+    assert "partition 4 does not exist" in barnabas("consume", "--topic", topic, "--partition", "4", code=1)
 
 
 def test_a_listing_of_groups_that_finds_none_says_so_beside_its_output(kafka_broker_session):
     at = ("--bootstrap-server", kafka_broker_session.bootstrap_servers)
     result = commands.run("groups", "--list", "--state", "PreparingRebalance", *at)
-    assert (result.returncode, result.stderr) == (0, "There are no groups in these states.\n")
-    assert "There are no groups" not in result.stdout
+    assert (result.returncode, result.stderr) == (0, "No groups are in these states.\n")
+    assert "no groups" not in result.stdout
     assert commands.run("groups", "--list", "--state", "PreparingRebalance", "--json", *at).stderr == ""
 
 

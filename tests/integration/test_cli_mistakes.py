@@ -37,13 +37,16 @@ def test_produce_without_standard_input(server):
     assert run('"$@" <&-', "produce", "--topic", "mistakes", *server) == (
         1,
         "",
-        "barnabas produce: standard input is closed: there is nowhere to read lines from\n",
+        "barnabas produce: standard input is closed: connect it to a file, a pipe or a terminal\n",
     )
 
 
 def test_results_without_standard_output(server):
     code, _, errors = run('"$@" >&-', "topics", "--list", *server)
-    assert (code, errors) == (1, "barnabas topics: standard output is closed: there is nowhere to print to\n")
+    assert (code, errors) == (
+        1,
+        "barnabas topics: standard output is closed: connect it to a file, a pipe or a terminal\n",
+    )
 
 
 def test_errors_without_standard_error_do_not_stand_among_the_results():

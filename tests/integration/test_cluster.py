@@ -36,7 +36,7 @@ def test_nothing_acknowledged_is_lost_while_brokers_come_and_go(members: Members
 
 def test_a_rolling_restart_moves_leaders_before_each_broker_ends(members: Members) -> None:
     def counts() -> list[int]:
-        return [member.log_text().count("others lead what this broker led") for member in members.values()]
+        return [member.log_text().count("other brokers lead this broker's partitions") for member in members.values()]
 
     before = counts()
     assert play_rolling_restart(members, "rolling", 20) == []

@@ -111,11 +111,11 @@ def test_where_one_can_not_start_the_reason_is_said_and_none_stays(registry: str
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--brokers", 0), "0 is less than 1"),
+        (("--brokers", 0), "0 must be at least 1"),
         (("--brokers", 3, "--port", 65534), "3 brokers need ports up to 65536; 65535 is the last"),
-        (("--override", "broker.id=3"), "--override broker.id: --first-id says so for each broker"),
-        (("--override", "log.dirs=/x"), "--override log.dirs: --data-dir says so for each broker"),
-        (("--data-dir", __file__), "is no directory"),
+        (("--override", "broker.id=3"), "--override broker.id: --first-id sets this for each broker"),
+        (("--override", "log.dirs=/x"), "--override log.dirs: --data-dir sets this for each broker"),
+        (("--data-dir", __file__), "must be a directory"),
     ],
 )
 def test_what_can_not_be_is_refused(arguments: tuple[object, ...], reason: str) -> None:

@@ -153,13 +153,13 @@ def test_brokers_log_in_by_a_new_password_without_a_restart(place: Place) -> Non
     place.members[2].kill()
     restart = threading.Thread(target=place.members[2].restart)
     restart.start()
-    until(lambda: "cannot log in at broker 2" in place.members[1].log_text())
+    until(lambda: "cannot log in to broker 2" in place.members[1].log_text())
     place.log_in_by(SCRAM.replace(PASSWORD, "new"))
     restart.join()
     wait_for_members(place.members)
     create_topic(place.members, "t", 2)
     wait_for_in_sync(place.members, "t")
-    (line,) = (line for line in place.members[1].log_text().splitlines() if "cannot log in at broker 2" in line)
+    (line,) = (line for line in place.members[1].log_text().splitlines() if "cannot log in to broker 2" in line)
     assert "secret" not in line
 
 

@@ -59,14 +59,14 @@ def test_a_broker_may_stop_while_the_others_have_what_it_has(members: Members) -
     code, said = status(members)
     assert code == 1
     assert f"Broker 3: cannot connect to {members[3].bootstrap_servers}: connection refused\n" in said
-    no_acks = "may not stop now: no acks=all would be taken by views-0, views-1, views-2\n"
+    no_acks = "may not stop now: acks=all would fail for views-0, views-1, views-2\n"
     assert status(members, "--broker", 2) == (1, f"Broker 2 {no_acks}")
 
     until(lambda: len(status_json(members)["under_replicated_partitions"]) == 3)
     members[2].stop()
     until(lambda: len(status_json(members)["under_min_isr_partitions"]) == 3)
     found = status_json(members)
-    assert [each["failure"] for each in found["brokers"]] == [None, "is not there", "is not there"]
+    assert [each["failure"] for each in found["brokers"]] == [None, "is not registered", "is not registered"]
     assert found["under_replicated_partitions"][0] == {
         "topic": "views",
         "partition": 0,
@@ -76,7 +76,7 @@ def test_a_broker_may_stop_while_the_others_have_what_it_has(members: Members) -
         "min_isr": 2,
     }
     assert not found["is_healthy"]
-    complaint = "barnabas cluster status: no broker 2 answers; those that do are 1\n"
+    complaint = "barnabas cluster status: broker 2 does not answer; the brokers that answer are 1\n"
     assert status(members, "--broker", 2) == (1, complaint)
 
     for each in (2, 3):

@@ -167,7 +167,7 @@ def test_a_killed_demo_resumes_with_its_log_alone_and_a_finished_one_starts_over
         command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
         refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
         assert refused.returncode == 1
-        assert "holds an unfinished run" in refused.stderr
+        assert "contains an unfinished run" in refused.stderr
         demo.start()
         assert_equal_to_plain_count(demo)
         assert demo.count("report.html") == 1

@@ -125,7 +125,7 @@ def test_lag_has_the_causes_that_it_has_one_after_the_other(servers: str, tmp_pa
         commit(consumer, topic, 26)
     (empty,) = explain(servers, "lag", topic)["findings"][0]["causes"]
     assert empty["verdict"] == "group-empty"
-    assert empty["text"].endswith("the last that went: reader (left)")
+    assert empty["text"].endswith("last to leave: reader (left)")
 
 
 def test_a_rebalance_says_who_began_it(servers: str) -> None:

@@ -73,12 +73,12 @@ def test_a_stream_that_was_killed_goes_on_with_no_event_twice_and_none_missing(b
     found = ids(broker)
     whole_count = sum(map(len, found.values()))
     assert whole_count > killed_count
-    assert f"done: {whole_count:,} events, {killed_count:,} of them there already" in said
+    assert f"done: {whole_count:,} events, {killed_count:,} of them already there" in said
     assert all(each == sorted(each) for each in found.values())
     assert all(each == found[partition][: len(each)] for partition, each in killed.items())
     assert sorted(number for each in found.values() for _, number in each) == list(range(1, whole_count + 1))
     assert len({mark for each in found.values() for mark, _ in each}) == 1
     # Once more sends nothing.
     with start(broker, "--start", begin) as third:
-        assert f"{whole_count:,} of them there already" in third.communicate(timeout=PATIENCE_S)[0]
+        assert f"{whole_count:,} of them already there" in third.communicate(timeout=PATIENCE_S)[0]
     assert ids(broker) == found

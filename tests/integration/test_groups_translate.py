@@ -127,7 +127,7 @@ def test_a_group_goes_on_where_it_stopped(source, target, translate) -> None:
             "to_be_mirrored": 4,
         }
     ]
-    assert remarks == "Nothing was changed: --execute does it.\n"
+    assert remarks == "Nothing was changed. Add --execute to commit the offsets.\n"
     assert committed(target, "g") == {}
 
     code, rows, remarks = translate("--execute", "--to-group", "h")
@@ -149,8 +149,8 @@ def test_partitions_that_are_not_mirrored_are_left_out_unless_they_were_asked_fo
     code, _, remarks = translate()
     assert (code, remarks) == (
         1,
-        "barnabas groups translate: nothing is mirrored into the target: it has no offsets in a topic "
-        f"{TABLE_TOPIC}; barnabas mirror writes them\n",
+        "barnabas groups translate: the target is no mirror: it has no topic "
+        f"{TABLE_TOPIC} with offsets, which barnabas mirror writes\n",
     )
     SmallMirror(source, target, to="eu.views").commit(values(0, 1), 2)
     code, rows, remarks = translate("--execute")
@@ -177,7 +177,7 @@ def test_of_several_mirrors_one_must_be_named(source, target, translate) -> None
     code, _, remarks = translate()
     assert (code, remarks) == (
         1,
-        "barnabas groups translate: partition views-0 is mirrored by m, n: say whose offsets with --mirror NAME\n",
+        "barnabas groups translate: partition views-0 is mirrored by m, n: choose one with --mirror NAME\n",
     )
     code, rows, _ = translate("--mirror", "n")
     assert (code, rows[0]["target_topic"]) == (0, "copy")
@@ -216,7 +216,8 @@ def test_a_group_that_is_ahead_of_the_mirror_is_waited_for(source, target, trans
     code, rows, remarks = translate()
     assert (code, rows[0]["new_offset"], rows[0]["coverage"]) == (0, 1, "ahead")
     assert remarks.startswith(
-        "Warning: views-0 is mirrored up to 1, the group is at 3: what lies between is read again; --wait S waits"
+        "Warning: views-0 is mirrored up to offset 1, the group is at 3: the records between are read again; --wait S "
+        "waits"
     )
 
     later = threading.Timer(0.5, mirror.commit, (values(1, 2, 3), 4))
@@ -224,7 +225,9 @@ def test_a_group_that_is_ahead_of_the_mirror_is_waited_for(source, target, trans
     code, rows, remarks = translate("--wait", str(int(PATIENCE_S)))
     later.join()
     assert (code, rows[0]["new_offset"], rows[0]["coverage"]) == (0, 4, "exact")
-    assert remarks.startswith(f"Waiting up to {int(PATIENCE_S)} s for the mirror: views-0 is mirrored up to 1, the")
+    assert remarks.startswith(
+        f"Waiting up to {int(PATIENCE_S)} s for the mirror: views-0 is mirrored up to offset 1, the"
+    )
 
 
 def test_a_marker_is_nothing_to_wait_for(source, target, translate) -> None:
@@ -258,7 +261,7 @@ def test_what_the_table_has_forgotten_is_warned_of(source, target, translate) ->
     mirror.commit(values(4, 5), 6)
     code, rows, remarks = translate()
     assert (code, rows[0]["new_offset"], rows[0]["coverage"]) == (0, 0, "before")
-    assert remarks.startswith("Warning: views-0 is known from offset 4 on, the group is at 1")
+    assert remarks.startswith("Warning: the offset table covers views-0 from offset 4 on, the group is at 1")
 
 
 def test_both_ways_nothing_is_skipped(source, target, translate) -> None:
@@ -271,7 +274,7 @@ def test_both_ways_nothing_is_skipped(source, target, translate) -> None:
     commit(source, "g", 1)
     code, rows, remarks = translate()
     assert (code, rows[0]["new_offset"]) == (0, 0)
-    assert "views-0 is mirrored both ways: some of what the group has read may come again.\n" in remarks
+    assert "views-0 is mirrored both ways: the group may read some records again.\n" in remarks
 
     # It came here, and was read here.
     (placed,) = back.commit({0: b"there"}, 2)

@@ -126,7 +126,10 @@ def test_offsets_and_groups_are_deleted(cluster: Cluster) -> None:
 
 
 def test_a_chroot_that_is_not_there_is_one_line(cluster: Cluster) -> None:
-    for zookeeper, expected in ((f"{cluster.zookeeper}/none", "no such chroot"), ("127.0.0.1:1", "no ZooKeeper")):
+    for zookeeper, expected in (
+        (f"{cluster.zookeeper}/none", "the chroot does not exist"),
+        ("127.0.0.1:1", "no ZooKeeper"),
+    ):
         result = commands.run("groups", "--list", "--zookeeper", zookeeper)
         assert result.returncode == 1
         assert expected in result.stderr

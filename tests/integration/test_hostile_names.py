@@ -71,7 +71,7 @@ def test_an_authorization_id_writes_no_line_of_its_own() -> None:
         )
     lines = broker.log_text().splitlines()
     assert FORGED not in lines
-    (told,) = [line for line in lines if "a login from" in line]
+    (told,) = [line for line in lines if "login from" in line]
     assert rf"authorization id (eve\n{FORGED[:10]}" in told
     assert r"\x1b[2J" in told
 
@@ -90,7 +90,7 @@ def test_a_failed_login_is_one_line_with_the_address_and_without_the_password() 
         for user in (b"alice", b"nobody"):
             exchange(broker, [handshake, frame_of(SaslAuthenticateRequest(b"\0" + user + b"\0wrong-one"), 1)])
     log = broker.log_text()
-    failed = [line.split(" failed: ")[1] for line in log.splitlines() if "a login from 127.0.0.1:" in line]
+    failed = [line.split(" failed: ")[1] for line in log.splitlines() if "login from 127.0.0.1:" in line]
     assert len(failed) == 2
     assert failed[0] == failed[1]
     assert "wrong-one" not in log
@@ -109,7 +109,9 @@ def test_names_steer_no_terminal() -> None:
         for command in ("groups --list", "groups --describe --all-groups", "quotas top --once --seconds 3600"):
             arguments = [*command.split(), "--bootstrap-server", broker.bootstrap_servers]
             # What clients used is told once the second in which they did is over.
-            while (printed := on_terminal(arguments)) and ("Nobody used" in printed or "has just started" in printed):
+            while (printed := on_terminal(arguments)) and (
+                "No client was active" in printed or "has just started" in printed
+            ):
                 assert time.monotonic() < deadline
             assert shown in printed, command
             assert not [each for each in ("\x1b[2J", "\x9b", "\u202e") if each in printed], command

@@ -333,9 +333,9 @@ def test_the_newest_interception_acts_as_long_as_it_lasts(broker: Broker) -> Non
 
 
 def test_what_is_no_api_and_no_error_is_refused(broker: Broker) -> None:
-    with pytest.raises(ValueError, match="'Prodce' is no API"):
+    with pytest.raises(ValueError, match="'Prodce' is not an API"):
         broker.on("Prodce")
-    with pytest.raises(ValueError, match="NONE is no error"):
+    with pytest.raises(ValueError, match="NONE is not an error"):
         broker.on("Produce").fail(ErrorCode.NONE)
 
 

@@ -33,6 +33,6 @@ def test_each_of_its_requests_ends_its_connection_and_all_of_them_are_one_line()
         broker.stop()
         log = broker.log_text()
     (line,) = [line for line in log.splitlines() if "Kafka 0.7" in line]
-    assert "a client of Kafka 0.7 at 127.0.0.1 wants Produce of topic topic" in line
+    assert "Kafka 0.7 client at 127.0.0.1 sent Produce of topic topic" in line
     assert "WARN" in line
     assert log.count("closing the connection") == 2

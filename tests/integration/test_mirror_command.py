@@ -239,8 +239,8 @@ def test_a_target_that_holds_clients_up_gets_it_all(clusters: list[Cluster]) -> 
         (("--topics", "a", "--source", "b:1"), "another source is called 'source', too"),
         (("--topics", "a", "--source-config", "x=f"), "no --source is called so; there is source"),
         (("--topics", "a", "--target-config", "nowhere"), "nowhere: No such file"),
-        (("--topics", "a", "--from-time", "soon"), "'soon' is no time"),
-        (("--topics", "a", "--on-data-loss", "cry"), "it is stop or continue"),
+        (("--topics", "a", "--from-time", "soon"), "'soon' is not a time"),
+        (("--topics", "a", "--on-data-loss", "cry"), "must be stop or continue"),
         (("--topics", "a", "--source", "127.0.0.1"), "127.0.0.1"),
     ],
 )

@@ -111,21 +111,21 @@ class TestAdopt:
 
     def test_a_chroot_that_is_not_there(self, data_dir: Path, make_tree: Callable[[str], str]) -> None:
         connect = make_tree("cluster")
-        assert "there is no such path in this ZooKeeper" in self.refused(data_dir, "--zookeeper", f"{connect}x")
+        assert "the chroot does not exist in this ZooKeeper" in self.refused(data_dir, "--zookeeper", f"{connect}x")
 
     def test_a_chroot_above_or_below_the_tree(self, data_dir: Path, make_tree: Callable[[str], str]) -> None:
         connect = make_tree("cluster")
         for wrong in (connect.rpartition("/")[0], f"{connect}/config"):
-            assert "is no tree of Kafka's" in self.refused(data_dir, "--zookeeper", wrong)
+            assert "is not a Kafka tree" in self.refused(data_dir, "--zookeeper", wrong)
 
     def test_no_zookeeper(self, data_dir: Path) -> None:
-        assert "is no ZooKeeper address" in self.refused(data_dir, "--zookeeper", "127.0.0.1:none")
+        assert "is not a ZooKeeper address" in self.refused(data_dir, "--zookeeper", "127.0.0.1:none")
 
     def test_a_directory_that_is_empty_or_not_there(self, tmp_path: Path) -> None:
         empty = tmp_path / "empty"
         empty.mkdir()
-        assert "has no meta.properties: it is no data directory of Kafka's" in self.refused(empty)
-        assert "there is no such directory" in self.refused(tmp_path / "none")
+        assert "has no meta.properties: it is not a Kafka data directory" in self.refused(empty)
+        assert "the directory does not exist" in self.refused(tmp_path / "none")
 
     def test_a_node_that_may_not_be_read(self, data_dir: Path, make_tree: Callable[[str], str]) -> None:
         connect = make_tree("cluster")
@@ -137,7 +137,7 @@ class TestAdopt:
         connect = make_tree("cluster")
         write(connect, paths.topic("t"), b'{"version":1,"partiti')
         said = self.refused(data_dir, "--zookeeper", connect)
-        assert f"blocked: {connect}{paths.topic('t')}: does not hold what Kafka writes there" in said
+        assert f"blocked: {connect}{paths.topic('t')}: has invalid data" in said
 
 
 class TestRelease:
@@ -157,7 +157,7 @@ class TestRelease:
         empty.mkdir()
         for directory in (empty, tmp_path / "none"):
             said = self.refused(directory, connect)
-            assert f"there is no {REGISTRY_FILE}: nothing here is this broker's to release" in said
+            assert f"{REGISTRY_FILE} does not exist: these directories were not adopted" in said
 
     def test_nodes_that_may_not_be_read_or_not_be_understood(
         self, data_dir: Path, make_tree: Callable[[str], str]
@@ -167,7 +167,7 @@ class TestRelease:
         assert run("adopt", data_dir, "--zookeeper", connect, "--execute")[0] == 0
         write(connect, paths.topic("torn"), b'{"version":1,"partiti')
         said = self.refused(data_dir, connect)
-        assert f"blocked: {connect}{paths.topic('torn')}: does not hold what Kafka writes there" in said
+        assert f"blocked: {connect}{paths.topic('torn')}: has invalid data" in said
         make_unreadable(connect, paths.topic("torn"))
         code, said = run("release", data_dir, "--zookeeper", connect, "--execute")
         assert code == 1
@@ -182,7 +182,9 @@ class TestRelease:
         assert run("adopt", data_dir, "--zookeeper", connect, "--execute")[0] == 0
         code, said = run("release", data_dir, "--zookeeper", f"{connect}x")
         assert code == 0
-        assert f"note: {connect}x: is not the tree that was adopted from {connect}: it gets all that it lacks" in said
+        assert (
+            f"note: {connect}x: is not the tree that was adopted from {connect}: all missing nodes are written" in said
+        )
         code, said = run("release", data_dir, "--zookeeper", connect)
         assert "is not the tree" not in said
 
@@ -200,8 +202,8 @@ def test_the_table_and_the_json_of_a_release(adopted: Path, make_tree: Callable[
     code, said = run("release", adopted, "--zookeeper", connect, "--execute")
     assert code == 0, said
     lines = [line for line in said.splitlines() if not line.startswith("note: ")]
-    assert lines[0] == f"{connect} has everything already."
-    assert lines[1] == f"{connect} holds now, for cluster {answer['cluster_id']}:"
+    assert lines[0] == f"{connect} is already complete."
+    assert lines[1] == f"{connect} now contains, for cluster {answer['cluster_id']}:"
     assert lines[2].split() == ["topic", "partitions", "leader", "leader", "epoch", "settings"]
     assert lines[3].split() == ["t", "1", "0", "0", "retention.bytes=-1", "retention.ms=-1"]
     assert lines[4] == "Topics: 1. With settings: users 0, clients 0, brokers 0. Quotas: 0. Access rules: 0."

@@ -80,7 +80,7 @@ def test_the_runbook(tmp_path: Path, zookeeper: ZooKeeper) -> None:
     assert stop_kafka.startswith("kafka-server-stop.sh")
     assert cluster_id in shell.run(look)
     assert not (data / REGISTRY_FILE).exists()
-    printed = re.search(r"Start it: (.*)", shell.run(adopt))
+    printed = re.search(r"Start the broker: (.*)", shell.run(adopt))
     assert (data / REGISTRY_FILE).exists()
     assert cluster_id in shell.run_broker(start)
     assert printed is not None

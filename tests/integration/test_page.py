@@ -77,7 +77,7 @@ def test_a_view_that_takes_long_is_begun_at_once_and_comes_in_the_same_answer() 
         answer = connection.getresponse()
         begun = answer.read1().decode()
         whole = begun + answer.read().decode()
-    assert ("being looked at" in begun, 'role="alert"' in begun, "<main" in begun) == (True, False, True)
+    assert ("Loading" in begun, 'role="alert"' in begun, "<main" in begun) == (True, False, True)
     assert ('role="alert"' in whole, whole.rstrip().endswith("</html>")) == (True, True)
 
 
@@ -230,7 +230,7 @@ def test_a_user_sees_what_he_may_see(port_with_logins: int) -> None:
         assert "secrets" not in page.text
         assert "spies" not in page.text
         assert "secret1" not in page.text
-    assert "Not seen: " in page.text
+    assert "Not visible: " in page.text
     assert alice.get("/c/cluster/group?name=spies").status in (403, 404)
     assert alice.post("/logout").status == 303
     assert alice.get("/c/cluster/topics").headers["location"] == "/login?cluster=cluster"
@@ -267,7 +267,7 @@ def test_guesses_are_refused_and_slowed_and_told_nowhere(servers_with_logins: st
         assert [each.status for each in answers][:5] == [401] * 5
         # Each wait is twice as long as the one before: few of a hundred are tried, and who waits is told how long.
         assert [each.status for each in answers].count(429) >= 90
-        assert re.search(r"too many wrong passwords: wait \d+ s", answers[-1].text)
+        assert re.search(r"Too many wrong passwords: wait \d+ s", answers[-1].text)
         assert all("guess" not in each.text for each in answers)
         assert window.log_in("alice", "secret1").status == 429
         assert window.get("/c/cluster/").status == 303

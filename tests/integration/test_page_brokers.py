@@ -47,7 +47,7 @@ def test_brokers_are_those_of_cluster_status_with_one_away_too(tmp_path: Path) -
             }
             assert row["failure"] == (of["failure"] or "")
         assert [each["obstacles"] for each in seen["brokers"]][:2] == [
-            ["no acks=all would be taken by views-0, views-1, views-2"]
+            ["acks=all would fail for views-0, views-1, views-2"]
         ] * 2
         assert [
             (each["partition"], each["leader_id"], each["isr"], each["min_isr"]) for each in seen["lacking"]["rows"]

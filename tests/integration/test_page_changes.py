@@ -245,7 +245,7 @@ def test_a_group_is_reset_and_deleted(port: int, servers: str) -> None:
 
 
 def test_a_quota_is_set_and_removed(port: int, servers: str) -> None:
-    window, whose = Window(port), {"users": "this one", "user": "alice", "clients": "all without one of their own"}
+    window, whose = Window(port), {"users": "this one", "user": "alice", "clients": "default"}
     limit = {**whose, "limit": "producer_byte_rate"}
     answer = shown(window, "quota", **limit, value="1000")
     assert command_of(answer).startswith(
@@ -317,10 +317,10 @@ def test_a_user_is_made_changed_and_taken_away(port: int, servers: str, capfd: p
     assert "can log in with SCRAM-SHA-256" in done.text
     described = json.loads(barnabas("users", "describe", "--user", "alice", "--bootstrap-server", servers, "--json"))
     assert [(each["mechanism"], each["iterations"]) for each in described] == [("SCRAM-SHA-256", 4096)]
-    assert "is missing" in shown(window, "user", **alice).text
-    assert "no credentials" in shown(window, "user", user="alice", how="take it away").text
+    assert "a value is required" in shown(window, "user", **alice).text
+    assert "no credentials" in shown(window, "user", user="alice", how="delete the credentials").text
     assert rows_of(shown(window, "user", **alice, password="x"))[0][1] == "4096 iterations"
-    assert "with SCRAM-SHA-256 any more" in do(window, "user", **alice, how="take it away").text
+    assert "with SCRAM-SHA-256 any more" in do(window, "user", **alice, how="delete the credentials").text
     assert "its secret" not in capfd.readouterr().err
 
 
@@ -348,7 +348,7 @@ def test_a_transaction_that_does_not_hang_is_not_aborted(port: int) -> None:
 
 
 RULE = {"permission": "deny", "principal": "User:it's", "host": "10.0.0.1", "resource": "cluster"}
-USERS = {"users": "all without one of their own", "limit": "request_percentage"}
+USERS = {"users": "default", "limit": "request_percentage"}
 # Read as an option, it would send the command elsewhere.
 LATE = "--bootstrap-server=evil:9092"
 # What is asked for, and what the page says to it once the command did it.
@@ -364,9 +364,9 @@ DONE_BY_COMMAND = (
     ("reset-offsets", {"group": LATE, "to": "shift-by", "value": "-1"}, "<td>0</td>"),
     ("reset-offsets", {"group": LATE, "topics": "orders:0", "to": "to-offset", "value": "1"}, "<td>1</td>"),
     ("quota", {**USERS, "value": "50"}, "<td>50.0</td>"),
-    ("quota", USERS, "no such quota"),
+    ("quota", USERS, "the quota does not exist"),
     ("access-rule", RULE, "already"),
-    ("access-rule", {**RULE, "how": "remove"}, "no such rule"),
+    ("access-rule", {**RULE, "how": "remove"}, "the rule does not exist"),
     ("delete-topic", {"topic": "c.d"}, "does not exist"),
     ("delete-group", {"group": LATE}, "does not exist"),
 )
@@ -382,9 +382,9 @@ def test_the_command_that_is_shown_does_the_same(port: int, servers: str) -> Non
 
 def test_elections_are_refused_where_there_is_nothing_to_elect(port: int) -> None:
     window = Window(port)
-    assert "nothing to elect" in shown(window, "elect-leaders").text
-    assert "say of which partition" in shown(window, "elect-leaders", kind="UNCLEAN").text
-    assert "go together" in shown(window, "elect-leaders", topic="orders").text
+    assert "no election is needed" in shown(window, "elect-leaders").text
+    assert "name a partition" in shown(window, "elect-leaders", kind="UNCLEAN").text
+    assert "both a topic and a partition" in shown(window, "elect-leaders", topic="orders").text
 
 
 def test_the_preferred_leader_is_elected() -> None:

@@ -192,7 +192,7 @@ def test_a_search_finds_by_key_header_text_and_fields(window: Window) -> None:
     refusals = {
         "topic=cards&key=ann": (400, "keys of this topic are hidden"),
         "topic=orders&where=(a%2B)%2B$": (400, "write conditions as"),
-        "topic=orders": (400, "say in which topic to search"),
+        "topic=orders": (400, "name a topic, and a key"),
         "topic=none&text=x": (404, "does not exist"),
     }
     for query, (status, reason) in refusals.items():

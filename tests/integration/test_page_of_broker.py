@@ -66,7 +66,7 @@ def test_the_page_comes_again_when_it_dies_and_ends_with_the_broker(tmp_path: Pa
         assert window.get("/c/cluster/").status == 200
         (page,) = children(process.pid)
         os.kill(page, signal.SIGKILL)
-        assert "the page ended with -9; it is started again in 1 s" in line_with(lines, "the page ended")
+        assert "the web console ended with -9; restarting it in 1 s" in line_with(lines, "the web console ended")
         again = Window(port_of_page(lines))
         assert again.get("/c/cluster/").status == 200
         process.terminate()

@@ -286,7 +286,7 @@ def searched(window: Window, wish: str) -> int:
     """Search to the end; return how much was found."""
     answer = window.search(f"topic=cards&{wish}")
     with stream(window.port, answer.headers["location"], window.cookie) as events:
-        while "is searching" in (text := next_event(events)):
+        while "Search is running" in (text := next_event(events)):
             pass
     check_masked(text.replace(wish.partition("=")[2].rpartition("=")[2], ""))
     count = re.search(r"(\d+) found", text)

@@ -223,9 +223,9 @@ def test_who_is_killed_in_mid_search_costs_clients_nothing(broker: Broker, runni
         try:
             go_on()
             with stream(port, Window(port).search("topic=orders&text=nowhere").headers["location"]) as events:
-                assert "is searching" in next_event(events)
+                assert "Search is running" in next_event(events)
                 os.kill(searcher(page), signal.SIGKILL)
-                while "is searching" in (told := next_event(events)):
+                while "Search is running" in (told := next_event(events)):
                     pass
             assert "its process ended" in told
             go_on()

@@ -74,7 +74,7 @@ def test_a_broker_needs_no_more_than_the_address_of_the_registry_and_keeps_the_i
 
 def test_set_acl_closes_a_chroot_and_warns_of_an_open_root_as_kafka_leaves_it() -> None:
     settings = {"zookeeper.set.acl": "true", "barnabas.zookeeper.digest": "kafka:secret"}
-    warning = "zookeeper.set.acl=true: everybody may create and delete nodes"
+    warning = "zookeeper.set.acl=true: everyone can create and delete nodes"
 
     def attack(stranger: KazooClient, root: str) -> list[type[Exception] | None]:
         found: list[type[Exception] | None] = []
@@ -114,7 +114,7 @@ def test_a_registry_warns_of_its_settings_and_tells_whether_it_is_ready(tmp_path
         try:
             assert process.stderr is not None
             told = ""
-            while "ZooKeeper's clients find the registry at" not in told:
+            while "registry for ZooKeeper clients" not in told:
                 told += process.stderr.readline()
                 assert process.poll() is None
             assert "The configuration 'num.partition' was supplied but isn't a known config" in told

@@ -94,7 +94,7 @@ def test_nobody_answers() -> None:
 
 
 def test_an_address_that_is_none() -> None:
-    with pytest.raises(StartupError, match="is no ZooKeeper address"):
+    with pytest.raises(StartupError, match="is not a ZooKeeper address"):
         asyncio.run(ZooKeeperRegistry.open("host:port:port"))
 
 

@@ -67,7 +67,7 @@ def test_second_run_is_kept_off_a_checkpoint(tmp_path: Path):
     waits: list[int] = []
     with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
         second = checkpoint_lock(tmp_path / "lock", 0, lambda: waits.append(1))
-        with pytest.raises(CheckpointInUseError, match="another run holds"), second:
+        with pytest.raises(CheckpointInUseError, match="another run has locked"), second:
             pass
     with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
         pass

@@ -1,4 +1,4 @@
-"""Strangers, and clients that are slow or gone, keep nobody else out: receive memory, places, time, descriptors.
+"""Connections without a login, and slow or gone clients, keep nobody else out: memory, places, time, descriptors.
 
 `python -m benchmarks.attacks half-requests` measures what honest clients feel meanwhile.
 """

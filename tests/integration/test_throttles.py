@@ -70,7 +70,7 @@ def test_a_reassignment_is_proposed_throttled_told_of_and_cleared(registry: str,
         proposed = run(*proposal, "2", *where)
         assert json.loads(proposed.stdout)["partitions"][0]["replicas"] == [2]
         assert '"replicas":[1]' in proposed.stderr
-        assert "there is no broker 7; there are 1, 2, 3" in run(*proposal, "7", *where).stderr
+        assert "broker 7 does not exist: the brokers are 1, 2, 3" in run(*proposal, "7", *where).stderr
         moves.write_text(proposed.stdout)
 
         file = ("--reassignment-json-file", moves, *where)

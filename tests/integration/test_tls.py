@@ -261,14 +261,14 @@ def test_a_replaced_keystore_is_noticed_and_a_broken_one_is_not_taken(files, aut
         plain = socket.create_connection((broker.host, broker.port), PATIENCE_S)
         with plain, context.wrap_socket(plain, server_hostname="localhost") as old:
             files.write("broker.pem", b"nothing")
-            wait_for_line(broker, "keeps its keys: ")
+            wait_for_line(broker, "keeps its old keys: ")
             assert ask(broker, context) == "broker"
             files.write("broker.pem", authority.issue("its successor").pem())
             eventually(lambda: ask(broker, context) == "its successor")
             # Who is in stays in.
             old.sendall(API_VERSIONS)
             assert len(old.recv(4096)) > 10
-        assert broker.log_text().count("keeps its keys: ") == 1
+        assert broker.log_text().count("keeps its old keys: ") == 1
 
 
 def test_a_certificate_that_is_revoked_meanwhile_is_refused(files, authority):
@@ -314,13 +314,13 @@ def test_pkcs12_and_an_encrypted_key_and_keys_within_the_settings(files, authori
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"ssl.keystore.location": "/nowhere", "ssl.keystore.type": "PEM"}, "/nowhere can't be used: no such file"),
+        ({"ssl.keystore.location": "/nowhere", "ssl.keystore.type": "PEM"}, "/nowhere is unusable: no such file"),
         ({"ssl.keystore.location": "", "ssl.client.auth": "none"}, "set ssl.keystore.location"),
-        ({"ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols: SSLv3 is not there"),
-        ({"ssl.cipher.suites": "TLS_NO_SUCH"}, "ssl.cipher.suites: TLS_NO_SUCH is not there"),
-        ({"ssl.truststore.location": "/nowhere", "ssl.client.auth": "required"}, "/nowhere can't be used"),
+        ({"ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols: SSLv3 is not supported"),
+        ({"ssl.cipher.suites": "TLS_NO_SUCH"}, "ssl.cipher.suites: TLS_NO_SUCH does not exist"),
+        ({"ssl.truststore.location": "/nowhere", "ssl.client.auth": "required"}, "/nowhere is unusable"),
         ({"ssl.principal.mapping.rules": "foo"}, "Invalid rule: `foo`"),
-        ({"ssl.keystore.type": "BKS"}, "its type BKS is not there: PEM, PKCS12, JKS are"),
+        ({"ssl.keystore.type": "BKS"}, "its type BKS is not supported: use PEM, PKCS12, JKS"),
     ],
 )
 def test_a_broker_does_not_start_with_keys_that_cant_be(files, settings, told):

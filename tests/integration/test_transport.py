@@ -17,8 +17,8 @@ from barnabas.broker.net.connection import TURN_FRAMES, Connection, Pause
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.net.sockets import SocketNetwork
-from barnabas.broker.net.turns import Turns
 from barnabas.core.errors import ProtocolError
 from barnabas.core.timers import LoopTimers
 from barnabas.wire.protocol.wire import WireBuffer
@@ -90,7 +90,7 @@ class Server:
         acceptor = SocketNetwork(loop, now_ns).bind("127.0.0.1", 0, SocketOptions())
         self.listener = Listener(acceptor, LoopTimers(loop), LIMIT, max_idle_ms)
         self.address = acceptor.address
-        reactor = Reactor(self.memory, Turns(loop.call_soon, now_ns), now_ns)
+        reactor = Reactor(self.memory, Scheduler(loop.call_soon, now_ns), now_ns)
         self.listener.start(new_handler, reactor)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -144,10 +144,10 @@ def test_brokers_that_are_away_are_told_of_in_a_line() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--broker-metrics", "127.0.0.1:9644"], "it must be http://HOST:PORT/metrics"),
-        (["--runs", "hdfs://h/c"], "--runs hdfs://h/c: it must be a directory on this machine"),
-        (["--runs", "--interval", "60"], "--interval 60: with --runs it must be 30 at the most"),
-        (["--broker-metrics", "--interval", "60"], "--interval 60: with --broker-metrics it must be 30 at the most"),
+        (["--broker-metrics", "127.0.0.1:9644"], "must be http://HOST:PORT/metrics"),
+        (["--runs", "hdfs://h/c"], "--runs hdfs://h/c: must be a directory on this machine"),
+        (["--runs", "--interval", "60"], "--interval 60: must be at most 30 with --runs"),
+        (["--broker-metrics", "--interval", "60"], "--interval 60: must be at most 30 with --broker-metrics"),
     ],
 )
 def test_what_can_not_be_is_refused(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

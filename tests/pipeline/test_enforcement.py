@@ -263,7 +263,7 @@ def test_new_verdicts_do_not_hurry_a_follower_whose_cluster_is_away():
 
 def test_limits_are_shown_and_lifted_by_hand(place: Place, capsys: pytest.CaptureFixture[str]):
     assert place.command() == 0
-    assert capsys.readouterr().out == "enforcement limits nobody\n"
+    assert capsys.readouterr().out == "no limits are set by enforcement\n"
     place.enforce(place.policy(), [place.accuse()])
     assert place.command("--json") == 0
     said = json.loads(capsys.readouterr().out)

@@ -429,5 +429,7 @@ def test_a_topic_is_loaded_into_a_place_and_a_layout_of_its_own(site: Site):
     assert not (site.directory / "tables").exists()
     site.create(f"{topic}-2", 1)
     send(site, f"{topic}-2", {"name": "no customer"})
-    with pytest.raises(TableError, match="no column customer to divide or sort its files by; there are name"):
+    with pytest.raises(
+        TableError, match="column customer for partitioning or sorting does not exist; the columns are name"
+    ):
         load(site, f"{topic}-2", layout=plan["layout"])

@@ -249,7 +249,7 @@ def test_options_that_do_not_fit_are_told_once_and_nothing_is_limited(quotas: Qu
         client.ask()
         assert client.rate(READ) is None
     assert warnings == [
-        "quotas can't be asked for with these options: sasl.jaas.config is missing: it says who logs in"
+        "quotas can't be asked for with these options: sasl.jaas.config is missing: it must contain the credentials"
     ]
 
 

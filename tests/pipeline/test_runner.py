@@ -172,7 +172,7 @@ def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Sit
     fill(site, 1, 321)
     for file in (site.directory / "tables" / job.name / "facts").glob("*.parquet"):
         file.unlink()
-    with pytest.raises(TableError, match=r"minutes: a file of its tables is gone, as after a VACUUM"):
+    with pytest.raises(TableError, match=r"minutes: a file of its tables is missing, as after a VACUUM"):
         site.run(job)
     assert site.rows(job, "minutes", "unit", "count") == [
         (int(START.timestamp()) // 60 + n, count) for n, count in enumerate([60, 61, 61, 60, 60, 21])
@@ -301,7 +301,7 @@ def test_at_most_once_commits_the_offsets_first(site: Site):
 
 def test_a_job_that_gives_no_rows_for_an_output_is_told(site: Site):
     fill(site, 1)
-    with pytest.raises(TableError, match="declares output facts, and gives no rows for it"):
+    with pytest.raises(TableError, match="declares output facts, but returns no rows for it"):
         site.run(replace(VIEWS, transform=lambda inputs, parameters: {}))
 
 

@@ -178,7 +178,7 @@ def test_ctrl_c_ends_a_run_after_the_batch_under_way(tmp_path: Path, cluster: Ru
         sessions = {os.getsid(pid) for pid in pids if "java" in command_of(pid)}
         run.press(b"\x03")
         assert run.code() == 0, run.said
-    assert "stopping after this batch; once more stops at once" in run.said
+    assert "stopping after this batch; a second signal stops at once" in run.said
     assert ALL_DONE in run.said
     # What a terminal tells a session does not reach Spark's JVM; which is gone all the same.
     assert sessions
@@ -197,7 +197,7 @@ def test_a_stop_while_spark_starts_ends_it_at_once(
         else:
             os.killpg(run.process.pid, signal.SIGTERM)
         assert run.code() == 0, run.said
-    assert "stopped before Spark was up: nothing was read" in run.said
+    assert "stopped before Spark was started: nothing was read" in run.said
     wait_until_gone(pids)
 
 
@@ -218,7 +218,7 @@ def test_the_unit_for_systemd_ends_a_run_after_the_batch_under_way(tmp_path: Pat
         # More than the unit has done: each process of the control group is told, as systemd does unless told otherwise.
         run.signal_all(signal.SIGTERM)
         assert run.code() == 0, run.said
-    assert "stopping after this batch; once more stops at once" in run.said
+    assert "stopping after this batch; a second signal stops at once" in run.said
     assert ALL_DONE in run.said
     # What a terminal tells a session does not reach Spark's JVM; which is gone all the same.
     assert sessions
@@ -237,7 +237,7 @@ def test_a_container_ends_at_once_when_it_is_told_twice(tmp_path: Path, cluster:
         run.wait_for_batch()
         first = descendants(run.process.pid)[0]
         os.kill(first, signal.SIGTERM)
-        run.wait_for("once more stops at once")
+        run.wait_for("a second signal stops at once")
         # Before, it would be the first one still.
         time.sleep(REPEATED_S)
         os.kill(first, signal.SIGTERM)

@@ -121,17 +121,17 @@ def test_rows_in_a_divided_table_are_updated_by_key(spark: SparkSession, table_f
 
 def test_a_layout_that_can_not_be_is_refused(spark: SparkSession, table_format: str, location: str) -> None:
     rows = rows_of_days(spark, 0, 1)
-    wrong = {"day(when)": "no column when to divide or sort its files by; there are id, user, time"}
+    wrong = {"day(when)": "column when for partitioning or sorting does not exist; the columns are id, user, time"}
     if table_format == "delta":
-        wrong["bucket(4, user)"] = "can't divide a table of delta; a column, year, month, day, hour, truncate can"
+        wrong["bucket(4, user)"] = "is not supported for delta tables, only a column, year, month, day, hour, truncate"
     else:
-        wrong["day(user)"] = "can't be divided by day"
+        wrong["day(user)"] = "can't be partitioned by day"
     for text, reason in wrong.items():
         layout = Layout(parse_divisions(text))
         with pytest.raises(TableError, match=reason.replace("(", r"\(")):
             open_table(spark, location, table_format, layout).append(rows, progress_of("load", 1, 1))
     open_table(spark, location, table_format).append(rows, progress_of("load", 1, 1))
-    with pytest.raises(TableError, match="divided by nothing, and can't be by time_day from now on"):
+    with pytest.raises(TableError, match="partitioned by nothing, which can't be changed to time_day"):
         open_table(spark, location, table_format, BY_DAY).append(rows, progress_of("load", 2, 2))
 
 

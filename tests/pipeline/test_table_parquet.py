@@ -195,7 +195,7 @@ def test_files_stay_divided_as_they_are(spark: SparkSession, tmp_path: Path) -> 
         open_table(spark, str(tmp_path / "table"), "parquet", Layout(parse_divisions(name))) for name in ("day", "id")
     )
     by_day.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(1))
-    with pytest.raises(TableError, match="divided by day, and can't be by id"):
+    with pytest.raises(TableError, match="partitioned by day, which can't be changed to id"):
         by_id.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(2))
     table = open_table(spark, str(tmp_path / "table"), "parquet")
     table.append(spark.sql("SELECT '2015-05-17' AS day, 2 AS id"), progress_of(2))

@@ -372,7 +372,7 @@ def test_a_server_that_crashes_during_a_commit_has_rows_once(spark: SparkSession
         table = PostgresqlTable(spark, server.table_url(name))
         table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
         assert "went away" in str(held_up(spark, server, table, server.crash))
-        with pytest.raises(TableError, match=rf"127.0.0.1:{server.port}.*the server is not there"):
+        with pytest.raises(TableError, match=rf"127.0.0.1:{server.port}.*the server is unreachable"):
             table.progress("load")
         server.start()
         assert last_sequence(table) == 1

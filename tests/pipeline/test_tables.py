@@ -166,7 +166,7 @@ def broken_rows(spark: SparkSession) -> DataFrame:
 def test_a_table_is_made_by_its_first_commit(place: Place, table: Table) -> None:
     assert not table.exists()
     assert table.progress("load") is None
-    with pytest.raises(TableError, match="there is no"):
+    with pytest.raises(TableError, match="does not exist"):
         table.read()
     progress = place.next(end=10)
     table.append(rows_at(place.spark, 0, 10), progress)
@@ -557,7 +557,7 @@ def commit_rows_and_progress_in_one_step(place: Place) -> None:
     spark, table = place.spark, place.open()
     assert not table.exists()
     assert table.progress("load") is None
-    with pytest.raises(TableError, match="there is no"):
+    with pytest.raises(TableError, match="does not exist"):
         table.read()
     assert sorted(write_at_the_same_time(place, (0, 0))) == ["refused", "written 0"]
     for sequence in (0, 1, 3):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.slices import Slices
 from barnabas.core.clock import Clock
 from barnabas.core.executor import InlineExecutor
@@ -11,4 +11,4 @@ from barnabas.core.executor import InlineExecutor
 
 def slices_of(clock: Clock, defer: Callable[[Callable[[], object]], Any]) -> Slices:
     """Slices whose turns come when `defer` says so."""
-    return Slices(Turns(defer, clock.monotonic_ns), clock.monotonic_ns, InlineExecutor())
+    return Slices(Scheduler(defer, clock.monotonic_ns), clock.monotonic_ns, InlineExecutor())

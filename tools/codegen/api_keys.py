@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tools.codegen.schema import Message, load_messages, snake_case
 
-_HEAD = '''"""The API keys of Kafka 2.7 and those of our own, their versions, and where their messages are.
+_HEAD = '''"""The API keys of Kafka 2.7 and Barnabas, with their versions and the modules of their messages.
 
-Importing this is cheap: a message's module loads when its class is first asked for.
+Importing this is cheap: a message's module loads on the first use of its class.
 
 Generated from schemas/apis.json and the schemas of the requests by scripts/generate.
 
@@ -27,14 +27,14 @@ NEVER_FLEXIBLE: Final = 32767
 
 
 class ApiKey(IntEnum):
-    """The number that names a request's kind."""
+    """The number of a kind of request."""
 
 '''
 
 _BODY = '''
 
 class Api:
-    """What is known of one API without loading its messages.
+    """Properties of one API that are known without loading its messages.
 
     Attributes:
         key: The API's key.
@@ -42,8 +42,8 @@ class Api:
         module: The module of its messages, in `barnabas.wire.protocol.messages`.
         min_version, max_version: The range of Kafka 2.7.
         first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
-        is_inter_broker: Spoken between brokers alone.
-        is_private: Barnabas alone knows it, and does not tell by ApiVersions.
+        is_inter_broker: Whether only brokers use it.
+        is_private: Whether only Barnabas supports it; ApiVersions does not list it.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ FIRST_FLEXIBLE_VERSION: Final[dict[int, int]] = {key: api.first_flexible_version
 
 @cache
 def request_class(key: int) -> type[Message]:
-    """The class of an API's requests; loads its module on first use.
+    """Return the class of an API's requests; load its module on first use.
 
     Raises:
         KeyError: No API has this key.
@@ -110,7 +110,7 @@ def request_class(key: int) -> type[Message]:
 
 @cache
 def response_class(key: int) -> type[Message]:
-    """The class of an API's responses; loads its module on first use.
+    """Return the class of an API's responses; load its module on first use.
 
     Raises:
         KeyError: No API has this key.

@@ -25,10 +25,10 @@ _HEAD = """# The command line
 Generated from the commands by `scripts/generate`.
 
 `barnabas` is one command with subcommands; options have the names of Kafka's own tools where those have them. Results
-go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables, or a line for each
+go to stdout, everything else (progress, notes, errors) to stderr. On a terminal results are tables, or a line for each
 cell if the terminal is too narrow for the longest words; in a pipe they are plain columns, and with `--json` JSON for
-scripts. An error is one line that says what to do, and exit code 1.
-`barnabas pipeline` has [more exit codes](pipeline/running.md#stopping).
+scripts. An error is one line that says what to do, and exit code 1. `barnabas pipeline` has [more exit
+codes](pipeline/running.md#stopping).
 
 `-b` is `--bootstrap-server`, `-t` is `--topic` and `-g` is `--group`, in every command that has the long option. Two
 environment variables replace options that you would repeat: `BARNABAS_BOOTSTRAP_SERVER` is the default of
@@ -39,7 +39,7 @@ name of one of Kafka's shell tools, such as `kafka-console-consumer.sh`, prints 
 Two commands need more than a plain install ([README](../README.md#in-your-tests)): `perf` needs the extra `clients`
 (`pip install '.[clients]'` in a checkout) and `pipeline` the extra `pipeline`. All commands that take
 `--bootstrap-server` work with any Kafka cluster, except `quotas explain`, `quotas top` and `quotas simulate`, which
-only Barnabas answers.
+need Barnabas brokers.
 
 | command | what it does |
 | --- | --- |
@@ -94,7 +94,7 @@ def _document() -> str:
 
 def _pipeline() -> Iterator[str]:
     yield f"\n## barnabas pipeline\n\n{DESCRIPTION} It needs `pip install '.[pipeline]'` in a checkout; "
-    yield "[pipeline/running.md](pipeline/running.md) tells more.\n"
+    yield "[pipeline/running.md](pipeline/running.md) has details.\n"
     for name in PIPELINE_COMMANDS:
         made = pipeline_parser(name)
         yield f"\n### barnabas pipeline {name}\n\n{made.description}\n\n"

@@ -143,56 +143,55 @@ each with its line; it exits with 1 if the broker would not start. It opens no p
 
 | in the file | the broker |
 | --- | --- |
-| invalid values | does not start; a line for each names file, line, setting and what is allowed |
-| Java classes that decide who may do what, or how much | does not start either; the line says what to use instead |
+| invalid values | does not start; one line for each names the file, the line, the setting and the allowed values |
+| Java classes for authorization or quotas | does not start either; the error names the alternative |
 | settings without effect | starts, with one warning that lists them |
 | unknown names (`jmx.port`, `confluent.*`, misspelt ones) | starts, as Kafka does; a warning for each |
 | unknown names that begin with `barnabas.` | does not start: nothing else reads them |
 
 | status | meaning |
 | --- | --- |
-| works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists; a test checks it |
-| no effect | tunes what this broker does not have (thread pools, purgatories, Kerberos, Java's metrics); ignored |
-| refused | names a Java class; the broker does not start with it, but for Kafka's own class where the status says so |
+| works | does what Kafka's documentation says, except for [differences.md](differences.md); a test checks it |
+| no effect | tunes a part that this broker lacks (thread pools, purgatories, Kerberos, Java's metrics); ignored |
+| refused | names a Java class; the broker does not start with it, except for Kafka's own class if the status says so |
 
-How a setting may change while the broker runs is Kafka's update mode: `read-only` is never; `cluster-wide` is for all
-brokers or for one, `per-broker` for one only. What is set so wins over the file, and for one broker over for all. It
-stands in the cluster's registry as Kafka's brokers have it in ZooKeeper (`/config/brokers/<default>` and
-`/config/brokers/<id>`, topics' own in `/config/topics`), and takes effect at once, also for topics that inherit it; the
-three settings about listeners do not, here. A number of threads can change to half or twice of what it is in one step.
-DescribeConfigs tells each value's source, all others that it won over, and what the setting is for, in the words of the
-tables below.
+Kafka's update mode says how a setting may change while the broker runs: `read-only` never; `cluster-wide` for all
+brokers or for one; `per-broker` for one only. Dynamic values take precedence over the file, and those of one broker
+over those of all. They are stored in the cluster's registry as in Kafka's ZooKeeper (`/config/brokers/<default>` and
+`/config/brokers/<id>`, topics' own in `/config/topics`), and take effect at once, also for topics that inherit them.
+The three settings about listeners do not take effect dynamically here. A number of threads can at most halve or
+double in one step. DescribeConfigs returns each value's source, its synonyms, and the text of the tables below.
 
-Without a file the broker has these settings, and Kafka's defaults for the rest:
+Without a file, the broker uses these settings, and Kafka's defaults for the rest:
 
 ```properties
 {single}
 ```
 
-An `authorizer.class.name` other than Kafka's own AclAuthorizer is refused, because ignoring it would open the broker to
-everybody ([security.md](security.md)). Without `zookeeper.connect` the broker keeps the cluster's state itself, and the
-other settings about ZooKeeper have no effect ([zookeeper.md](zookeeper.md)).
+An `authorizer.class.name` other than Kafka's own AclAuthorizer is rejected, because ignoring it would open the broker
+to everyone ([security.md](security.md)). Without `zookeeper.connect`, the broker stores the cluster's state itself,
+and the other settings about ZooKeeper have no effect ([zookeeper.md](zookeeper.md)).
 """
 
 _LIVE_HEAD = """
 ## Throttles
 
-Set for a broker while it runs (`barnabas configs alter`, Kafka's tools), never in its file:
+Set these while a broker runs (`barnabas configs alter`, Kafka's tools), never in its file:
 [cluster.md](cluster.md#moving-partitions).
 """
 
 _TOPIC_HEAD = """
 ## Topic settings
 
-Given when a topic is created (`--config name=value`), or later. Each falls back to the broker's setting in the third
-column.
+Set these when you create a topic (`--config name=value`), or later. The default of each is the broker's setting in the
+fourth column.
 """
 
 
 def _document(broker: list[Json], dynamic: list[Json], topic: list[Json]) -> str:
     single = "\n".join(f"{name}={value}" for name, value in SINGLE_BROKER_PROPERTIES.items())
     lines = [_DOCUMENT_HEAD.format(single=single)]
-    lines += ["## Broker settings", "", "| setting | what for | default | allowed | update mode | status |"]
+    lines += ["## Broker settings", "", "| setting | meaning | default | allowed | update mode | status |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     # Of the schemas, not of the package, whose tables are those of before.
     of_broker = {setting.name: setting for setting in map(_setting, broker)}
@@ -200,12 +199,12 @@ def _document(broker: list[Json], dynamic: list[Json], topic: list[Json]) -> str
         lines.append(
             f"| `{name}` | {_text(name)} | {_shown(setting)} | {allowed(setting)} | {setting.extra} | {status(name)} |"
         )
-    lines += [_LIVE_HEAD, "| setting | what for | default | allowed |", "| --- | --- | --- | --- |"]
+    lines += [_LIVE_HEAD, "| setting | meaning | default | allowed |", "| --- | --- | --- | --- |"]
     for setting in map(_setting, dynamic):
         lines.append(f"| `{setting.name}` | {_text(setting.name)} | {_shown(setting)} | {allowed(setting)} |")
     lines += [
         _TOPIC_HEAD,
-        "| setting | what for | default | broker's setting | allowed |",
+        "| setting | meaning | default | broker's setting | allowed |",
         "| --- | --- | --- | --- | --- |",
     ]
     for setting in map(_setting, topic):

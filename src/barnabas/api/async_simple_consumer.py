@@ -1,11 +1,11 @@
-"""The simple consumer for programs that have an event loop: what `SimpleConsumer` does, as coroutines.
+"""The simple consumer for programs with an event loop: the methods of `SimpleConsumer` as coroutines.
 
-One consumer asks one broker, over one connection. It knows nothing of groups, of other brokers and of how far it has
-read: all of that is the program's business.
+One consumer uses one connection to one broker. It keeps no state about groups, other brokers or read positions; the
+program keeps that state.
 
-A message that does not fit the fetch size is cut off by brokers before 0.10.1: it is asked for again with twice the
-size, up to `max_message_size`. Newer ones give the first message of an answer whole; where others have left no room for
-that of a partition, it is asked for alone.
+Brokers before 0.10.1 cut off a message that exceeds the fetch size. The consumer then fetches it again with twice the
+size, up to `max_message_size`. Newer brokers return the first message of a response whole. If other partitions leave no
+room for a partition's first message, the consumer fetches that partition alone.
 
 Source: design and implementation documents, the simple consumer API; protocol guide, Fetch, ListOffsets, OffsetCommit,
 OffsetFetch; KIP-74 (the first message is given whole).
@@ -75,9 +75,9 @@ class FetchRequest(NamedTuple):
     """A request to fetch from one partition.
 
     Attributes:
-        topic, partition: Of which.
-        offset: The first message's.
-        max_size: How many bytes at the most; 0: `fetch.message.max.bytes`.
+        topic, partition: The partition.
+        offset: The offset of the first message.
+        max_size: The maximum size in bytes; 0: `fetch.message.max.bytes`.
     """
 
     topic: str
@@ -87,7 +87,7 @@ class FetchRequest(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """An offset that a group has committed, with a text of its own; -1: it has not."""
+    """An offset that a group has committed, and its metadata text; offset -1: the group has committed none."""
 
     offset: int
     metadata: str = ""
@@ -97,7 +97,7 @@ Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 
 class AsyncSimpleConsumer:
-    """See `SimpleConsumer`: each method does, and raises, what the one of the same name does there."""
+    """See `SimpleConsumer`: each method has the result and the errors of its namesake there."""
 
     def __init__(
         self,
@@ -113,15 +113,15 @@ class AsyncSimpleConsumer:
         env: The world; the machine's own by default.
 
         Raises:
-            ConfigError: A setting that cannot be.
+            ConfigError: A setting is invalid.
         """
         settings = SETTINGS.read(config or {})
         timeout_ms = settings.integer("socket.timeout.ms")
         self._max_wait_ms = settings.integer("fetch.wait.max.ms")
         if self._max_wait_ms >= timeout_ms:
-            raise ConfigError(f"fetch.wait.max.ms={self._max_wait_ms} has to be below socket.timeout.ms={timeout_ms}")
+            raise ConfigError(f"fetch.wait.max.ms={self._max_wait_ms} must be below socket.timeout.ms={timeout_ms}")
         if max_message_size > _MOST_BYTES:
-            raise ConfigError(f"max_message_size={max_message_size} is above {_MOST_BYTES}, the most of one answer")
+            raise ConfigError(f"max_message_size={max_message_size} exceeds {_MOST_BYTES}, the limit of one answer")
         self._min_bytes = settings.integer("fetch.min.bytes")
         self._fetch_size = settings.integer("fetch.message.max.bytes")
         self._max_message_size = max(max_message_size, self._fetch_size)
@@ -169,9 +169,9 @@ class AsyncSimpleConsumer:
     ) -> list[MessageSet]:
         wait_ms = self._max_wait_ms if max_wait_ms is None else max_wait_ms
         if wait_ms >= self._timeout_ms:
-            raise ValueError(f"max_wait_ms={wait_ms} has to be below socket.timeout.ms={self._timeout_ms}")
+            raise ValueError(f"max_wait_ms={wait_ms} must be below socket.timeout.ms={self._timeout_ms}")
         if len({request[:2] for request in requests}) < len(requests):
-            raise ValueError("a fetch names each partition once")
+            raise ValueError("a fetch must name each partition only once")
         sized = [
             request._replace(max_size=min(request.max_size or self._fetch_size, _MOST_BYTES)) for request in requests
         ]
@@ -184,7 +184,7 @@ class AsyncSimpleConsumer:
         ]
 
     async def _fetch_alone(self, request: FetchRequest, messages: MessageSet, *, is_alone: bool) -> MessageSet:
-        """Fetch one partition again where its first message did not fit; else what was fetched already."""
+        """Fetch one partition again if its first message did not fit; otherwise return `messages`."""
         if not is_alone and _is_left_out(messages):
             (messages,) = await self._fetch([request], 0, 0)
         return await self._fetch_larger(request, messages) if _is_cut(messages) else messages
@@ -211,7 +211,7 @@ class AsyncSimpleConsumer:
         return [_message_set(request, answers.get(request[:2])) for request in requests]
 
     async def _fetch_larger(self, request: FetchRequest, messages: MessageSet) -> MessageSet:
-        """Fetch again with twice the size, as often as it takes to get a message whole."""
+        """Fetch again with twice the size until a message arrives whole."""
         while _is_cut(messages):
             size, limit = request.max_size, self._max_message_size
             # Whoever makes a new message of an old one while it is read says only that it is more than this.
@@ -263,7 +263,7 @@ class AsyncSimpleConsumer:
             for topic in response.topics
             for part in topic.partitions
         }
-        raise_for_any(codes, f"offsets of group {group_id} can't be committed")
+        raise_for_any(codes, f"cannot commit offsets of group {group_id}")
 
     async def fetch_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition | tuple[str, int]], *, version: int = IN_ZOOKEEPER
@@ -277,7 +277,7 @@ class AsyncSimpleConsumer:
         response = await self._broker.ask(
             OffsetFetchRequest(group_id, list(topics.values())), OffsetFetchResponse, version=version
         )
-        text = f"offsets of group {group_id} can't be fetched"
+        text = f"cannot fetch offsets of group {group_id}"
         raise_for(response.error_code, text)
         found = dict.fromkeys(wanted, OffsetAndMetadata(NO_OFFSET))
         codes: dict[TopicPartition, ErrorCode] = {}
@@ -290,7 +290,7 @@ class AsyncSimpleConsumer:
         raise_for_any({key: code for key, code in codes.items() if code != _NO_SUCH_OFFSET}, text)
         return found
 
-    # --- who to ask
+    # --- leaders and coordinators
 
     async def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
         # Who is asked in an older version creates a topic that is asked for, where it does that at all.
@@ -306,7 +306,7 @@ class AsyncSimpleConsumer:
                     if leader:
                         return leader[0].host, leader[0].port
                     raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{what} has no leader")
-        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {what}")
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{what} does not exist")
 
     async def find_coordinator(self, group_id: str) -> tuple[str, int]:
         response = await self._broker.ask(
@@ -328,21 +328,19 @@ def _message_set(request: FetchRequest, answer: fetching.PartitionData | None) -
         answer.records or b"",
         request.offset,
         high_watermark=answer.high_watermark,
-        error=broker_error(code, f"offset {request.offset} of {what} can't be fetched: {code.name}") if code else None,
+        error=broker_error(code, f"cannot fetch offset {request.offset} of {what}: {code.name}") if code else None,
     )
 
 
 def _is_cut(messages: MessageSet) -> bool:
-    """Return whether a message begins, and none is whole."""
+    """Return whether the set begins with a message but contains no whole one."""
     try:
         return messages.size_in_bytes > 0 and messages.error is None and messages.valid_bytes == 0
     except InvalidMessageError:
-        # Whoever reads it will be told.
+        # Iteration will report it.
         return False
 
 
 def _is_left_out(messages: MessageSet) -> bool:
-    """Return whether there is more, and nothing of it came: brokers from 0.10.1 on leave out what others have no room
-    for.
-    """
+    """Return whether messages exist but none came: brokers from 0.10.1 on omit those that do not fit."""
     return not messages.size_in_bytes and messages.error is None and messages.high_watermark > messages.fetch_offset

@@ -1,11 +1,11 @@
-"""One connection to one broker, made when it is needed and once more when it breaks.
+"""One connection to one broker, opened on demand and reopened once if it breaks.
 
-Brokers from 0.10 on tell which versions of each request they know. Older ones close the connection when they are
-asked, and are then spoken to as 0.8.2, which 0.9 understands as well; 0.8.0 and 0.8.1 know less, and somebody has to
-say so.
+Brokers from 0.10 on report their supported request versions (ApiVersions). Older brokers close the connection on that
+request; the client then assumes 0.8.2, whose requests 0.9 understands as well. 0.8.0 and 0.8.1 support less, so the
+program must name those versions.
 
-Source: protocol guide, ApiVersions; legacy-0.7.md, "0.8 .. 0.9 on the newer wire"; design document, the simple
-consumer (it reconnects once).
+Source: protocol guide, ApiVersions; legacy-0.7.md, "0.8 .. 0.9 on the newer wire"; design document, the simple consumer
+(it reconnects once).
 """
 
 import asyncio
@@ -40,14 +40,14 @@ _OF_0_8_2: Final[Versions] = {
 }
 _OF_0_9: Final[Versions] = {**_OF_0_8_2, ApiKey.FETCH: (0, 1), ApiKey.OFFSET_COMMIT: (0, 2)}
 OLD_BROKERS: Final = {"0.8.0": _OF_0_8_0, "0.8.1": _OF_0_8_1, "0.8.2": _OF_0_8_2, "0.9.0": _OF_0_9}
-"""What brokers know that can't be asked."""
+"""The API versions of brokers that cannot report them."""
 
 # What may be gone when the connection is another one.
 _OF_THE_CONNECTION: Final = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT})
 
 
 def versions_of(broker_version: str) -> Versions | None:
-    """Return the API versions that brokers of a version know; None: they can be asked.
+    """Return the API versions that brokers of a version support; None: the broker can report them itself.
 
     Args:
         broker_version: Such as `0.8.2` or `0.8.2.2`.
@@ -68,7 +68,7 @@ def versions_of(broker_version: str) -> Versions | None:
 
 
 class BrokerConnection:
-    """Asks one broker, and connects to it when there is something to ask.
+    """Sends requests to one broker and connects on the first request.
 
     Several may ask at once: the broker answers one after the other.
     """
@@ -87,8 +87,8 @@ class BrokerConnection:
     ) -> None:
         """Args:
         timeout_ms: How long to wait for a connection, and for an answer.
-        buffer_size: Bytes that the system may hold of what was received; -1: as it sees fit.
-        broker_version: What the broker is, where it can't be asked; None: it is asked, and who hangs up then is a
+        buffer_size: Receive buffer in bytes; -1: the system's default.
+        broker_version: The version of a broker before 0.10; None: ApiVersions is sent, and a broker that hangs up is a
             0.8.2.
 
         Raises:
@@ -108,7 +108,7 @@ class BrokerConnection:
         self._is_closed = False
 
     async def ask(self, request: Message, answer: type[R], *, version: int | None = None, max_version: int = 99) -> R:
-        """Send a request and wait for its answer, over a second connection where the first one breaks.
+        """Send a request and wait for its response; if the connection breaks, try once more over a new one.
 
         Args:
             answer: The response's class.
@@ -131,10 +131,10 @@ class BrokerConnection:
             raise _as_broker_error(self._hung_up or error) from error
 
     async def knows(self, api_key: ApiKey, version: int) -> bool:
-        """Return whether the broker knows a version of a request.
+        """Return whether the broker supports a version of a request.
 
         Raises:
-            BrokerError: It can't be asked.
+            BrokerError: It cannot be reached.
             ClosedError: The connection was closed.
         """
         try:
@@ -144,7 +144,7 @@ class BrokerConnection:
         return least <= version <= most
 
     async def close(self) -> None:
-        """Close the connection; harmless when it is closed already."""
+        """Close the connection; does nothing if it is closed already."""
         self._is_closed = True
         channel, self._channel = self._channel, None
         if channel is not None:
@@ -165,7 +165,7 @@ class BrokerConnection:
             response = await channel.send(request, answer, max_version=max_version, timeout_ms=self._timeout_ms)
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, ProtocolError) or error.code in _OF_THE_CONNECTION:
-                # Nobody knows what else comes of it.
+                # The rest of the stream is undefined.
                 await self._drop(channel)
             raise
         except EncodeError as error:
@@ -174,7 +174,7 @@ class BrokerConnection:
         return response
 
     async def _connected(self) -> Channel:
-        # One of those who ask at once connects; the others wait for it.
+        # One of several concurrent callers connects; the others wait for it.
         async with self._connecting:
             if self._is_closed:
                 raise ClosedError(f"the connection to {self.host}:{self.port} was closed")
@@ -195,7 +195,7 @@ class BrokerConnection:
                 channel = await self._dial(_OF_0_8_2)
             except KafkaError:
                 raise error from None
-            log.info("%s:%d can't be asked for its versions: it is taken for Kafka 0.8.2", self.host, self.port)
+            log.info("%s:%d does not report its versions: Kafka 0.8.2 is assumed", self.host, self.port)
             self._hung_up = error
             return channel
 
@@ -217,7 +217,7 @@ class BrokerConnection:
 
 
 def _with_buffer(env: ClientEnvironment, buffer_size: int) -> ClientEnvironment:
-    """The same world, where connections in the clear hold so much of what was received."""
+    """Return the same environment, with this receive buffer size for connections without TLS."""
     if buffer_size < 0:
         return env
 
@@ -233,5 +233,5 @@ def _with_buffer(env: ClientEnvironment, buffer_size: int) -> ClientEnvironment:
 
 def _as_broker_error(error: KafkaError | ProtocolError) -> BrokerError:
     if isinstance(error, ProtocolError):
-        return broker_error(ErrorCode.NETWORK_EXCEPTION, f"an answer that is none: {error}")
+        return broker_error(ErrorCode.NETWORK_EXCEPTION, f"malformed answer: {error}")
     return broker_error(error.code, error.message)

@@ -1,4 +1,4 @@
-"""What a broker refuses, as exceptions: one class for each error code that a program may want to act on.
+"""Exceptions for errors that brokers return: one class for each error code that a program may want to handle.
 
 Source: protocol guide, "Error codes"; design document of 0.8, the simple consumer's error codes.
 """
@@ -11,7 +11,7 @@ from barnabas.core.types import TopicPartition
 
 
 class BrokerError(ApiError):
-    """A broker refused a request, or could not be asked.
+    """A broker rejected a request, or could not be reached.
 
     Attributes:
         code: The protocol's code.
@@ -27,39 +27,39 @@ class BrokerError(ApiError):
 
 
 class UnknownError(BrokerError):
-    """The broker failed, and does not know why: its log may."""
+    """The broker failed for an unknown reason; its log may name the reason."""
 
 
 class OffsetOutOfRangeError(BrokerError):
-    """The log does not hold this offset any more, or not yet: ask for one with `get_offsets_before`."""
+    """The log does not contain this offset any more, or not yet: get a valid one from `get_offsets_before`."""
 
 
 class InvalidMessageError(BrokerError):
-    """Bytes that are no message, or that their checksum does not fit."""
+    """The bytes are not a valid message, or do not match their checksum."""
 
 
 class UnknownTopicOrPartitionError(BrokerError):
-    """There is no such topic or partition on this broker."""
+    """The topic or partition does not exist on this broker."""
 
 
 class InvalidFetchSizeError(BrokerError):
-    """A fetch size that cannot be."""
+    """The fetch size is invalid."""
 
 
 class LeaderNotAvailableError(BrokerError):
-    """The partition has no leader at the moment: ask again."""
+    """The partition has no leader at the moment: try again."""
 
 
 class NotLeaderError(BrokerError):
-    """Another broker leads the partition: `find_leader` tells which."""
+    """Another broker leads the partition: `find_leader` returns it."""
 
 
 class RequestTimedOutError(BrokerError):
-    """There was no answer in time."""
+    """No response arrived in time."""
 
 
 class BrokerNotAvailableError(BrokerError):
-    """The broker is on its way up or down."""
+    """The broker is starting or stopping."""
 
 
 class ReplicaNotAvailableError(BrokerError):
@@ -67,7 +67,7 @@ class ReplicaNotAvailableError(BrokerError):
 
 
 class MessageSizeTooLargeError(BrokerError):
-    """A message that is larger than this consumer takes.
+    """A message is larger than this consumer's limit.
 
     Attributes:
         wanted_bytes: How large a fetch has to be to get it, as far as is known: never more than it takes.
@@ -93,23 +93,23 @@ class OffsetMetadataTooLargeError(BrokerError):
 
 
 class DisconnectedError(BrokerError):
-    """The broker can't be reached, or the connection broke off."""
+    """The broker cannot be reached, or the connection broke."""
 
 
 class CoordinatorNotAvailableError(BrokerError):
-    """The group has no coordinator at the moment, or it is loading: ask again."""
+    """The group has no coordinator at the moment, or the coordinator is loading: try again."""
 
 
 class NotCoordinatorError(BrokerError):
-    """Another broker coordinates the group: `find_coordinator` tells which."""
+    """Another broker coordinates the group: `find_coordinator` returns it."""
 
 
 class AuthorizationError(BrokerError):
-    """The user may not do this."""
+    """The user is not authorized for this operation."""
 
 
 class UnsupportedVersionError(BrokerError):
-    """The broker does not know the request, or not this version of it."""
+    """The broker does not support the request or this version of it."""
 
 
 _CLASSES: dict[ErrorCode, type[BrokerError]] = {
@@ -139,12 +139,12 @@ _CLASSES: dict[ErrorCode, type[BrokerError]] = {
 def broker_error(
     code: ErrorCode, message: str, partitions: Mapping[TopicPartition, ErrorCode] | None = None
 ) -> BrokerError:
-    """The exception of an error code; a `BrokerError` itself where the code has no class of its own."""
+    """Return the exception for an error code: a plain `BrokerError` if the code has no class of its own."""
     return _CLASSES.get(code, BrokerError)(code, message, partitions)
 
 
 def message_too_large(where: str, wanted_bytes: int, max_bytes: int) -> MessageSizeTooLargeError:
-    """The exception of a message that no fetch may be large enough for; see `MessageSizeTooLargeError`."""
+    """Return the exception for a message larger than the maximum fetch size; see `MessageSizeTooLargeError`."""
     return MessageSizeTooLargeError(
         ErrorCode.MESSAGE_TOO_LARGE,
         f"the message at {where} wants a fetch of at least {wanted_bytes} bytes, and max_message_size is {max_bytes}",
@@ -154,7 +154,7 @@ def message_too_large(where: str, wanted_bytes: int, max_bytes: int) -> MessageS
 
 
 def raise_for(error_code: int, text: str) -> None:
-    """Raise what an answer says of a request as a whole, or of its only partition; nothing where that is NONE.
+    """Raise the error of a whole response, or of its only partition, unless the code is NONE.
 
     Raises:
         BrokerError: Of the code's class.
@@ -165,7 +165,7 @@ def raise_for(error_code: int, text: str) -> None:
 
 
 def raise_for_any(codes: Mapping[TopicPartition, ErrorCode], text: str) -> None:
-    """Raise what an answer says of several partitions, where it is not NONE for all of them.
+    """Raise the first error of a response about several partitions, unless every code is NONE.
 
     Raises:
         BrokerError: Of the class of the first that failed; its `partitions` are all that did.

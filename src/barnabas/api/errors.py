@@ -1,15 +1,15 @@
-"""What all client APIs raise beside `ConfigError`, which a setting that cannot be raises."""
+"""Errors that all client APIs raise, besides `ConfigError` for invalid settings."""
 
 from barnabas.core.errors import BarnabasError
 
 
 class ApiError(BarnabasError):
-    """Whatever a client API raises while it works."""
+    """Any error that a client API raises while it works."""
 
 
 class ClosedError(ApiError):
-    """The client was closed, or shut down: it does nothing more."""
+    """The client was closed or shut down and cannot be used any more."""
 
 
 class MissingExtraError(ApiError):
-    """A library is not installed; the text says how to install it."""
+    """A required library is not installed; the text names the install command."""

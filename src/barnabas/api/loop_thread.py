@@ -1,7 +1,6 @@
-"""An event loop on a thread of its own: what makes a synchronous API of one that waits.
+"""An event loop on its own thread, on which synchronous APIs run their coroutines.
 
-Invariants: what was started there is done, or was cancelled, once `run` is over, however that ends; nobody waits for a
-loop that was stopped.
+Invariants: when `run` returns or raises, its coroutine is done or cancelled; no caller waits for a stopped loop.
 """
 
 import asyncio
@@ -16,12 +15,12 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """A thread that runs an event loop until it is stopped. It keeps no program alive."""
+    """A thread that runs an event loop until it is stopped. It does not keep the process alive."""
 
     __slots__ = ("_is_stopped", "_lock", "_loop", "_thread")
 
     def __init__(self, name: str) -> None:
-        """Start it. `name` is the thread's."""
+        """Start the thread with this name."""
         self._loop = asyncio.new_event_loop()
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -29,30 +28,30 @@ class LoopThread:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[object, object, T]) -> T:
-        """Run a coroutine there and wait for it; any thread may call this, and several at once.
+        """Run a coroutine on the loop and wait for its result. Any number of threads may call this at once.
 
         Returns:
-            What it returns.
+            The coroutine's result.
 
         Raises:
             ClosedError: The thread was stopped, before or meanwhile.
-            BaseException: What it raises; or Ctrl-C, which cancels it.
+            BaseException: The coroutine's error; or Ctrl-C, which cancels it.
         """
         with self._lock:
             if self._is_stopped:
                 coroutine.close()
-                raise ClosedError("it was closed")
+                raise ClosedError("the event loop was closed")
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         except CancelledError:
-            raise ClosedError("it was closed meanwhile") from None
+            raise ClosedError("the event loop was closed meanwhile") from None
         except BaseException:
             future.cancel()
             raise
 
     def stop(self) -> None:
-        """Cancel what still runs there, and end the thread; harmless a second time."""
+        """Cancel running coroutines and end the thread; a second call does nothing."""
         with self._lock:
             if self._is_stopped:
                 return

@@ -1,22 +1,22 @@
-"""What a fetch answered for one partition: a run of messages, read as it is iterated.
+"""The fetched messages of one partition, decoded while the program iterates.
 
     messages = consumer.fetch("t", 0, offset)
     for offset, next_offset, message in messages:
         ...
     offset = messages.next_offset
 
-The bytes are those of the broker's log, in whatever format it keeps: messages of magic 0 and 1, alone or many in one
-that is compressed, or record batches of magic 2. The broker may cut the last one where the fetch size ends.
+The bytes are those of the broker's log, in any of its formats: messages of magic 0 and 1, single or several in a
+compressed one, or record batches of magic 2. The broker may cut off the last one at the fetch size.
 
 Invariants:
 
-- Nothing is decoded, unpacked or checked before it is asked for; a set may be iterated any number of times.
-- A message is given whole, after its checksum was compared, or not at all; what is cut off at the end is left out.
-- Offsets ascend, and none is below the one that was asked for: what a compressed message or a batch holds before it is
-  left out. So are the markers of transactions, which are no messages; what aborted transactions wrote is not.
+- Nothing is decoded, decompressed or checked before iteration; a set may be iterated any number of times.
+- A message is returned whole, with a verified checksum, or not at all; a cut-off end is left out.
+- Offsets ascend from the requested one: earlier messages of a compressed message or batch are left out. So are
+  transaction markers, which are no messages; records of aborted transactions are included.
 
-Source: implementation document, messages and message sets; legacy-0.7.md (a fetch ends in a partial message);
-log format facts.
+Source: implementation document, messages and message sets; legacy-0.7.md (a fetch ends in a partial message); log
+format facts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,9 +47,9 @@ class Message(NamedTuple):
     """One message.
 
     Attributes:
-        key: None: it has none.
+        key: None: the message has no key.
         payload: None: it is null, which deletes its key in a compacted topic.
-        timestamp_ms: When it was made or, as the topic says, appended; -1 in magic 0, which knows no times.
+        timestamp_ms: When it was created or, by the topic's setting, appended; -1 in magic 0, which has no times.
         headers: Names and values; only magic 2 has them.
         magic: The version of the format that it is kept in.
     """
@@ -62,12 +62,12 @@ class Message(NamedTuple):
 
 
 class MessageAndOffset(NamedTuple):
-    """A message and its place in the log.
+    """A message with its offset.
 
     Attributes:
         offset: Its own.
         next_offset: Where to go on reading behind it.
-        message: What it is.
+        message: The message.
     """
 
     offset: int
@@ -120,12 +120,12 @@ class MessageSet:
 
     @property
     def size_in_bytes(self) -> int:
-        """All that came, with what is cut off at the end."""
+        """Return the number of received bytes, a cut-off end included."""
         return len(self.data)
 
     @property
     def valid_bytes(self) -> int:
-        """Return how many of the bytes are whole messages or batches; only their sizes are looked at.
+        """Return how many of the bytes are whole messages or batches, by their size fields alone.
 
         Raises:
             InvalidMessageError: A size that no message has.
@@ -134,12 +134,12 @@ class MessageSet:
 
     @property
     def is_partial(self) -> bool:
-        """Whether the end is cut off. Raises InvalidMessageError."""
+        """Return whether the last message or batch is cut off. Raises InvalidMessageError."""
         return self.valid_bytes < self.size_in_bytes
 
     @property
     def wanted_bytes(self) -> int | None:
-        """Return the size of the message or batch whose end is cut off; None: none is, or it is not known.
+        """Return the size of the cut-off message or batch; None: there is none, or its size is not known.
 
         Raises:
             InvalidMessageError: A size that no message has.
@@ -152,7 +152,7 @@ class MessageSet:
 
     @property
     def next_offset(self) -> int:
-        """Return where to go on reading when all of it is read; `fetch_offset` where nothing whole is in it.
+        """Return the offset at which to read next after this set; `fetch_offset` if the set holds no whole message.
 
         It may be above the last message's: markers of transactions, and what compaction took, have offsets too.
 
@@ -212,7 +212,7 @@ class MessageSet:
             yield to_record(inner)
 
     def _numbered(self, records: Iterable[Record], magic: int, end_offset: int) -> Iterator[MessageAndOffset]:
-        """Give records as messages; behind the last one reading goes on at `end_offset`."""
+        """Convert records to messages; reading continues at `end_offset` after the last one."""
         last: Record | None = None
         for record in records:
             if last is not None:

@@ -1,4 +1,4 @@
-"""The documented settings of a client API: how one is declared, and how a program's mapping becomes values.
+"""The documented settings of a client API: their declarations, and the conversion of a program's mapping to values.
 
 Each API has one table. A setting has one name, the newest that is documented (0.8.2), and those that it had before
 (0.7) as aliases:
@@ -11,7 +11,7 @@ Each API has one table. A setting has one name, the newest that is documented (0
 Invariants:
 
 - A name that no table has is refused, and so is one that is documented but cannot be done here.
-- What is given by both of a setting's names is the same value, or refused.
+- If both names of a setting are given, the values must be equal.
 - No value of a setting is in an error unless it can't be a secret: logins and key stores are checked by
   `barnabas.clients.security`.
 
@@ -44,12 +44,12 @@ class Declared(NamedTuple):
     Attributes:
         name: The newest documented.
         type: boolean, short, int, long, double, list, string; class: a dotted path, or the object itself.
-        default: None: it has none.
-        description: What it does here, for the documents: a sentence or two, with the unit.
-        aliases: What it was called before.
+        default: None: there is no default.
+        description: Its effect, for the documents: a sentence or two, with the unit.
+        aliases: Its earlier names.
         least, greatest: Bounds of a number, both included.
         choices: All that it may be, where that is a list of words.
-        refusal: Why it can't be given at all, and what to do instead; empty: it can.
+        refusal: Why it is not supported, and the alternative; empty: it is supported.
     """
 
     name: str
@@ -64,19 +64,19 @@ class Declared(NamedTuple):
 
     @property
     def setting(self) -> Setting:
-        """The same as the rest of the package knows settings."""
+        """Return the declaration as the `Setting` that the rest of the package uses."""
         kind = "string" if self.type == _CLASS else self.type
         return Setting(self.name, kind, self.default, self.least, self.greatest, self.choices, "medium", "")
 
     @property
     def allowed(self) -> str:
-        """Describe the values that are allowed, in words for a person."""
+        """Return a readable description of the allowed values."""
         return "a dotted path, or an object" if self.type == _CLASS else allowed(self.setting)
 
 
 @dataclass(slots=True, frozen=True)
 class Settings:
-    """The settings that a program gave, and the defaults of others.
+    """The settings that a program gave, with defaults for the others.
 
     Attributes:
         given: The settings that were given, by their newest name.
@@ -88,13 +88,13 @@ class Settings:
     _values: Mapping[str, object] = field(repr=False)
 
     def integer(self, name: str) -> int:
-        """The value of a short, int or long."""
+        """Return the value of a short, int or long."""
         value = self._values[name]
         assert isinstance(value, int)
         return value
 
     def number(self, name: str) -> float:
-        """The value of a double."""
+        """Return the value of a double."""
         value = self._values[name]
         assert isinstance(value, float | int)
         return float(value)
@@ -105,19 +105,19 @@ class Settings:
         return value
 
     def text(self, name: str) -> str:
-        """The value of a string; empty where it has none."""
+        """Return the value of a string; empty if it has none."""
         value = self._values[name]
         assert value is None or isinstance(value, str)
         return value or ""
 
     def items(self, name: str) -> list[str]:
-        """The value of a list; empty where it has none."""
+        """Return the value of a list; empty if it has none."""
         value = self._values[name]
         assert value is None or isinstance(value, list)
         return list(value or ())
 
     def given_object(self, name: str) -> object:
-        """The value of a class: a dotted path, an object, or None."""
+        """Return the value of a class: a dotted path, an object, or None."""
         return self._values[name]
 
 
@@ -144,14 +144,14 @@ class SettingsTable:
                 self._names[name] = declared
 
     def read(self, config: Mapping[str, object]) -> Settings:
-        """Turn what a program gave into values.
+        """Convert a program's settings to values.
 
         Args:
             config: By documented names, old or new; text (as of a properties file), numbers and booleans; None is as
                 if it were not there.
 
         Raises:
-            ConfigError: A name is unknown, a value cannot be, or two names of one setting disagree.
+            ConfigError: A name is unknown, a value is invalid, or two names of one setting disagree.
         """
         values: dict[str, object] = {each.name: each.setting.default_value for each in self.settings}
         security: dict[str, str] = {}
@@ -176,14 +176,14 @@ class SettingsTable:
             known = [*self._names, *SECURITY_SETTINGS]
             by_form = {_plain_form(each): each for each in known}
             nearest = by_form[difflib.get_close_matches(_plain_form(name), by_form, 1, 0)[0]]
-            raise ConfigError(f"{name} is no setting of the {self._api}: did you mean {nearest}?")
+            raise ConfigError(f"{name} is not a setting of the {self._api}: did you mean {nearest}?")
         if declared.refusal:
-            raise ConfigError(f"{name} can't be set: {declared.refusal}")
+            raise ConfigError(f"{name} is not supported: {declared.refusal}")
         return declared
 
 
 def _plain_form(name: str) -> str:
-    """Return the form that names are compared by: which case and which marks divide the words is forgotten first."""
+    """Return the form in which names are compared: without case and separators."""
     return name.lower().replace("-", ".").replace("_", ".")
 
 
@@ -197,12 +197,12 @@ def _parse(declared: Declared, name: str, value: object) -> object:
     if isinstance(value, list | tuple) and declared.type == "list":
         value = ",".join(map(str, value))
     if not isinstance(value, str | int | float):
-        raise ConfigError(f"{name} has to be {declared.allowed}, and not of type {type(value).__name__}")
+        raise ConfigError(f"{name} must be {declared.allowed}, not of type {type(value).__name__}")
     text = _as_text(value)
     try:
         parsed: Value = parse(declared.setting, text)
     except ConfigError as error:
-        raise ConfigError(f"{name}={text}: {error}; it has to be {declared.allowed}") from None
+        raise ConfigError(f"{name}={text}: {error}; it must be {declared.allowed}") from None
     return parsed
 
 
@@ -211,8 +211,8 @@ def load(name: str, value: object, known: Mapping[str, object]) -> object:
 
     Args:
         name: Of the setting, for errors.
-        value: An object is what it is; text is a dotted path, `package.module.Name`.
-        known: What goes by a name of its own: Java's names of what is built in, for properties files that have them.
+        value: An object, or a dotted path as text, `package.module.Name`.
+        known: Built-in classes by their Java names, for properties files.
 
     Raises:
         ConfigError: There is no such module, or no such name in it.
@@ -224,7 +224,7 @@ def load(name: str, value: object, known: Mapping[str, object]) -> object:
     module_name, _, attribute = value.replace(":", ".").rpartition(".")
     try:
         if not module_name:
-            raise ConfigError(f"{name}={value}: it has to be a dotted path: package.module.Name")
+            raise ConfigError(f"{name}={value}: it must be a dotted path: package.module.Name")
         found: object = getattr(import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"{name}={value}: {error}") from error

@@ -42,11 +42,11 @@ __all__ = [
 
 
 class SimpleConsumer:
-    """Reads from one broker the partitions that it leads, and keeps offsets there for groups.
+    """Reads partitions from the broker that leads them, and stores offsets there for groups.
 
-    It connects when it is asked for something first. Where the connection breaks, or an answer does not come in time,
-    it connects again and asks once more; what fails then is raised. Any thread may use it, and several at once: the
-    broker answers one after the other. A program that has an event loop uses `AsyncSimpleConsumer`.
+    The consumer connects on the first request. If the connection breaks or an answer does not come in time, it connects
+    again and tries once more; a second failure is raised. Threads may share a consumer: the broker answers one request
+    after another. Programs with an event loop use `AsyncSimpleConsumer`.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class SimpleConsumer:
         """Args:
         host, port: Of the broker.
         socket_timeout_ms: How long to wait for an answer; `socket.timeout.ms` by its documented name.
-        buffer_size: Bytes that the system holds of what was received; `socket.receive.buffer.bytes`.
-        client_id: What the broker calls the program; `client.id`.
+        buffer_size: Receive buffer in bytes; `socket.receive.buffer.bytes`.
+        client_id: The program's name for the broker; `client.id`.
         config: Settings by their documented names, those of security among them; where one is also an
             argument, the argument counts.
         max_message_size: How large a fetch may become for a message that does not fit, in bytes, at most 255 MiB. One
             that newer brokers give whole may be larger.
-        broker_version: Of the broker, such as `0.8.1`, where it is before 0.10: it can't be asked. None: it is asked,
-            and who does not answer that is taken for a 0.8.2.
+        broker_version: Of a broker before 0.10, such as `0.8.1`. None: ApiVersions is sent, and a broker that
+            does not answer it is treated as 0.8.2.
         env: The world; the machine's own by default.
 
         Raises:
-            ConfigError: A setting that is unknown, or cannot be.
+            ConfigError: A setting is unknown or invalid.
         """
         given = {
             "socket.timeout.ms": socket_timeout_ms,
@@ -97,7 +97,7 @@ class SimpleConsumer:
         self.close()
 
     def close(self) -> None:
-        """Close the connection, and fail what still waits for it; harmless a second time."""
+        """Close the connection and fail pending requests; a second call does nothing."""
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.run(self._consumer.close())
@@ -119,19 +119,19 @@ class SimpleConsumer:
 
         Args:
             request: Which; or the topic, and the arguments behind it.
-            max_size: How many bytes at the most; 0: `fetch.message.max.bytes`. It grows for a message that does not
+            max_size: The maximum size in bytes; 0: `fetch.message.max.bytes`. It grows for a message that does not
                 fit.
             max_wait_ms: How long the broker may wait for `min_bytes`; `fetch.wait.max.ms` by default.
             min_bytes: `fetch.min.bytes` by default.
 
         Returns:
-            What there is; nothing at the end of the log. Damage in it is found when it is read.
+            The available messages; none at the end of the log. Iteration finds damage.
 
         Raises:
             OffsetOutOfRangeError: The log begins behind the offset, or ends before it.
-            NotLeaderError, UnknownTopicOrPartitionError: Another broker leads the partition; or there is none.
+            NotLeaderError, UnknownTopicOrPartitionError: Another broker leads the partition; or it does not exist.
             MessageSizeTooLargeError: The message at the offset takes more than `max_message_size`.
-            BrokerError: The broker refuses for another reason, or can't be reached.
+            BrokerError: The broker refuses for another reason, or cannot be reached.
             ClosedError: The consumer was closed.
             ValueError: `max_wait_ms` is above the time for an answer.
         """
@@ -152,7 +152,7 @@ class SimpleConsumer:
             A set for each, in the order of the requests. The error of one partition waits in its set.
 
         Raises:
-            BrokerError: The broker refuses all of it, or can't be reached.
+            BrokerError: The broker refuses all of it, or cannot be reached.
             ClosedError: The consumer was closed.
             ValueError: A partition is named twice, or `max_wait_ms` is above the time for an answer.
         """
@@ -161,14 +161,14 @@ class SimpleConsumer:
     # --- offsets of the log
 
     def get_offsets_before(self, topic: str, partition: int, time: int, max_offsets: int = 1) -> list[int]:
-        """Offsets where segments of the log begin that were last written to before a time.
+        """Return the start offsets of log segments that were last written before a time.
 
         Args:
             time: In ms since 1970; or `LATEST_TIME`, with which the end of the log is the first, or `EARLIEST_TIME`.
-            max_offsets: How many at the most.
+            max_offsets: The maximum number of offsets.
 
         Returns:
-            Descending; none where all was written later.
+            In descending order; empty if everything was written later.
 
         Raises:
             UnsupportedVersionError: Brokers from Kafka 4 on tell the ends of the log alone.
@@ -180,7 +180,7 @@ class SimpleConsumer:
     # --- offsets of groups
 
     def commit_offsets(self, group_id: str, offsets: Offsets, *, version: int = IN_ZOOKEEPER) -> None:
-        """Keep how far a group has read.
+        """Store a group's read positions.
 
         Args:
             offsets: The next offset to be read of each partition, with a text where that is wanted.
@@ -201,10 +201,10 @@ class SimpleConsumer:
         """Return the offsets that a group has committed.
 
         Args:
-            version: As of `commit_offsets`: what is kept in one place is not found in the other.
+            version: As of `commit_offsets`; each version reads only its own store.
 
         Returns:
-            The offset of each partition; -1 where none is kept, or there is no such partition.
+            The offset of each partition; -1 if none is stored, or the partition does not exist.
 
         Raises:
             BrokerError: As from `commit_offsets`.
@@ -212,25 +212,25 @@ class SimpleConsumer:
         """
         return self._run().run(self._consumer.fetch_offsets(group_id, partitions, version=version))
 
-    # --- who to ask
+    # --- leaders and coordinators
 
     def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
-        """Host and port of the broker that leads a partition: the one to fetch from.
+        """Return host and port of the broker that leads a partition: fetch from that broker.
 
         Raises:
             LeaderNotAvailableError, UnknownTopicOrPartitionError: Nobody does; there is no such partition.
-            BrokerError: The broker can't be reached.
+            BrokerError: The broker cannot be reached.
             ClosedError: The consumer was closed.
         """
         return self._run().run(self._consumer.find_leader(topic, partition))
 
     def find_coordinator(self, group_id: str) -> tuple[str, int]:
-        """Host and port of the broker that keeps a group's offsets: the one for version 1 and later.
+        """Return host and port of the broker that stores a group's offsets, for version 1 and later.
 
         Raises:
             CoordinatorNotAvailableError: Not yet.
-            UnsupportedVersionError: The broker is older than 0.8.2, and keeps none.
-            BrokerError: The broker can't be reached.
+            UnsupportedVersionError: The broker is older than 0.8.2, and stores none.
+            BrokerError: The broker cannot be reached.
             ClosedError: The consumer was closed.
         """
         return self._run().run(self._consumer.find_coordinator(group_id))

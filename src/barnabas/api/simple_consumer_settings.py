@@ -37,7 +37,7 @@ SETTINGS: Final = SettingsTable(
 
 
 def overridden(config: Mapping[str, object], values: Mapping[str, object]) -> dict[str, object]:
-    """The settings with some of them replaced, whatever name they go by.
+    """Return the settings with some of them replaced, whichever of their names `config` uses.
 
     Args:
         config: By any of their names.

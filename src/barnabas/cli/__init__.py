@@ -1,7 +1,7 @@
-"""The command line: `barnabas broker`, the commands that `commands` names, and what they share.
+"""The command line: `barnabas broker`, the commands listed in `commands`, and their shared code.
 
 A command loads its own module and the clients that it needs; `parser` reads its options, rich draws tables on
-terminals. `broker` has its own small path. Options have Kafka's names where Kafka's tools have them. Results go to
-stdout (tables for people, `--json` for scripts), all else to stderr; errors are one line that says what to do, with
-exit code 1.
+terminals. `broker` is started without loading the rest. Options have the names of Kafka's tools where one exists.
+Results go to stdout (tables for people, `--json` for scripts), everything else to stderr. An error is one line that
+says what to do, and exit code 1.
 """

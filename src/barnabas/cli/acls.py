@@ -1,4 +1,4 @@
-"""`barnabas acls`: who may what, with the options of kafka-acls."""
+"""`barnabas acls`: access rules, with the options of kafka-acls."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -37,10 +37,9 @@ from barnabas.wire.security.principals import Principal, parse_principal
 HELP = paragraphs(
     """Show and change access rules (ACLs).
 
-One of --list, --add and --remove says what to do. A rule allows or denies a principal operations on a resource: a
-topic, a group, a transactional id, a delegation token, or the cluster. Where a resource is named with
---resource-pattern-type prefixed every name that begins so is meant; the name * stands for all. What is denied is
-denied, whatever is allowed.
+Use one of --list, --add and --remove. A rule allows or denies a principal operations on a resource: a topic, a group, a
+transactional id, a delegation token, or the cluster. With --resource-pattern-type prefixed, a resource name matches
+every name that begins with it. The name * matches all names. A deny rule overrides every allow rule.
 
 Examples:
 
@@ -61,7 +60,7 @@ _ALLOW, _DENY = Permission.ALLOW, Permission.DENY
 
 
 class _Who(NamedTuple):
-    """Whom rules are about.
+    """The principals and hosts of rules.
 
     Attributes:
         allowed, denied: Principals and hosts.
@@ -71,7 +70,7 @@ class _Who(NamedTuple):
     denied: list[tuple[Principal, str]]
 
     def entries(self, operations: Iterable[Operation]) -> list[Entry]:
-        """Rules about these operations."""
+        """Return rules for these operations."""
         return [
             Entry(principal, host, operation, permission)
             for operation in operations
@@ -81,9 +80,11 @@ class _Who(NamedTuple):
 
 
 def acls(
-    list_: Annotated[bool, flag("--list", "Show rules: all, or those of the resources that are named.")] = False,
+    list_: Annotated[bool, flag("--list", "Show all rules, or only the rules of the given resources.")] = False,
     add: Annotated[bool, flag("--add", "Add rules.")] = False,
-    remove: Annotated[bool, flag("--remove", "Remove rules; without a principal all of the resources named.")] = False,
+    remove: Annotated[
+        bool, flag("--remove", "Remove rules; without a principal, all rules of the given resources.")
+    ] = False,
     topic: Annotated[list[str] | None, Option("--topic", metavar="NAME", help="A topic. May be repeated.")] = None,
     group: Annotated[
         list[str] | None, Option("--group", metavar="NAME", help="A consumer group. May be repeated.")
@@ -100,46 +101,56 @@ def acls(
         Option(
             "--resource-pattern-type",
             metavar="TYPE",
-            help="literal or prefixed; to list and remove also any, or match for all that is about the name.",
+            help="literal or prefixed; --list and --remove also accept any, and match for all rules that apply to the "
+            "name.",
         ),
     ] = "literal",
     operation: Annotated[
         list[str] | None,
-        Option("--operation", metavar="NAME", help="What is allowed or denied (default: All). May be repeated."),
+        Option("--operation", metavar="NAME", help="Operation to allow or deny (default: All). May be repeated."),
     ] = None,
     allow_principal: Annotated[
         list[str] | None,
-        Option("--allow-principal", metavar="PRINCIPAL", help="User:name, or User:* for all. May be repeated."),
+        Option(
+            "--allow-principal",
+            metavar="PRINCIPAL",
+            help="Principal to allow: User:name, or User:* for all. May be repeated.",
+        ),
     ] = None,
     deny_principal: Annotated[
         list[str] | None,
-        Option("--deny-principal", metavar="PRINCIPAL", help="Whom it is denied. May be repeated."),
+        Option("--deny-principal", metavar="PRINCIPAL", help="Principal to deny. May be repeated."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        Option("--allow-host", metavar="ADDRESS", help="From where (default: *). May be repeated."),
+        Option("--allow-host", metavar="ADDRESS", help="Host of the allowed principals (default: *). May be repeated."),
     ] = None,
     deny_host: Annotated[
         list[str] | None,
-        Option("--deny-host", metavar="ADDRESS", help="From where it is denied (default: *). May be repeated."),
+        Option("--deny-host", metavar="ADDRESS", help="Host of the denied principals (default: *). May be repeated."),
     ] = None,
     principal: Annotated[
         list[str] | None,
-        Option("--principal", metavar="PRINCIPAL", help="With --list: the rules of this one only. May be repeated."),
+        Option("--principal", metavar="PRINCIPAL", help="With --list: only rules of this principal. May be repeated."),
     ] = None,
     producer: Annotated[
-        bool, flag("--producer", "All that a producer needs for --topic, and with --transactional-id for that.")
+        bool,
+        flag("--producer", "All operations that a producer needs on --topic and, if given, on --transactional-id."),
     ] = False,
-    consumer: Annotated[bool, flag("--consumer", "All that a consumer needs for --topic and --group.")] = False,
-    idempotent: Annotated[bool, flag("--idempotent", "With --producer: what an idempotent one needs.")] = False,
-    force: Annotated[bool, flag("--force", "Remove without asking.")] = False,
+    consumer: Annotated[
+        bool, flag("--consumer", "All operations that a consumer needs on --topic and --group.")
+    ] = False,
+    idempotent: Annotated[
+        bool, flag("--idempotent", "With --producer: also the operations of an idempotent producer.")
+    ] = False,
+    force: Annotated[bool, flag("--force", "Remove without confirmation.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
     as_json: AsJson = False,
 ) -> None:
     if list_ + add + remove != 1:
-        raise BarnabasError("say what to do: one of --list, --add, --remove")
+        raise BarnabasError("exactly one action is required: --list, --add, --remove")
     names = {
         ResourceType.TOPIC: topic or [],
         ResourceType.GROUP: group or [],
@@ -155,11 +166,13 @@ def acls(
     pattern_type = _pattern_type(resource_pattern_type, add)
     if list_:
         if who.allowed or who.denied or operation or producer or consumer:
-            raise BarnabasError("--list shows all rules of what is named: leave principals and operations out")
+            raise BarnabasError("--list shows all rules of a resource: leave principals and operations out")
     elif not any(names.values()):
-        raise BarnabasError("say of what: --topic, --group, --cluster, --transactional-id or --delegation-token")
+        raise BarnabasError(
+            "no resource given: use --topic, --group, --cluster, --transactional-id or --delegation-token"
+        )
     if add and not (who.allowed or who.denied):
-        raise BarnabasError("say for whom: --allow-principal or --deny-principal")
+        raise BarnabasError("no principal given: use --allow-principal or --deny-principal")
     if producer or consumer:
         wanted = _of_roles(names, who, pattern_type, producer=producer, consumer=consumer, idempotent=idempotent)
     else:
@@ -192,13 +205,13 @@ def acls(
 
 def _pairs(kind: str, principals: Sequence[str], hosts: Sequence[str]) -> list[tuple[Principal, str]]:
     if hosts and not principals:
-        raise BarnabasError(f"--{kind}-host goes with --{kind}-principal")
+        raise BarnabasError(f"--{kind}-host needs --{kind}-principal")
     pairs = []
     for text in principals:
         try:
             principal = parse_principal(text.strip())
         except ValueError:
-            raise BarnabasError(f"--{kind}-principal {text}: write it as User:name") from None
+            raise BarnabasError(f"--{kind}-principal {text}: must have the form User:name") from None
         pairs += [(principal, host.strip()) for host in hosts or [ANY_NAME]]
     return pairs
 
@@ -209,7 +222,7 @@ def _operations(texts: Sequence[str]) -> list[Operation]:
     for text in texts:
         each = by_name.get(text.strip().replace("_", "").lower())
         if each is None:
-            raise BarnabasError(f"--operation {text}: there are {', '.join(OPERATIONS)}")
+            raise BarnabasError(f"--operation {text}: must be one of {', '.join(OPERATIONS)}")
         operations.append(each)
     return operations or [Operation.ALL]
 
@@ -219,9 +232,9 @@ def _pattern_type(text: str, adds: bool) -> PatternType:
         pattern_type = PatternType[text.strip().upper()]
     except KeyError:
         there_are = ", ".join(each.name.lower() for each in PatternType)
-        raise BarnabasError(f"--resource-pattern-type {text}: there are {there_are}") from None
+        raise BarnabasError(f"--resource-pattern-type {text}: must be one of {there_are}") from None
     if adds and pattern_type in (PatternType.ANY, PatternType.MATCH):
-        raise BarnabasError(f"--resource-pattern-type {text}: a rule that is added is literal or prefixed")
+        raise BarnabasError(f"--resource-pattern-type {text}: --add needs literal or prefixed")
     return pattern_type
 
 
@@ -229,20 +242,20 @@ def _check_roles(
     producer: bool, consumer: bool, idempotent: bool, names: dict[ResourceType, list[str]], has_more: bool
 ) -> None:
     if (producer or consumer) and has_more:
-        raise BarnabasError("--producer and --consumer say what is allowed: leave --operation and --deny-... out")
+        raise BarnabasError("--producer and --consumer imply the operations: leave --operation and --deny-... out")
     if idempotent and not producer:
-        raise BarnabasError("--idempotent goes with --producer")
+        raise BarnabasError("--idempotent needs --producer")
     if producer and not names[ResourceType.TOPIC]:
         raise BarnabasError("--producer needs a --topic")
     if consumer and not (names[ResourceType.TOPIC] and names[ResourceType.GROUP]):
         raise BarnabasError("--consumer needs a --topic and a --group")
     if consumer and not producer and (names[ResourceType.CLUSTER] or names[ResourceType.TRANSACTIONAL_ID]):
-        raise BarnabasError("--consumer needs neither --cluster nor --transactional-id")
+        raise BarnabasError("--consumer cannot be combined with --cluster or --transactional-id")
 
 
 def _patterns(names: dict[ResourceType, list[str]], pattern_type: PatternType) -> list[PatternFilter]:
     return [
-        # The cluster has one name, of which nothing is a prefix.
+        # The cluster resource has a single name; prefixes do not apply.
         PatternFilter(each, name.strip(), PatternType.LITERAL if each is ResourceType.CLUSTER else pattern_type)
         for each, of_type in names.items()
         for name in of_type
@@ -282,7 +295,8 @@ def _check_operations(wanted: dict[PatternFilter, list[Entry]]) -> None:
             if entry.operation is not Operation.ALL and not possible >> entry.operation & 1:
                 there_are = ", ".join(name for name, each in OPERATIONS.items() if possible >> each & 1)
                 raise BarnabasError(
-                    f"--operation {word(entry.operation)}: of {word(pattern.resource_type)} there are All, {there_are}"
+                    f"--operation {word(entry.operation)}: must be one of All, {there_are} for "
+                    f"{word(pattern.resource_type)}"
                 )
 
 
@@ -290,7 +304,7 @@ def _check_operations(wanted: dict[PatternFilter, list[Entry]]) -> None:
 
 
 def _bindings(pattern: PatternFilter, entries: Iterable[Entry]) -> list[Binding]:
-    """Rules to add: what selects one pattern alone is one."""
+    """Return the rules to add, for a filter that selects exactly one pattern."""
     only = pattern.only
     assert only is not None
     return [Binding(only, entry) for entry in entries]
@@ -315,13 +329,13 @@ def _filters(wanted: dict[PatternFilter, list[Entry]]) -> list[BindingFilter]:
 
 
 def _ask(wanted: dict[PatternFilter, list[Entry]]) -> None:
-    """Have a person confirm what is removed.
+    """Ask the user to confirm the removal.
 
     Raises:
-        BarnabasError: He does not, or nobody is there.
+        BarnabasError: The user declines, or stdin is no terminal.
     """
     if not sys.stdin.isatty():
-        raise BarnabasError("nobody is there to be asked: say --force to remove without asking")
+        raise BarnabasError("cannot ask for confirmation without a terminal: add --force to remove without it")
     for pattern, entries in wanted.items():
         which = f"{len(entries)} rules" if entries else "all rules"
         note(f"{which} of {pattern.resource_type.name} {pattern.name} ({pattern.pattern_type.name.lower()})")

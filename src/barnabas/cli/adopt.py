@@ -1,4 +1,4 @@
-"""`barnabas adopt`: takes over log directories that Kafka wrote."""
+"""`barnabas adopt`: adopts log directories that Kafka wrote."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,17 +21,17 @@ from barnabas.core.advised_commands import command
 from barnabas.core.clock import SystemClock
 
 HELP = paragraphs(
-    """Make the data directories of a Kafka broker this broker's, without copying or changing a record.
+    """Adopt the data directories of a Kafka broker, without copying or changing a record.
 
-Says what is there and what this version can't serve, and changes nothing until --execute is given. Kafka must be
-stopped (or dead). Give all of the broker's log.dirs; the cluster's state (registry.sqlite) is kept in the first.
+Shows the contents and what this version can't serve; changes nothing without --execute. Kafka must be stopped (or
+dead). Give all of the broker's log.dirs; the cluster's state (registry.sqlite) is kept in the first.
 
-What is written from then on can be read by the Kafka that the directories come from, so that they can go back to it.
-Which one that is the files show in part: name it with --kafka-version, or it is taken for the oldest that it can have
-been, and what that did not have (such as zstd) is refused to clients.
+New records stay readable by the Kafka that the directories come from, so that they can be returned to it. The files
+show its version only in part: give it with --kafka-version, or Barnabas assumes the oldest version that fits, and
+refuses features that this version lacks (such as zstd) to clients.
 
 With --zookeeper topics, partitions, settings, users and quotas come from the tree, and `barnabas release` can write
-back what changes. Without it topics and partitions come from the names of the directories.
+changes back. Without it topics and partitions come from the names of the directories.
 
 Examples:
 
@@ -49,19 +49,19 @@ def adopt(
         Option(
             "--zookeeper",
             metavar="HOST:PORT/CHROOT",
-            help="The broker's zookeeper.connect, to read the cluster's state.",
+            help="ZooKeeper of the broker (zookeeper.connect), to read the cluster's state.",
         ),
     ] = None,
     allow_missing: Annotated[
-        bool, flag("--allow-missing", "Let partitions whose logs are in none of the directories start empty.")
+        bool, flag("--allow-missing", "Let partitions without a log in any of the directories start empty.")
     ] = False,
     kafka_version: Annotated[
         str | None,
         Option(
             "--kafka-version",
             metavar="VERSION",
-            help="The Kafka that must be able to take the directories back; otherwise the oldest that can have "
-            "written them.",
+            help="Version of Kafka that must be able to take the directories back (default: the oldest that can have "
+            "written them).",
         ),
     ] = None,
     execute: Execute = False,
@@ -111,19 +111,19 @@ def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
     print_findings(plan.findings)
     if not plan.is_blocked:
         say(
-            f"Everything will be written so that Kafka {plan.target.version.short_name} and later can read it "
+            f"All data will be written so that Kafka {plan.target.version.short_name} and later can read it "
             f"({plan.target.reason})."
         )
     if plan.is_blocked:
-        note("Nothing was changed: first mend what is blocked.")
+        note("Nothing was changed: fix the blocked items first.")
     elif not is_done:
-        note("Nothing was changed. Add --execute to do it.")
+        note("Nothing was changed. Add --execute to adopt the directories.")
     else:
-        say(f"Adopted. Start it: {start_command(plan.broker_id, paths)}")
+        say(f"Adopted. Start the broker: {start_command(plan.broker_id, paths)}")
 
 
 def start_command(broker_id: int, paths: list[Path]) -> str:
-    """The command that starts the broker without a file of its own."""
+    """Return the command that starts the broker without a configuration file."""
     where = ",".join(map(str, paths))
     return command("broker", ("--override", f"broker.id={broker_id}"), ("--override", f"log.dirs={where}"))
 

@@ -21,13 +21,13 @@ _MOST: Final = 2**31 - 1
 
 
 class ClientProperties:
-    """Properties by Kafka's names. A method that reads one takes it out; `note_unused` names the rest."""
+    """Client properties by Kafka's names. A method that reads one removes it; `note_unused` names the rest."""
 
     def __init__(self, path: str | None, texts: Sequence[str], option: str) -> None:
         """Args:
-        path: The properties file; None: there is none.
-        texts: What `option` was given.
-        option: Its name, for errors.
+        path: The properties file, if any.
+        texts: The values of `option`.
+        option: The option's name, for errors.
 
         Raises:
             ConfigError: The file cannot be read.
@@ -49,17 +49,17 @@ class ClientProperties:
         self._known: list[str] = []
 
     def security(self) -> ClientSecurity | None:
-        """Return how brokers are reached; None: in the clear. Raises ConfigError."""
+        """Return the connection's security; None for plaintext. Raises ConfigError."""
         return file_security(self._path or self._option, self._values)
 
     def text(self, name: str, default: T) -> str | T:
-        """Return a property as it is written."""
+        """Return a property's text."""
         self._known.append(name)
         value = self._values.pop(name, None)
         return default if value is None else value.strip()
 
     def number(self, name: str, given: int | None, default: int, least: int = 0) -> int:
-        """Return a number: that of the command's own option, else the property, else the default.
+        """Return a number: the value of the command's own option, else of the property, else the default.
 
         Raises:
             BarnabasError: The property is not a whole number from `least` to 2147483647.
@@ -73,10 +73,10 @@ class ClientProperties:
         return int(text)
 
     def choice(self, name: str, given: tuple[str, str | None], default: str, choices: Mapping[str, T]) -> T:
-        """Return what a word stands for: that of the command's own option, else the property, else the default.
+        """Return the choice for a word: of the command's own option, else of the property, else the default.
 
         Args:
-            given: The option's name, and its value where there is one.
+            given: The option's name, and its value if given.
 
         Raises:
             BarnabasError: The word is not one of `choices`.
@@ -90,11 +90,11 @@ class ClientProperties:
         return choices[word.lower()]
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return whether a property is true. Raises BarnabasError: it is neither true nor false."""
+        """Return whether a property is true. Raises BarnabasError if it is neither true nor false."""
         return self.choice(name, ("", None), str(default).lower(), {"true": True, "false": False})
 
     def note_unused(self) -> None:
-        """Say in one line which properties have no effect, each with a name that it may have been meant for."""
+        """Warn in one line of properties without effect, each with a similar known name."""
         if not self._values:
             return
         from barnabas.core.command_line import did_you_mean

@@ -1,14 +1,15 @@
 """`barnabas cluster`: several brokers of one cluster on this machine, one process each, started and stopped together.
 
-One broker computes on one core. On a machine with more of them a user starts as many as are to be used; each has a port
-and a directory of its own, and a part of the partitions.
+A broker uses one core. To use more cores, a user starts one broker for each; every broker has its own port and
+directory, and a part of the partitions.
 
 Invariants:
 
-- Brokers end with this process, however it ends (`--die-with-parent`); they stand in sessions of their own, so Ctrl-C
+- Brokers end with this process, however it ends (`--die-with-parent`); each is in its own session, so that Ctrl-C
   reaches this process alone.
-- Where one can't start none stays. One that ends later by itself is told of, and the others go on.
-- A registry of their own begins before the brokers and ends after them, so that their sessions are over then.
+- If one broker can't start, all are stopped. If one ends later by itself, that is reported, and the others keep
+  running.
+- An own registry starts before the brokers and ends after them, when their sessions are closed.
 """
 
 import asyncio
@@ -30,15 +31,15 @@ from barnabas.core.parent import child_command
 
 HELP = "Run several brokers of one cluster on this machine, or show the state of any cluster."
 START_HELP = paragraphs(
-    """Start brokers, one process for each, and stop them all on Ctrl-C or SIGTERM.
+    """Start several brokers, one process each, and stop all of them on Ctrl-C or SIGTERM.
 
-Broker N has the id --first-id + N, listens on --port + N, keeps its logs in DATA/broker-ID and says what happens in
-DATA/broker-ID.log. One line tells when clients can connect. A topic is copied to as many brokers as it was created with
-(default.replication.factor); what brokers keep for themselves, to three where there are as many. All of them are on one
-machine: this is for its cores, not against its loss. A broker that ends by itself is told of, and the others go on.
+Broker N has the id --first-id + N, listens on --port + N, keeps its data in DATA/broker-ID and writes its log to
+DATA/broker-ID.log. A line on stdout says when clients can connect. Topics have default.replication.factor replicas,
+internal topics up to three. All brokers run on one machine: this uses its cores, but does not protect against its loss.
+If a broker ends by itself, that is reported, and the others keep running.
 
-Without --zookeeper a registry of their own (barnabas registry serve) stands beside them, on --registry-port; its data
-are in DATA/registry.
+Without --zookeeper, a registry (barnabas registry serve) is started for the brokers on --registry-port; its data is in
+DATA/registry.
 
 Examples:
 
@@ -50,7 +51,7 @@ Examples:
 
 _MOST_BROKERS: Final = 64
 _START_TIMEOUT_S: Final = 120.0
-# What each broker must have for itself, and the option that says so.
+# Settings that differ by broker, and the option that sets them.
 _OWN: Final = {
     "broker.id": "--first-id",
     "listeners": "--host and --port",
@@ -65,30 +66,42 @@ def start(
         str | None, Option(metavar="server.properties", help="Kafka's own configuration file, for all brokers.")
     ] = None,
     brokers: Annotated[
-        int, Option("--brokers", metavar="N", min=1, max=_MOST_BROKERS, help="How many; as many as cores are to work.")
+        int, Option("--brokers", metavar="N", min=1, max=_MOST_BROKERS, help="Number of brokers; each uses one core.")
     ] = 1,
     zookeeper: Annotated[
         str | None,
-        Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="Where the cluster is, as in zookeeper.connect."),
+        Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="ZooKeeper of the cluster, as in zookeeper.connect."),
     ] = None,
-    host: Annotated[str, Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, Option("--host", metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
-        Option("--port", metavar="PORT", min=0, max=65535, help="Of the first; 0 lets the system choose all of them."),
+        Option(
+            "--port",
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Port of the first broker; 0 lets the system choose all ports.",
+        ),
     ] = 9092,
     registry_port: Annotated[
         int,
-        Option("--registry-port", metavar="PORT", min=0, max=65535, help="Of their own registry; 0: any that is free."),
+        Option(
+            "--registry-port",
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Port of the brokers' registry; 0 lets the system choose.",
+        ),
     ] = 2181,
-    data: Annotated[Path, Option("--data-dir", metavar="DIRECTORY", help="Where the brokers keep theirs.")] = Path(
+    data: Annotated[Path, Option("--data-dir", metavar="DIRECTORY", help="Directory for the brokers' data.")] = Path(
         "barnabas-data"
     ),
     first_id: Annotated[
-        int, Option("--first-id", metavar="ID", min=0, max=2**31 - 1 - _MOST_BROKERS, help="The first broker's id.")
+        int, Option("--first-id", metavar="ID", min=0, max=2**31 - 1 - _MOST_BROKERS, help="Id of the first broker.")
     ] = 0,
     override: Annotated[
         list[str] | None,
-        Option("--override", metavar="NAME=VALUE", help="A setting of all brokers; may be repeated."),
+        Option("--override", metavar="NAME=VALUE", help="Setting of all brokers. May be repeated."),
     ] = None,
 ) -> int:
     settings = _settings(brokers, override or [])
@@ -97,7 +110,7 @@ def start(
             f"--port {port}: {brokers} brokers need ports up to {port + brokers - 1}; 65535 is the last"
         )
     if data.exists() and not data.is_dir():
-        raise BarnabasError(f"--data-dir {data}: is no directory")
+        raise BarnabasError(f"--data-dir {data}: must be a directory")
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def members(connect: str) -> list[_Process]:
@@ -124,17 +137,17 @@ SUBCOMMANDS = {"start": (start, START_HELP), "status": (status, STATUS_HELP)}
 
 
 def _settings(broker_count: int, overrides: Sequence[str]) -> list[str]:
-    """Return what all brokers are given; later ones win. Raises BarnabasError: a setting that each has for itself."""
+    """Return the arguments of all brokers; later ones win. Raises BarnabasError for a per-broker setting."""
     settings = [f"{name}={value}" for name, value in cluster_settings(broker_count).items()]
     for text in overrides:
         name = text.partition("=")[0].strip()
         if name in _OWN:
-            raise BarnabasError(f"--override {name}: {_OWN[name]} says so for each broker")
+            raise BarnabasError(f"--override {name}: {_OWN[name]} sets this for each broker")
     return [*settings, *overrides]
 
 
 class _Process:
-    """A broker or the registry: its process, and where it can be reached once it said so."""
+    """A broker or the registry: its process, and its address once known."""
 
     def __init__(self, name: str, module: str, options: Sequence[str], log_path: Path) -> None:
         self.name = name
@@ -145,7 +158,7 @@ class _Process:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Start the process and wait until clients can connect. Raises BarnabasError: it ended, or takes too long."""
+        """Start the process and wait until clients can connect. Raises BarnabasError if it ends or takes too long."""
         ready, write_fd = os.pipe()
         command = child_command(self._module, [*self._options, "--ready-fd", str(write_fd)])
         try:
@@ -174,34 +187,34 @@ class _Process:
         self.address = f"[{said['host']}]:{said['port']}" if ":" in said["host"] else f"{said['host']}:{said['port']}"
 
     async def wait(self) -> int:
-        """Wait for the end of the process; its exit status."""
+        """Wait for the end of the process; return its exit status."""
         assert self._process is not None
         return await self._process.wait()
 
     def send(self, number: Signals) -> None:
-        """Send a signal to the process, if it runs."""
+        """Send a signal to the process if it runs."""
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(number)
 
     async def end(self, number: Signals) -> None:
-        """Send a signal and wait for the end, if it runs."""
+        """Send a signal and wait for the end if it runs."""
         self.send(number)
         if self._process is not None:
             await self._process.wait()
 
     def last_line(self) -> str:
-        """Return what the broker said last."""
+        """Return the last line of the process's log."""
         lines = self._log_path.read_text(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"it ended without a word in {self._log_path}"
+        return lines[-1] if lines else f"it ended, and {self._log_path} is empty"
 
 
 async def _run(registry: _Process | None, connect: str, members_at: Callable[[str], list[_Process]]) -> int:
-    """Run all brokers until a signal comes; the exit code: 1 where one ended by itself. Raises BarnabasError.
+    """Run all brokers until a signal comes; return the exit code, 1 if one ended by itself. Raises BarnabasError.
 
     Args:
-        registry: That of their own; None: it is elsewhere.
-        connect: Where it is then.
-        members_at: Gives the brokers whose registry is there.
+        registry: The brokers' own registry; None if it runs elsewhere.
+        connect: The address of the registry that runs elsewhere.
+        members_at: Returns the brokers for a registry's address.
     """
     stopped = stop_on_signals()
     stopping = asyncio.create_task(stopped.wait())
@@ -249,7 +262,7 @@ async def _run(registry: _Process | None, connect: str, members_at: Callable[[st
 
 
 async def _tell_of_end(process: _Process, stopped: asyncio.Event) -> bool:
-    """Wait for the end of a process; whether it came by itself, or was none in good order."""
+    """Wait for the end of a process; return whether it ended by itself or failed."""
     status = await process.wait()
     if status and not stopped.is_set():
         note(f"{process.name} has ended ({_told(status)}): {process.last_line()}")
@@ -261,7 +274,7 @@ def _told(status: int) -> str:
 
 
 async def _read_line(fd: int) -> bytes:
-    """Read from a pipe to its end or the end of a line, and close it."""
+    """Read from a pipe until its end or the end of a line, and close it."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb"))

@@ -1,4 +1,4 @@
-"""`barnabas cluster status`: the brokers of a cluster, what its partitions lack, and which broker may stop now."""
+"""`barnabas cluster status`: brokers, unhealthy partitions, and whether a broker can be stopped safely."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,15 +21,14 @@ from barnabas.clients.cluster_state import Broker, Cluster, Trouble, troubles
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
-    """Show the state of a cluster of ours, of Kafka's, or of both, and which broker may stop now.
+    """Show the state of a cluster of Barnabas and Kafka brokers, and which brokers can be stopped safely.
 
-Each broker is asked what it runs and with which inter.broker.protocol.version; partitions that are offline,
-under-replicated, or have no replica to spare are listed. A broker may stop when every partition of it has another
-replica in sync, and as many as min.insync.replicas asks for. Ask as somebody who may describe everything: of other
-topics nothing is known.
+Shows each broker's version and inter.broker.protocol.version, and lists partitions that are offline, under-replicated,
+or at min.insync.replicas. A broker may stop if each of its partitions keeps a replica in sync without it, and at least
+min.insync.replicas of them. Use a login that may describe all topics: other topics are not seen.
 
-Exit code 0 when there is a controller, all brokers answer and all replicas are in sync; with --broker, when that one
-may stop now; otherwise 1.
+Exit code 0 if there is a controller, all brokers answer and all replicas are in sync; with --broker, if that broker may
+stop now; otherwise 1.
 
 Examples:
 
@@ -39,14 +38,14 @@ Examples:
 """
 )
 
-# How many partitions are shown; --json tells all.
+# Number of partitions to show; --json lists all.
 _MOST_ROWS: Final = 20
 
 
 def status(
     broker: Annotated[
         int | None,
-        Option("--broker", metavar="ID", min=0, max=2**31 - 1, help="Say whether this broker may stop now."),
+        Option("--broker", metavar="ID", min=0, max=2**31 - 1, help="Check whether this broker may stop now."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
@@ -62,7 +61,7 @@ def status(
     cluster = run_async(work())
     if broker is not None and (broker not in cluster.brokers or cluster.brokers[broker].failure):
         there = ", ".join(str(each.broker_id) for each in cluster.brokers.values() if not each.failure)
-        raise BarnabasError(f"no broker {broker} answers; those that do are {there}")
+        raise BarnabasError(f"broker {broker} does not answer; the brokers that answer are {there}")
     if as_json:
         print_json(_as_dict(cluster))
     elif broker is None:

@@ -1,6 +1,6 @@
-"""The names of the commands, each with what it does in a line, and of those that stand below one.
+"""The names and one-line descriptions of the commands, and the names of their subcommands.
 
-One of two words stands beside a command that does without commands below it.
+A name of two words extends a command that has no subcommands.
 """
 
 from collections.abc import Callable
@@ -15,26 +15,26 @@ COMMANDS: Final = {
     "produce": "Send lines of text to a topic.",
     "consume": "Print the records of a topic.",
     "groups": "List, describe and delete consumer groups, and reset their offsets.",
-    "groups translate": "Let a group go on in a cluster that another one is mirrored into.",
-    "groups migrate": "Move a group's offsets from ZooKeeper into Kafka, or back.",
+    "groups translate": "Translate a group's offsets to a mirrored cluster.",
+    "groups migrate": "Guide a group's move from ZooKeeper offsets to Kafka offsets, or back.",
     "mirror": "Mirror topics of other clusters into one, each record once.",
     "configs": "Show and change settings of topics and brokers.",
     "acls": "Show and change access rules.",
     "delete-records": "Delete the records of partitions below given offsets.",
-    "log-dirs": "Show how much of what lies in the log directories of brokers.",
-    "elect-leaders": "Have the leaders of partitions elected.",
+    "log-dirs": "Show disk usage by topic, partition and broker.",
+    "elect-leaders": "Trigger leader election.",
     "reassign": "Move replicas to other brokers and log directories.",
-    "explain": "Explain why: lag, rebalances, refusals, what is slow, offline, full or aborted.",
-    "page": "Show clusters in a browser: what is wrong and why, topics, groups.",
-    "quotas": "Set quotas, and show what holds clients, who uses how much, what another limit would do.",
-    "transactions": "Show transactions, find those that hang, and abort them.",
-    "users": "Show and change the users that log in with SCRAM.",
-    "perf": "Measure how fast records are produced and consumed.",
-    "log": "Look into the files of logs: dump, verify, stats.",
-    "adopt": "Take over the directories of a Kafka broker.",
-    "pipeline": "Activity streams on Spark: jobs, tables, a report.",
-    "registry": "Show, change, move and serve the cluster's state.",
-    "release": "Give the directories back to Kafka.",
+    "explain": "Explain lag, rebalances, refused requests, slow requests, offline partitions, full disks and aborts.",
+    "page": "Show clusters in a browser: problems and their causes, topics, groups.",
+    "quotas": "Set quotas; show throttling, usage and what-if results.",
+    "transactions": "Show transactions; find and abort hanging ones.",
+    "users": "Show and change SCRAM users.",
+    "perf": "Measure produce and consume throughput.",
+    "log": "Dump, verify and summarise log files.",
+    "adopt": "Adopt the data directories of a Kafka broker.",
+    "pipeline": "Process topics with Spark: jobs, tables, a report.",
+    "registry": "Show, change, export, import and serve the cluster's state.",
+    "release": "Return adopted data directories to Kafka.",
 }
 
 SUBCOMMANDS: Final = {
@@ -49,7 +49,7 @@ SUBCOMMANDS: Final = {
 
 
 def module_of(name: str) -> ModuleType:
-    """Return the module of a command, which is named as it is."""
+    """Return the module of a command, which has the command's name."""
     return import_module(f"barnabas.cli.{name.replace(' ', '_').replace('-', '_')}")
 
 
@@ -57,8 +57,8 @@ def find_command(name: str, below: str = "") -> tuple[Callable[..., int | None],
     """Return a command's function and help.
 
     Args:
-        name: A key of COMMANDS.
-        below: One of its SUBCOMMANDS where it has some.
+        name: A key of `COMMANDS`.
+        below: One of its `SUBCOMMANDS`, if it has any.
     """
     module = module_of(name)
     if below:

@@ -1,7 +1,7 @@
 """Complete command lines in bash, zsh and fish.
 
-The shell runs `barnabas` with what is typed, up to the cursor, in `_BARNABAS_COMPLETE`; each line of the answer is a
-word that may stand there, a tab, and what it means.
+The shell runs `barnabas` with what is typed, up to the cursor, in `_BARNABAS_COMPLETE`. Each line of the answer is a
+possible word, a tab, and its description.
 """
 
 import os
@@ -33,7 +33,7 @@ compdef _barnabas barnabas
 """
 _FISH: Final = 'complete -c barnabas -a "(env _BARNABAS_COMPLETE=(commandline -cp | string collect) barnabas)"\n'
 
-# The script; where it is kept below the user's home; which file of the shell has to read it.
+# The script, its path below the user's home, and the shell's file that must source it.
 _SHELLS: Final[Mapping[str, tuple[str, str, str | None]]] = {
     "bash": (_BASH, ".bash_completions/barnabas.sh", ".bashrc"),
     "zsh": (_ZSH, ".zfunc/barnabas.zsh", ".zshrc"),
@@ -42,19 +42,19 @@ _SHELLS: Final[Mapping[str, tuple[str, str, str | None]]] = {
 
 
 def show_completion(shell: str) -> None:
-    """Print the script that makes a shell complete.
+    """Print a shell's completion script.
 
     Args:
-        shell: Its name; empty: the user's.
+        shell: The shell's name; empty for the user's shell.
 
     Raises:
-        BarnabasError: There is none for this shell.
+        BarnabasError: This shell is not supported.
     """
     print_data(_SHELLS[_name(shell)][0])
 
 
 def install_completion(shell: str) -> None:
-    """Have a shell complete from its next start on. Raises BarnabasError: as `show_completion`."""
+    """Install completion, in effect from the shell's next start. Raises BarnabasError as `show_completion`."""
     name = _name(shell)
     script, where, read_by = _SHELLS[name]
     path = Path.home() / where
@@ -66,18 +66,21 @@ def install_completion(shell: str) -> None:
         if not startup.exists() or line not in startup.read_text().splitlines():
             with startup.open("a") as file:
                 file.write(f"\n{line}\n")
-    note(f"{name} completes barnabas once it is started anew, by {path}.")
+    note(f"Completion for {name} is installed in {path}; start a new shell to use it.")
 
 
 def _name(shell: str) -> str:
     name = Path(shell or os.environ.get("SHELL", "")).name
     if name not in _SHELLS:
-        raise BarnabasError(f"{name or 'this shell'}: completion is there for {', '.join(_SHELLS)}; name one of them")
+        raise BarnabasError(
+            f"{name or 'this shell'} is not supported: completion is available for {', '.join(_SHELLS)}; name one of "
+            "them"
+        )
     return name
 
 
 def print_candidates(line: str) -> None:
-    """Print what may stand where a command line ends."""
+    """Print the words that may follow at the end of a command line."""
     words = line.split()[1:]
     begun = words.pop() if words and not line[-1].isspace() else ""
     for word, text in _candidates(words):

@@ -1,4 +1,4 @@
-"""`barnabas configs`: settings that can be changed while brokers run, with the options of kafka-configs."""
+"""`barnabas configs`: dynamic settings, with the options of kafka-configs."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -36,9 +36,9 @@ from barnabas.core.errors import BarnabasError
 HELP = paragraphs(
     """Show and change settings of topics and brokers, and quotas of users and client ids.
 
-One of --describe and --alter says what to do. Without a name --describe shows all topics, or all brokers and what is
-set for all of them. Only what was set for the entity itself is shown, unless --all is given. A change counts at once.
-Quotas are per broker: on N brokers a client may use N times as much in all.
+Use one of --describe and --alter. Without a name, --describe shows all topics, or all brokers and the cluster-wide
+defaults. It shows only settings of the entity itself, unless --all is given. A change takes effect at once. Quotas are
+per broker: on N brokers a client may use N times as much in all.
 
 Examples:
 
@@ -62,7 +62,7 @@ _OUTSIDE_BRACKETS = re.compile(r",(?=[^\]]*(?:\[|$))")
 
 
 class _Entity(NamedTuple):
-    """What the options name; `name` is None for all of the kind, "" for the default of all brokers."""
+    """The entity named by the options; `name` is None for all of the type, "" for the default of all brokers."""
 
     type_name: str
     name: str | None
@@ -72,18 +72,22 @@ class _Entity(NamedTuple):
 
 
 def configs(
-    describe: Annotated[bool, flag("--describe", "Show settings, and where their values come from.")] = False,
+    describe: Annotated[bool, flag("--describe", "Show settings and the sources of their values.")] = False,
     alter: Annotated[bool, flag("--alter", "Change settings.")] = False,
     entity_type: Annotated[
         str | None,
-        Option("--entity-type", metavar="TYPE", help="topics, brokers, broker-loggers, users or clients."),
+        Option(
+            "--entity-type",
+            metavar="TYPE",
+            help="Type of the entity: topics, brokers, broker-loggers, users or clients.",
+        ),
     ] = None,
     entity_name: Annotated[
         str | None,
-        Option("--entity-name", metavar="NAME", help="A name of a topic, user or client, or a broker's id."),
+        Option("--entity-name", metavar="NAME", help="Name of a topic, user or client id, or id of a broker."),
     ] = None,
     entity_default: Annotated[
-        bool, flag("--entity-default", "What is set for all brokers, or for users or clients that have nothing else.")
+        bool, flag("--entity-default", "The default of all brokers, or of users or client ids without own settings.")
     ] = False,
     topic: Annotated[
         str | None, Option("--topic", metavar="NAME", help="Short for --entity-type topics --entity-name NAME.")
@@ -99,27 +103,31 @@ def configs(
         Option("--broker-logger", metavar="ID", help="Short for --entity-type broker-loggers --entity-name ID."),
     ] = None,
     user: Annotated[
-        str | None, Option("--user", metavar="NAME", help="A user; with --client, for that client of his alone.")
+        str | None, Option("--user", metavar="NAME", help="A user; with --client, only this client id of the user.")
     ] = None,
-    user_defaults: Annotated[bool, flag("--user-defaults", "The users that have nothing else.")] = False,
-    client: Annotated[str | None, Option("--client", metavar="ID", help="A client id.")] = None,
-    client_defaults: Annotated[bool, flag("--client-defaults", "The client ids that have nothing else.")] = False,
+    user_defaults: Annotated[bool, flag("--user-defaults", "The default of users without own quotas.")] = False,
+    client: Annotated[
+        str | None, Option("--client", metavar="ID", help="A client id, of any user unless --user is given.")
+    ] = None,
+    client_defaults: Annotated[
+        bool, flag("--client-defaults", "The default of client ids without own quotas.")
+    ] = False,
     all_: Annotated[bool, flag("--all", "With --describe: inherited settings and defaults too.")] = False,
     add_config: Annotated[
         list[str] | None,
         Option(
             "--add-config",
             metavar="NAME=VALUE,...",
-            help="Settings to set; a value with commas stands in brackets: name=[a,b]. May be repeated.",
+            help="Settings to set; put a value with commas in brackets: name=[a,b]. May be repeated.",
         ),
     ] = None,
     add_config_file: Annotated[
         str | None,
-        Option("--add-config-file", metavar="FILE", help="A properties file with the settings to set."),
+        Option("--add-config-file", metavar="FILE", help="Properties file with the settings to set."),
     ] = None,
     delete_config: Annotated[
         list[str] | None,
-        Option("--delete-config", metavar="NAME,...", help="Settings to unset. May be repeated."),
+        Option("--delete-config", metavar="NAME,...", help="Settings to delete. May be repeated."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
@@ -127,13 +135,15 @@ def configs(
     as_json: AsJson = False,
 ) -> None:
     if describe == alter:
-        raise BarnabasError("say what to do: one of --describe, --alter")
+        raise BarnabasError("exactly one action is required: --describe, --alter")
     quota = QuotaOptions(
         entity_type, entity_name, entity_default, user, user_defaults, client, client_defaults
     )  # fmt: skip
     if quota.are_given:
         if topic is not None or broker is not None or broker_defaults or broker_logger is not None:
-            raise BarnabasError("quotas are of users and clients: leave --topic, --broker and --broker-logger out")
+            raise BarnabasError(
+                "quotas belong to users and client ids: leave --topic, --broker and --broker-logger out"
+            )
         changes = _changes(add_config or [], add_config_file, delete_config or [])
         _check_action(describe, changes)
         whose = configs_quotas.check(quota, alter, changes)
@@ -156,7 +166,7 @@ def configs(
     _check_action(describe, changes)
     if alter and entity.name is None:
         default = " or --entity-default" if entity.type_name == "brokers" else ""
-        raise BarnabasError(f"say whose settings: --entity-name NAME{default}")
+        raise BarnabasError(f"no entity given: use --entity-name NAME{default}")
     settings = client_settings("barnabas-configs", command_config, timeout)
 
     async def work() -> None:
@@ -171,9 +181,9 @@ def configs(
 
 def _check_action(is_describe: bool, changes: Sequence[ConfigChange]) -> None:
     if is_describe and changes:
-        raise BarnabasError("--describe changes nothing: leave --add-config and --delete-config out, or say --alter")
+        raise BarnabasError("--describe changes nothing: leave --add-config and --delete-config out, or use --alter")
     if not is_describe and not changes:
-        raise BarnabasError("say what to change: --add-config NAME=VALUE, --add-config-file or --delete-config")
+        raise BarnabasError("no change given: use --add-config NAME=VALUE, --add-config-file or --delete-config")
 
 
 def _entity(
@@ -193,21 +203,23 @@ def _entity(
     ]
     short += [_Entity("brokers", "")] * is_broker_default
     if short and (len(short) > 1 or type_name or name is not None or is_default):
-        raise BarnabasError("name one entity: --topic, --broker, --broker-defaults and --broker-logger stand alone")
+        raise BarnabasError(
+            "more than one entity given: use only one of --topic, --broker, --broker-defaults and --broker-logger"
+        )
     if short:
         return short[0]
     if type_name is None:
-        raise BarnabasError(f"say what has the settings: --entity-type {', '.join(_TYPES)}")
+        raise BarnabasError(f"no entity type given: use --entity-type with one of {', '.join(_TYPES)}")
     if type_name in _LATER:
-        raise BarnabasError(f"--entity-type {type_name}: not in this version; there are {', '.join(_TYPES)}")
+        raise BarnabasError(f"--entity-type {type_name} is not supported: must be one of {', '.join(_TYPES)}")
     if type_name not in _TYPES:
-        raise BarnabasError(f"--entity-type {type_name}: there are {', '.join(_TYPES)}")
+        raise BarnabasError(f"--entity-type {type_name}: must be one of {', '.join(_TYPES)}")
     if is_default and (type_name != "brokers" or name is not None):
-        raise BarnabasError("--entity-default goes with --entity-type brokers, instead of --entity-name")
+        raise BarnabasError("--entity-default needs --entity-type brokers and excludes --entity-name")
     if name is not None and not name:
-        raise BarnabasError("--entity-name '': there is none without a name; --entity-default means all brokers")
+        raise BarnabasError("--entity-name must not be empty; use --entity-default for all brokers")
     if type_name == "broker-loggers" and name is None:
-        raise BarnabasError("say which broker's loggers: --entity-name ID")
+        raise BarnabasError("no broker given for the loggers: use --entity-name ID")
     return _Entity(type_name, "" if is_default else name)
 
 
@@ -258,7 +270,7 @@ async def _describe(admin: ConfigAdmin, entity: _Entity, with_all: bool, as_json
     if as_json:
         print_json(shown)
     elif not resources:
-        note("There are no topics.")
+        note("The cluster has no topics.")
 
 
 async def _names(admin: ConfigAdmin, entity: _Entity) -> list[str]:
@@ -274,7 +286,7 @@ async def _broker_ids(admin: AdminCalls) -> list[str]:
 
 
 def _is_own(entry: ConfigEntry, resource: ConfigResource) -> bool:
-    """Return whether a setting was set for the entity itself; all loggers count as that."""
+    """Return whether a setting was set for the entity itself; true for all loggers."""
     match resource.type:
         case ResourceType.TOPIC:
             return entry.source is ConfigSource.DYNAMIC_TOPIC_CONFIG
@@ -332,7 +344,7 @@ async def _alter(admin: ConfigAdmin, entity: _Entity, changes: Sequence[ConfigCh
 def _check_known(
     resource: ConfigResource, changes: Iterable[ConfigChange], deleted: Iterable[str], own: Sequence[str]
 ) -> None:
-    """Refuse what Kafka's tool refuses: to unset what is not set, and to name a logger that there is not."""
+    """Refuse to delete settings that are not set and to change loggers that do not exist, as Kafka's tool does."""
     if resource.type is ResourceType.BROKER_LOGGER:
         unknown = [change.name for change in changes if change.name not in own]
         if unknown:

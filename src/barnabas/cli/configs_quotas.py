@@ -1,6 +1,6 @@
-"""`barnabas configs` of users and client ids: their quotas, with the options of kafka-configs.
+"""`barnabas configs` for users and client ids: quotas, with the options of kafka-configs.
 
-SCRAM credentials are no business of this command: `barnabas users`.
+SCRAM credentials belong to `barnabas users`.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ TYPES = ("users", "clients")
 
 
 class QuotaOptions(NamedTuple):
-    """What the options name.
+    """The quota entity given by the options.
 
     Attributes:
-        type_name: Of --entity-type, where that is one of `TYPES`.
-        name, is_default: Of --entity-name and --entity-default.
-        user, client: Of --user and --client.
-        is_user_default, is_client_default: Of --user-defaults and --client-defaults.
+        type_name: Value of --entity-type, if it is one of `TYPES`.
+        name, is_default: Values of --entity-name and --entity-default.
+        user, client: Values of --user and --client.
+        is_user_default, is_client_default: Values of --user-defaults and --client-defaults.
     """
 
     type_name: str | None
@@ -37,14 +37,14 @@ class QuotaOptions(NamedTuple):
 
     @property
     def are_given(self) -> bool:
-        """Whether they are about quotas at all."""
+        """Whether the options name a quota entity."""
         return self.type_name in TYPES or self[3:] != (None, False, None, False)
 
     def entity(self) -> Entity | None:
-        """Whose quotas; None: those of everybody of the type.
+        """Return the entity of the quotas; None for all entities of the type.
 
         Raises:
-            BarnabasError: They contradict each other.
+            BarnabasError: The options contradict each other.
         """
         names: dict[str, Name] = {}
         for kind, name, is_default in (
@@ -55,22 +55,24 @@ class QuotaOptions(NamedTuple):
             if kind is None or (name is None and not is_default):
                 continue
             if kind not in TYPES or kind in names or (name is not None and is_default):
-                raise BarnabasError("name a user, a client id or both, each once: a name or the default")
+                raise BarnabasError(
+                    "contradictory options: name a user, a client id or both, each once, by name or as the default"
+                )
             if name == "":
-                raise BarnabasError("there is no quota for a user or a client id without a name")
+                raise BarnabasError("the name of a user or a client id must not be empty")
             names[kind] = DEFAULT if name is None else name
         return Entity(names.get("users"), names.get("clients")) if names else None
 
 
 def check(options: QuotaOptions, is_alter: bool, changes: Sequence[ConfigChange]) -> Entity | None:
-    """Whose quotas, after a look at what is to be done.
+    """Return the entity of the quotas, after checking the action.
 
     Raises:
-        BarnabasError: That can't be done.
+        BarnabasError: The action is not possible for the entity.
     """
     entity = options.entity()
     if is_alter and entity is None:
-        raise BarnabasError("say whose quotas: --entity-name NAME or --entity-default")
+        raise BarnabasError("no entity given for the quotas: use --entity-name NAME or --entity-default")
     for change in changes:
         kind = kind_of(change.name, "--add-config" if change.operation is ConfigOperation.SET else "--delete-config")
         if change.operation is ConfigOperation.SET:
@@ -82,7 +84,7 @@ def check(options: QuotaOptions, is_alter: bool, changes: Sequence[ConfigChange]
 
 
 async def describe(admin: QuotaStateAdmin, options: QuotaOptions, entity: Entity | None, as_json: bool) -> None:
-    """Show the quotas of an entity, or of all of a type, as kafka-configs does."""
+    """Show the quotas of an entity, or of all entities of a type, as kafka-configs does."""
     shown = []
     for limited, limits in sorted((await admin.limits()).items(), key=lambda each: str(each[0])):
         found = limited.entity
@@ -97,7 +99,7 @@ async def describe(admin: QuotaStateAdmin, options: QuotaOptions, entity: Entity
     for limited, limits in shown:
         listed = ", ".join(f"{key}={value!r}" for key, value in sorted(limits.items()))
         say(f"Quota configs for {_called(limited)} are {listed}")
-    note(PER_BROKER if shown else "There are no quotas of that kind.")
+    note(PER_BROKER if shown else "No such quotas are set.")
 
 
 async def alter(admin: QuotaStateAdmin, entity: Entity, changes: Sequence[ConfigChange], as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""How a command reaches the cluster: the settings of its client, from a file and from its options.
+"""Client settings of a command, from its options and a properties file.
 
 Source: cli page, options common to Kafka's tools.
 """
@@ -19,12 +19,12 @@ _CONNECT_TIMEOUT_MS: Final = 10_000
 
 
 class ClientSettings(NamedTuple):
-    """What a command's client is told.
+    """The settings of a command's client.
 
     Attributes:
-        client_id: What the brokers see.
-        timeout_ms: How long one question or change may take, with all that is tried again.
-        security: How brokers are reached; None: in the clear.
+        client_id: The client id sent to brokers.
+        timeout_ms: Limit of one request, including retries.
+        security: TLS and SASL settings; None for plaintext.
     """
 
     client_id: str
@@ -33,10 +33,10 @@ class ClientSettings(NamedTuple):
 
 
 def client_settings(client_id: str, command_config: str | None, timeout_ms: int | None) -> ClientSettings:
-    """Put together what a properties file and --timeout say; the option wins.
+    """Merge the settings of a properties file and --timeout; the option wins.
 
     Raises:
-        ConfigError: The file cannot be read, a value cannot be, or a store of keys can't be used.
+        ConfigError: The file cannot be read, a value is invalid, or a key store can't be used.
     """
     if command_config is None:
         return ClientSettings(client_id, timeout_ms or DEFAULT_TIMEOUT_MS)
@@ -54,21 +54,21 @@ def client_settings(client_id: str, command_config: str | None, timeout_ms: int 
             raise ConfigError(f"{command_config}:{lines[name]}: {name}={text} must be a number of milliseconds")
         file_timeout_ms = int(text)
     if values:
-        note(f"{command_config}: without effect here: {', '.join(values)}")
+        note(f"{command_config}: these properties have no effect here: {', '.join(values)}")
     return ClientSettings(client_id, timeout_ms or file_timeout_ms, security)
 
 
 def file_security(path: str, values: dict[str, str]) -> ClientSecurity | None:
-    """Read how brokers are reached from a properties file's values, and take those settings out of `values`.
+    """Read the TLS and SASL settings from a properties file's values, and remove them from `values`.
 
     Raises:
-        ConfigError: They can't be, or a store of keys can't be used; it names the file.
+        ConfigError: A setting is invalid, or a key store can't be used; the error names the file.
     """
     of_security = {name: values.pop(name) for name in list(values) if is_security_setting(name)}
     try:
         security = client_security(of_security)
         if security is not None:
-            # Now, and not where a command tries again and again.
+            # Checked once here, not at each retry of a command.
             security.context()
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
@@ -77,15 +77,15 @@ def file_security(path: str, values: dict[str, str]) -> ClientSecurity | None:
 
 @asynccontextmanager
 async def connect(bootstrap_server: str, settings: ClientSettings, admin: Callable[[Pool, int], A]) -> AsyncIterator[A]:
-    """An administration of the cluster, for as long as the context lasts.
+    """Open an admin client of the cluster for the duration of the context.
 
     Args:
         bootstrap_server: `host:port,...`.
-        settings: The client's.
-        admin: The class of the administration.
+        settings: The client's settings.
+        admin: The class of the admin client.
 
     Raises:
-        BarnabasError: The addresses are not of this form.
+        BarnabasError: The addresses have another form.
     """
     connect_timeout_ms = min(_CONNECT_TIMEOUT_MS, settings.timeout_ms)
     async with Pool(

@@ -1,4 +1,4 @@
-"""`barnabas consume`: records become lines, with the options of kafka-console-consumer."""
+"""`barnabas consume`: prints records as lines, with the options of kafka-console-consumer."""
 
 import asyncio
 import base64
@@ -31,11 +31,11 @@ from barnabas.wire.records.record import Record
 HELP = paragraphs(
     """Print the records of a topic.
 
-Without --group it reads from the end on (or from the beginning, or from --offset of one --partition) and remembers
-nothing. With --group it shares the partitions with the group's other members and goes on where the group stopped.
-Ctrl-C ends it.
+Without --group it starts at the end (or at the beginning, or at --offset of one --partition) and commits no offsets.
+With --group it shares the partitions with the other members and resumes at the group's committed offsets. Ctrl-C ends
+it.
 
-As with Kafka's tool the default is to print records of open and aborted transactions too; the pipeline's default is
+By default, as in Kafka's tool, records of open and aborted transactions are printed too. The pipeline's default is
 read_committed.
 
 Examples:
@@ -54,7 +54,7 @@ _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
 # differs from Kafka (consume-reset-none): `none` is allowed.
 _RESETS = {"earliest": "earliest", "latest": "latest"}
 _DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
-# Classes of Kafka's, and whether they print anything.
+# Kafka's formatter classes, and whether they print anything.
 # differs from Kafka (consume-formatters): any Java class, and deserializers.
 _FORMATTERS = {
     _DEFAULT_FORMATTER: True,
@@ -79,17 +79,21 @@ def consume(
     ] = None,
     offset: Annotated[
         str | None,
-        Option("--offset", metavar="N|earliest|latest", help="Where to begin in --partition (default: latest)."),
+        Option("--offset", metavar="N|earliest|latest", help="First offset to read in --partition (default: latest)."),
     ] = None,
     from_beginning: Annotated[
         bool,
-        flag("--from-beginning", "Begin with the first record; with --group, where nothing was committed."),
+        flag(
+            "--from-beginning",
+            "Start at the first record; with --group, only in partitions without a committed offset.",
+        ),
     ] = False,
     max_messages: Annotated[
-        int | None, Option("--max-messages", min=1, metavar="N", help="End after so many records.")
+        int | None, Option("--max-messages", min=1, metavar="N", help="Exit after this many records.")
     ] = None,
     timeout_ms: Annotated[
-        int | None, Option("--timeout-ms", min=1, metavar="MS", help="End when no record came for so long.")
+        int | None,
+        Option("--timeout-ms", min=1, metavar="MS", help="Exit after this many milliseconds without a record."),
     ] = None,
     group: Annotated[
         str | None, Option("--group", metavar="NAME", help="Read as a member of this consumer group.")
@@ -99,7 +103,7 @@ def consume(
         Option(
             "--property",
             metavar="NAME=VALUE",
-            help="print.key, print.timestamp, print.offset, print.partition, print.headers (false), "
+            help="Output format: print.key, print.timestamp, print.offset, print.partition, print.headers (false), "
             "print.value (true), key.separator (tab), "
             "line.separator, headers.separator, null.literal. May be repeated.",
         ),
@@ -118,8 +122,8 @@ def consume(
         Option(
             "--isolation-level",
             metavar="LEVEL",
-            help="read_committed, or read_uncommitted: also records of open and aborted transactions "
-            "(default: the property isolation.level, else read_uncommitted).",
+            help="read_committed, or read_uncommitted to include records of open and aborted transactions (default: "
+            "the property isolation.level, else read_uncommitted).",
         ),
     ] = None,
     consumer_properties: Annotated[
@@ -127,14 +131,14 @@ def consume(
         Option(
             "--consumer-property",
             metavar="NAME=VALUE",
-            help="A consumer property of Kafka: group.id, auto.offset.reset, isolation.level, client.id, "
+            help="Consumer property of Kafka: group.id, auto.offset.reset, isolation.level, client.id, "
             "enable.auto.commit, fetch.*, session.timeout.ms, security.protocol, ssl.*, sasl.*, ... "
             "Overrides --consumer.config. May be repeated.",
         ),
     ] = None,
     consumer_config: Annotated[
         str | None,
-        Option("--consumer.config", "--command-config", metavar="FILE", help="A file of consumer properties."),
+        Option("--consumer.config", "--command-config", metavar="FILE", help="Properties file of the consumer."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: Annotated[bool, flag("--json", "Print one JSON object per record.")] = False,
@@ -145,7 +149,7 @@ def consume(
     group = _group(client, group)
     _check_options(topic, whitelist, partition, offset, from_beginning, group)
     reset = _reset(client, from_beginning)
-    # Kafka's tool, too, commits nothing for a group that it was not given.
+    # As Kafka's tool: without an explicit group, no offsets are committed.
     commits = client.flag("enable.auto.commit", True)
     commit_interval_s = client.number("auto.commit.interval.ms", None, _COMMIT_INTERVAL_MS) / 1000
     is_read_committed = client.choice(
@@ -185,7 +189,7 @@ def consume(
             reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped)
             topics = await _topics(Admin(pool), topic, whitelist)
             try:
-                # Records on the same terminal show by themselves how far it is.
+                # Records printed to the same terminal show the progress.
                 with progress(f"Reading {topic or whitelist}", max_messages, is_wanted=not sys.stdout.isatty()) as bar:
                     if group is not None:
                         member = GroupMember(
@@ -216,15 +220,15 @@ def _check_formatter(name: str) -> None:
 
 
 def _group(client: ClientProperties, group: str | None) -> str | None:
-    """Return the group of --group and group.id. Raises BarnabasError: they differ."""
+    """Return the group of --group and group.id. Raises BarnabasError if they differ."""
     named = client.text("group.id", None)
     if group is not None and named is not None and group != named:
-        raise BarnabasError(f"--group {group} and group.id={named} differ: give one of them")
+        raise BarnabasError(f"--group {group} and group.id={named} differ: give only one of them")
     return group or named or None
 
 
 def _reset(client: ClientProperties, from_beginning: bool) -> str:
-    """Return where to begin without an offset. Raises BarnabasError: --from-beginning and auto.offset.reset differ."""
+    """Return the reset policy. Raises BarnabasError if --from-beginning and auto.offset.reset differ."""
     named = client.choice("auto.offset.reset", ("", None), "earliest" if from_beginning else "latest", _RESETS)
     if from_beginning and named != "earliest":
         raise BarnabasError(f"--from-beginning and auto.offset.reset={named} exclude each other: give one of them")
@@ -242,9 +246,11 @@ def _check_options(
     if topic is not None and whitelist is not None:
         raise BarnabasError("--topic and --include exclude each other: give one of them")
     if topic is None and whitelist is None:
-        raise BarnabasError("say what to read: --topic NAME, or --include REGEX")
+        raise BarnabasError("no topic given: use --topic NAME or --include REGEX")
     if partition is not None and (whitelist is not None or group is not None):
-        raise BarnabasError("--partition goes with --topic alone: a group divides the partitions itself")
+        raise BarnabasError(
+            "--partition needs --topic and excludes --group and --include: a group assigns the partitions itself"
+        )
     if offset is not None:
         if partition is None:
             raise BarnabasError("--offset needs --partition")
@@ -275,7 +281,9 @@ async def _seek(
     partitions = [part for parts in topics.values() for part in parts if partition in (None, part.partition)]
     if not partitions:
         (name,) = topics
-        raise BarnabasError(f"topic {name} has no partition {partition}: it has {len(topics[name])}, counted from 0")
+        raise BarnabasError(
+            f"partition {partition} does not exist: topic {name} has {len(topics[name])}, counted from 0"
+        )
     if offset == "earliest":
         await consumer.seek_to_beginning(partitions)
     elif offset == "latest":
@@ -285,7 +293,7 @@ async def _seek(
 
 
 class _Reader:
-    """Reads and prints until something says that it is enough."""
+    """Reads and prints records until a limit or a signal ends it."""
 
     def __init__(
         self,
@@ -304,13 +312,13 @@ class _Reader:
         self._last_record = asyncio.get_running_loop().time()
 
     async def read(self, bar: Bar) -> None:
-        """Read what the consumer is assigned."""
+        """Read the partitions that the consumer is assigned."""
         while not self._is_done():
             self._print(await self._poll())
             bar.set(self.count, f"{self.count:,} records")
 
     async def read_as_member(self, member: GroupMember, reset: str, bar: Bar, commit_interval_s: float | None) -> None:
-        """Read what the group assigns, and commit what was printed; nothing where `commit_interval_s` is None."""
+        """Read the partitions that the group assigns, and commit printed offsets unless `commit_interval_s` is None."""
         loop = asyncio.get_running_loop()
         next_commit = math.inf if commit_interval_s is None else loop.time() + commit_interval_s
         printed: dict[TopicPartition, int] = {}
@@ -358,7 +366,7 @@ class _Reader:
         return []
 
     def _print(self, fetched: Fetched) -> dict[TopicPartition, int]:
-        """Print records up to the limit; where to go on in each partition."""
+        """Print records up to the limit; return the next offset of each partition."""
         next_offsets: dict[TopicPartition, int] = {}
         for partition, records, is_log_append_time in fetched:
             for record in records:
@@ -379,7 +387,7 @@ class _Reader:
 
 
 async def _commit(member: GroupMember, offsets: dict[TopicPartition, int]) -> None:
-    """Commit, unless the group has moved on: then another member reads these records again."""
+    """Commit, unless the group has rebalanced: then another member reads these records again."""
     try:
         await member.commit(offsets)
     except KafkaError as error:
@@ -406,9 +414,7 @@ class _Writer:
         self._header_separator = properties.pop("headers.separator", ",").encode()
         self._null = properties.pop("null.literal", "null").encode()
         if properties:
-            raise BarnabasError(
-                f"--property {next(iter(properties))}: barnabas consume --help lists those that there are"
-            )
+            raise BarnabasError(f"--property {next(iter(properties))} is unknown: see barnabas consume --help")
 
     def write(self, partition: TopicPartition, record: Record, is_log_append_time: bool) -> None:
         """Write one record to stdout."""
@@ -458,7 +464,7 @@ def _json_line(partition: TopicPartition, record: Record, timestamp_type: str) -
 
 
 def _json_bytes(name: str, data: bytes | None) -> dict[str, object]:
-    """Text where it is text; else `<name>_base64`, so that nothing is lost."""
+    """Return the value as text if it is UTF-8, else as `<name>_base64`, so that nothing is lost."""
     if data is None:
         return {name: None}
     try:

@@ -1,4 +1,4 @@
-"""`barnabas delete-records`: give room free before retention does, with the option of kafka-delete-records."""
+"""`barnabas delete-records`: deletes records before retention does, with the option of kafka-delete-records."""
 
 from typing import Annotated
 
@@ -22,8 +22,8 @@ from barnabas.core.types import TopicPartition
 HELP = paragraphs(
     """Delete the records of partitions below given offsets.
 
-The file says which: {"version":1,"partitions":[{"topic":"views","partition":0,"offset":1000}]}. The offset -1 stands
-for all that is there. Compacted topics alone refuse it. What is deleted is gone.
+The file lists the partitions and offsets: {"version":1,"partitions":[{"topic":"views","partition":0,"offset":1000}]}.
+The offset -1 means all records. Topics that are only compacted refuse the request. Deleted records cannot be restored.
 
 Examples:
 
@@ -36,7 +36,12 @@ _HIGH_WATERMARK = -1
 
 def delete_records(
     offset_json_file: Annotated[
-        str, Option("--offset-json-file", metavar="FILE", help="Which partitions, and up to which offset.")
+        str,
+        Option(
+            "--offset-json-file",
+            metavar="FILE",
+            help="JSON file with the partitions and, for each, the first offset to keep.",
+        ),
     ],
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,

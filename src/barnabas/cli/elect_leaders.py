@@ -1,4 +1,4 @@
-"""`barnabas elect-leaders`: leaders back where they belong, with the options of kafka-leader-election."""
+"""`barnabas elect-leaders`: triggers leader elections, with the options of kafka-leader-election."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final
@@ -23,10 +23,10 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
 HELP = paragraphs(
-    """Have the leaders of partitions elected.
+    """Trigger leader election.
 
-PREFERRED makes the first replica leader, if it is in sync; UNCLEAN gives a partition without a leader one that may lack
-records. Partitions are named one by one, in a file ({"partitions":[{"topic":"views","partition":0}]}), or are all.
+PREFERRED elects the first replica, if it is in sync. UNCLEAN elects a replica that may lack records, for partitions
+without a leader. Name one partition, a file ({"partitions":[{"topic":"views","partition":0}]}), or all partitions.
 
 Examples:
 
@@ -38,30 +38,33 @@ _TYPES: Final = ", ".join(ElectionType.__members__)
 
 
 def elect_leaders(
-    election_type: Annotated[str, Option("--election-type", metavar="TYPE", help="PREFERRED or UNCLEAN.")],
+    election_type: Annotated[
+        str, Option("--election-type", metavar="TYPE", help="Type of the election: PREFERRED or UNCLEAN.")
+    ],
     topic: Annotated[
-        str | None, Option("--topic", metavar="NAME", help="Of this topic, the partition of --partition.")
+        str | None, Option("--topic", metavar="NAME", help="Topic of the partition given by --partition.")
     ] = None,
     partition: Annotated[
-        int | None, Option("--partition", min=0, max=2**31 - 1, metavar="N", help="The partition of --topic.")
+        int | None, Option("--partition", min=0, max=2**31 - 1, metavar="N", help="Number of the partition of --topic.")
     ] = None,
     path_to_json_file: Annotated[
-        str | None, Option("--path-to-json-file", metavar="FILE", help="Of the partitions in this file.")
+        str | None, Option("--path-to-json-file", metavar="FILE", help="JSON file with the partitions.")
     ] = None,
-    all_topic_partitions: Annotated[bool, flag("--all-topic-partitions", "Of all partitions.")] = False,
+    all_topic_partitions: Annotated[bool, flag("--all-topic-partitions", "Elect leaders of all partitions.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
     as_json: AsJson = False,
 ) -> None:
     if election_type.upper() not in ElectionType.__members__:
-        raise BarnabasError(f"--election-type {election_type}: there are {_TYPES}")
+        raise BarnabasError(f"--election-type {election_type}: must be one of {_TYPES}")
     kind = ElectionType[election_type.upper()]
     if (topic is None) != (partition is None):
-        raise BarnabasError("--topic and --partition go together")
+        raise BarnabasError("--topic and --partition must be given together")
     if (topic is not None) + (path_to_json_file is not None) + all_topic_partitions != 1:
         raise BarnabasError(
-            "say which partitions: --topic NAME with --partition N, --path-to-json-file FILE, or --all-topic-partitions"
+            "exactly one is required: --topic NAME with --partition N, --path-to-json-file FILE, or "
+            "--all-topic-partitions"
         )
     partitions: list[TopicPartition] | None = None
     if topic is not None and partition is not None:

@@ -1,4 +1,4 @@
-"""`barnabas explain`: why a group is behind, a topic offline, a disk full, and what can be done."""
+"""`barnabas explain`: causes of lag, offline partitions, full disks and other problems, and the next step."""
 
 import asyncio
 import os
@@ -33,12 +33,13 @@ from barnabas.explain.seen import Asked, Seen
 from barnabas.wire.security.acls import OPERATIONS
 
 HELP = paragraphs(
-    """Explain why: what is so, since when, what it follows from, and what to run next.
+    """Explain problems: their state, duration, causes, and the command to run next.
 
-Without a question it lists what is not as it should be, the worst first. A question is one of client, group, lag,
-refused, slow, topic, disk, transaction and broker; a name behind it says about which client id, group, group, user,
-client id, topic, topic, transactional id, or broker. Of a Kafka, which keeps no facts of what happened, the same is
-answered with what is so now; what can't be known is said to be unknown. Nothing is changed.
+Without a question it lists problems, the most severe first. QUESTION is client, group, lag, refused, slow, topic, disk,
+transaction or broker. NAME restricts the answer: to a client id for client and slow, a group for group and lag, a user
+for refused, a topic for topic and disk, a transactional id for transaction, a broker id for broker. Kafka brokers keep
+no diagnostic events: there the answer shows only the present state, and reports unknown causes as unknown. Nothing is
+changed.
 
 Examples:
 
@@ -50,7 +51,7 @@ Examples:
 """
 )
 
-# How long one broker may take; who does not answer is named.
+# Time limit of each broker; brokers that do not answer are reported.
 _PATIENCE_MS: Final = 5_000
 _WATCHED_EVERY_S: Final = 5
 _LONGEST_MINUTES: Final = 7 * 24 * 60
@@ -58,27 +59,29 @@ _LONGEST_MINUTES: Final = 7 * 24 * 60
 
 def explain(
     question: Annotated[
-        str | None, Option(metavar="QUESTION", help=f"One of {', '.join(QUESTIONS)}; none: what is not well.")
+        str | None, Option(metavar="QUESTION", help=f"One of {', '.join(QUESTIONS)}; without it, all problems.")
     ] = None,
-    name: Annotated[str | None, Option(metavar="NAME", help="What it is about; none: all that there is.")] = None,
+    name: Annotated[
+        str | None, Option(metavar="NAME", help="Subject of the question; without it, all subjects.")
+    ] = None,
     since: Annotated[
         int,
-        Option("--since", min=1, max=_LONGEST_MINUTES, metavar="MINUTES", help="How far back events count."),
+        Option("--since", min=1, max=_LONGEST_MINUTES, metavar="MINUTES", help="How far back to look for events."),
     ] = 60,
-    watch: Annotated[bool, flag("--watch", "Answer anew every 5 s, until Ctrl-C.")] = False,
+    watch: Annotated[bool, flag("--watch", "Repeat the answer every 5 s, until Ctrl-C.")] = False,
     user: User = None,
     client_id: ClientId = None,
     host: Annotated[
-        str | None, Option("--host", metavar="ADDRESS", help="With refused: from where (default: anywhere).")
+        str | None, Option("--host", metavar="ADDRESS", help="With refused: address of the client (default: any).")
     ] = None,
     operation: Annotated[
         str | None,
-        Option("--operation", metavar="NAME", help="With refused: may the user do this?"),
+        Option("--operation", metavar="NAME", help="With refused: check whether the user may perform this operation."),
     ] = None,
-    topic: Annotated[str | None, Option("--topic", metavar="NAME", help="With --operation: on which topic.")] = None,
-    group: Annotated[str | None, Option("--group", metavar="NAME", help="With --operation: on which group.")] = None,
+    topic: Annotated[str | None, Option("--topic", metavar="NAME", help="With --operation: topic to check.")] = None,
+    group: Annotated[str | None, Option("--group", metavar="NAME", help="With --operation: group to check.")] = None,
     transactional_id: Annotated[
-        str | None, Option("--transactional-id", metavar="ID", help="With --operation: on which transactional id.")
+        str | None, Option("--transactional-id", metavar="ID", help="With --operation: transactional id to check.")
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
@@ -89,7 +92,7 @@ def explain(
             min=1,
             max=2**31 - 1,
             metavar="MS",
-            help="How long each of a broker's answers may take (default: 5000).",
+            help="Timeout of each request to a broker (default: 5000).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -99,9 +102,7 @@ def explain(
         client_id = name
     asked = Asked(name, user, client_id, host, _operation(operation), topic, group, transactional_id)
     if operation is not None and (question != "refused" or (user or name) is None):
-        raise BarnabasError(
-            "--operation goes with a user: barnabas explain refused alice --operation Write --topic views"
-        )
+        raise BarnabasError("--operation needs a user: barnabas explain refused alice --operation Write --topic views")
     settings = client_settings("barnabas-explain", command_config, timeout or _PATIENCE_MS)
     is_default = bootstrap_server == DEFAULT_SERVER and not os.environ.get(ENVIRONMENT["--bootstrap-server"])
     connection: list[Word] = [] if is_default else [("--bootstrap-server", bootstrap_server)]
@@ -133,8 +134,8 @@ def _question(text: str | None) -> Question:
         return EVERYTHING
     if text not in QUESTIONS:
         near = get_close_matches(text, QUESTIONS, 1)
-        more = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(QUESTIONS)}"
-        raise BarnabasError(f"no such question: {text}{more}")
+        more = f"; did you mean {near[0]}?" if near else f"; must be one of {', '.join(QUESTIONS)}"
+        raise BarnabasError(f"question {text} does not exist{more}")
     return QUESTIONS[text]
 
 
@@ -144,7 +145,7 @@ def _operation(text: str | None) -> str | None:
     by_name = {name.lower(): name for name in OPERATIONS if name != "All"}
     name = by_name.get(text.replace("_", "").lower())
     if name is None:
-        raise BarnabasError(f"--operation {text}: there are {', '.join(by_name.values())}")
+        raise BarnabasError(f"--operation {text}: must be one of {', '.join(by_name.values())}")
     return name
 
 
@@ -162,7 +163,7 @@ def _as_dict(seen: Seen, found: Sequence[Finding], question: str | None, name: s
 
 
 def _show(seen: Seen, found: Sequence[Finding], connection: str, *, asks_for_facts: bool, is_live: bool) -> None:
-    """Print findings for people."""
+    """Print findings as text."""
     if is_live and sys.stdout.isatty():
         clear_screen()
     for index, each in enumerate(found):
@@ -172,13 +173,16 @@ def _show(seen: Seen, found: Sequence[Finding], connection: str, *, asks_for_fac
     if is_live:
         say()
     for text in dict.fromkeys(seen.refused):
-        note(f"Not seen: {text}")
+        note(f"Not checked: {text}")
     for broker_id, why in sorted(seen.silent.items()):
         note(f"Broker {broker_id} did not answer: {why}")
     brokers = {} if seen.cluster is None else seen.cluster.brokers
     without = {each for each, broker in brokers.items() if not broker.failure} - seen.tellers - seen.silent.keys()
     if without and asks_for_facts:
-        note(f"Brokers {', '.join(map(str, sorted(without)))} keep no facts of what happened: this is what is so now.")
+        note(
+            f"Brokers {', '.join(map(str, sorted(without)))} keep no diagnostic events: only the present state is "
+            "shown."
+        )
 
 
 def _show_finding(finding: Finding, connection: str, now_ms: int, indent: str) -> None:
@@ -194,7 +198,7 @@ def _show_finding(finding: Finding, connection: str, now_ms: int, indent: str) -
 
 
 def _moment(timestamp_ms: int, now_ms: int) -> str:
-    """A time of day; with the date where that is not today's."""
+    """Return a time of day, with its date unless that is today."""
     form = "%H:%M:%S UTC" if abs(now_ms - timestamp_ms) < 43_200_000 else "%Y-%m-%d %H:%M:%S UTC"
     try:
         return time.strftime(form, time.gmtime(timestamp_ms / 1_000))

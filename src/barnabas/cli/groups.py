@@ -27,10 +27,10 @@ from barnabas.core.types import TopicPartition
 HELP = paragraphs(
     """List, describe and delete consumer groups, and reset or delete their offsets.
 
-One of --list, --describe, --delete, --reset-offsets and --delete-offsets says what to do. A reset only shows what it
-would do until --execute is given, and needs a group without running consumers, as --delete does. --delete-offsets
-needs that of consumers which read the topic. With --zookeeper the groups are those of old consumers, which live in
-ZooKeeper; the brokers are those that are registered there.
+Use one of --list, --describe, --delete, --reset-offsets and --delete-offsets. A reset only shows its result unless
+--execute is given. It needs a group without running consumers, as --delete does; --delete-offsets needs that no running
+consumer of the group reads the topic. --zookeeper selects groups of old consumers, which are stored in ZooKeeper, and
+the brokers registered there.
 
 Examples:
 
@@ -49,13 +49,13 @@ _RESETS: Final = (
 
 _NOT_DELETED: Final = {
     ErrorCode.NON_EMPTY_GROUP: "has members: stop its consumers first",
-    ErrorCode.GROUP_ID_NOT_FOUND: "does not exist; barnabas groups --list shows those that do",
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: "may not be deleted by you",
+    ErrorCode.GROUP_ID_NOT_FOUND: "does not exist; barnabas groups --list shows the existing groups",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "was not deleted: you lack permission",
 }
 _STATUS: Final = {
     ErrorCode.NONE: "deleted",
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "not deleted: the group reads the topic",
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "not deleted: there is no such partition",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "not deleted: the partition does not exist",
 }
 
 
@@ -63,12 +63,14 @@ def groups(
     list_: Annotated[bool, flag("--list", "Print the names of all groups.")] = False,
     describe: Annotated[bool, flag("--describe", "Show a group's offsets and lag, or its members or state.")] = False,
     delete: Annotated[bool, flag("--delete", "Delete groups and their offsets.")] = False,
-    reset: Annotated[bool, flag("--reset-offsets", "Set a group's offsets anew.")] = False,
-    delete_offsets: Annotated[bool, flag("--delete-offsets", "Delete a group's offsets of topics.")] = False,
-    group: Annotated[list[str] | None, Option("--group", metavar="NAME", help="The group; may be repeated.")] = None,
+    reset: Annotated[bool, flag("--reset-offsets", "Reset a group's offsets.")] = False,
+    delete_offsets: Annotated[bool, flag("--delete-offsets", "Delete a group's offsets of the given topics.")] = False,
+    group: Annotated[
+        list[str] | None, Option("--group", metavar="NAME", help="Name of the group. May be repeated.")
+    ] = None,
     all_groups: Annotated[bool, flag("--all-groups", "All groups instead of --group.")] = False,
     offsets: Annotated[bool, flag("--offsets", "With --describe: offsets and lag (the default).")] = False,
-    members: Annotated[bool, flag("--members", "With --describe: members and what they are assigned.")] = False,
+    members: Annotated[bool, flag("--members", "With --describe: members and the number of their partitions.")] = False,
     state: Annotated[
         str | None,
         Option(
@@ -76,53 +78,54 @@ def groups(
             "--in-state",
             nargs="?",
             metavar="STATE,...",
-            help="With --describe or --list: the group's state; with --list and states, groups in these alone.",
+            help="With --describe or --list: the group's state; with --list and states, only groups in these states.",
         ),
     ] = None,
-    verbose: Annotated[bool, flag("--verbose", "With --describe --members: what each member is assigned.")] = False,
+    verbose: Annotated[bool, flag("--verbose", "With --describe --members: the partitions of each member.")] = False,
     topic: Annotated[
         list[str] | None,
         Option(
             "--topic",
             metavar="NAME[:0,1]",
-            help="Whose offsets to reset or delete: a topic, or some of its partitions; may be repeated.",
+            help="Reset or delete offsets of this topic, or of some of its partitions. May be repeated.",
         ),
     ] = None,
     all_topics: Annotated[
-        bool, flag("--all-topics", "With --reset-offsets: all topics that the group has offsets of.")
+        bool, flag("--all-topics", "With --reset-offsets: all topics with offsets of the group.")
     ] = False,
     to_offset: Annotated[int | None, Option("--to-offset", min=0, metavar="N", help="Reset to this offset.")] = None,
     to_earliest: Annotated[bool, flag("--to-earliest", "Reset to the first record.")] = False,
-    to_latest: Annotated[bool, flag("--to-latest", "Reset to after the last record.")] = False,
-    to_current: Annotated[bool, flag("--to-current", "Reset to what is committed now.")] = False,
+    to_latest: Annotated[bool, flag("--to-latest", "Reset to the log end offset.")] = False,
+    to_current: Annotated[bool, flag("--to-current", "Reset to the committed offset.")] = False,
     shift_by: Annotated[
-        int | None, Option("--shift-by", metavar="N", help="Move by so many records, back when negative.")
+        int | None, Option("--shift-by", metavar="N", help="Move by this many offsets; negative values move back.")
     ] = None,
     to_datetime: Annotated[
         str | None,
         Option(
             "--to-datetime",
             metavar="TIME",
-            help="Reset to the first record of this time (2026-11-21T08:00:00.000, UTC unless it says otherwise).",
+            help="Reset to the first record at or after this time (2026-11-21T08:00:00.000, in UTC without a time "
+            "zone).",
         ),
     ] = None,
     by_duration: Annotated[
         str | None,
-        Option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record of so long ago."),
+        Option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record since this long ago."),
     ] = None,
     from_file: Annotated[
         str | None,
         Option("--from-file", metavar="CSV", help="Reset to the offsets in a file that --export wrote."),
     ] = None,
-    dry_run: Annotated[bool, flag("--dry-run", "Only show what a reset would do (the default).")] = False,
-    execute: Annotated[bool, flag("--execute", "Do the reset.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Only show the result of a reset (the default).")] = False,
+    execute: Annotated[bool, flag("--execute", "Perform the reset.")] = False,
     export: Annotated[bool, flag("--export", "Print the reset's offsets as CSV.")] = False,
     zookeeper: Annotated[
         str | None,
         Option(
             "--zookeeper",
             metavar="HOST:PORT/CHROOT",
-            help="Groups of old consumers, which live in this ZooKeeper, as in zookeeper.connect.",
+            help="ZooKeeper address, for groups of old consumers, as in zookeeper.connect.",
         ),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
@@ -138,26 +141,26 @@ def groups(
         "--delete-offsets": delete_offsets,
     }
     if sum(chosen.values()) != 1:
-        raise BarnabasError(f"say what to do: one of {', '.join(chosen)}")
+        raise BarnabasError(f"exactly one action is required: {', '.join(chosen)}")
     if not list_ and bool(group) == all_groups:
-        raise BarnabasError("say which groups: --group NAME, or --all-groups")
+        raise BarnabasError("exactly one is required: --group NAME or --all-groups")
     if offsets + members + (state is not None) > 1:
         raise BarnabasError("--offsets, --members and --state exclude each other")
     target = Reset(to_offset, to_earliest, to_latest, to_current, shift_by, to_datetime, by_duration)
     if target.count() + (from_file is not None) != reset:
-        where = f"say where to: one of {_RESETS}" if reset else f"{_RESETS} go with --reset-offsets"
+        where = f"exactly one reset target is required: {_RESETS}" if reset else f"{_RESETS} need --reset-offsets"
         raise BarnabasError(where)
     if reset and from_file is None and bool(topic) == all_topics:
-        raise BarnabasError("say which topics: --topic NAME, or --all-topics")
+        raise BarnabasError("exactly one is required: --topic NAME or --all-topics")
     if delete_offsets and not topic:
-        raise BarnabasError("say which topics: --topic NAME, or --topic NAME:0,1")
+        raise BarnabasError("no topic given: use --topic NAME or --topic NAME:0,1")
     if delete_offsets and all_groups:
-        raise BarnabasError("--delete-offsets needs --group NAME: --all-groups would be too much")
+        raise BarnabasError("--delete-offsets needs --group NAME and does not accept --all-groups")
     if dry_run and execute:
         raise BarnabasError("--dry-run and --execute exclude each other")
     states = _states(state, list_)
     if states and zookeeper is not None:
-        raise BarnabasError("--state of --list takes no states with --zookeeper")
+        raise BarnabasError("--list --state accepts no states with --zookeeper")
     settings = client_settings("barnabas-groups", command_config, timeout)
 
     what = "members" if members else "offsets" if state is None else "state"
@@ -199,16 +202,16 @@ def groups(
 
 
 def _states(text: str | None, is_listing: bool) -> list[str]:
-    """Read states, however they are capitalised. Raises BarnabasError."""
+    """Read states, ignoring case. Raises BarnabasError."""
     if not text:
         return []
     if not is_listing:
-        raise BarnabasError(f"--state {text}: states go with --list")
+        raise BarnabasError(f"--state {text}: states need --list")
     known = {state.lower(): state for state in _STATES}
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name.lower() not in known:
-            raise BarnabasError(f"--state {name}: there are {', '.join(_STATES)}")
+            raise BarnabasError(f"--state {name}: must be one of {', '.join(_STATES)}")
     return [known[name.lower()] for name in names]
 
 
@@ -217,7 +220,7 @@ async def _consumer_groups(admin: Admin) -> list[str]:
 
 
 async def _delete(admin: Admin, names: Sequence[str], as_json: bool) -> None:
-    """Delete groups; those that can't be leave the others as they are. Raises BarnabasError: naming them."""
+    """Delete groups, also if some of them fail. Raises BarnabasError naming those that failed."""
     deleted, failures = [], []
     for name in names:
         try:
@@ -229,7 +232,7 @@ async def _delete(admin: Admin, names: Sequence[str], as_json: bool) -> None:
                 raise
             failures.append(f"group {name} {reason}")
         except BarnabasError as error:
-            # In ZooKeeper it has members, which the error names.
+            # A group in ZooKeeper with members: the error names them.
             failures.append(str(error))
     if as_json:
         print_json({"deleted": deleted})
@@ -241,13 +244,13 @@ async def _delete(admin: Admin, names: Sequence[str], as_json: bool) -> None:
 
 
 async def _delete_offsets(admin: Admin, names: Sequence[str], topics: Sequence[str], as_json: bool) -> None:
-    """Delete offsets. Raises BarnabasError: some could not be."""
+    """Delete offsets. Raises BarnabasError if some could not be deleted."""
     rows: list[tuple[str, str, int, ErrorCode]] = []
     for name in names:
         committed = await admin.committed_offsets(name)
         partitions: list[TopicPartition] = []
         for topic, indexes in parse_topics(topics).items():
-            # The topic need not exist any more: what counts is what the group has.
+            # The topic need not exist any more: only the group's offsets matter.
             held = [part.partition for part in committed if part.topic == topic]
             if indexes is None and not held:
                 raise BarnabasError(f"group {name} has no offsets of topic {topic}")
@@ -265,4 +268,4 @@ async def _delete_offsets(admin: Admin, names: Sequence[str], topics: Sequence[s
     if failed:
         raise BarnabasError(f"offsets were not deleted: {', '.join(failed)}")
     if not as_json:
-        note("The offsets were deleted.")
+        note("Deleted the offsets.")

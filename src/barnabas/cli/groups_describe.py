@@ -1,4 +1,4 @@
-"""`barnabas groups --list` and `--describe`: what groups there are, their members, and how far they have read.
+"""`barnabas groups --list` and `--describe`: groups, their members, offsets and lag.
 
 Source: cli page, kafka-consumer-groups.
 """
@@ -13,7 +13,7 @@ from barnabas.core.types import TopicPartition
 
 
 async def list_groups(admin: Admin, states: Collection[str], with_state: bool, as_json: bool) -> None:
-    """Print the groups, or those in some states. Raises KafkaError."""
+    """Print the names of all groups, or of those in some states. Raises KafkaError."""
     known = await admin.groups(states)
     if as_json:
         print_json([{"group": name, "state": state, "protocol_type": kind} for name, (state, kind) in known.items()])
@@ -23,17 +23,17 @@ async def list_groups(admin: Admin, states: Collection[str], with_state: bool, a
         for name in known:
             say(name)
     if not known and not as_json:
-        note("There are no groups in these states." if states else "There are no groups.")
+        note("No groups are in these states." if states else "The cluster has no groups.")
 
 
 async def describe_groups(admin: Admin, names: Sequence[str], what: str, is_verbose: bool, as_json: bool) -> None:
     """Print groups.
 
     Args:
-        admin: The cluster's.
-        names: The groups.
+        admin: Admin client of the cluster.
+        names: Names of the groups.
         what: `offsets`, `members` or `state`.
-        is_verbose: Of members also what each is assigned (JSON has it anyway).
+        is_verbose: Show the partitions of each member (JSON always does).
         as_json: Print JSON.
 
     Raises:
@@ -115,7 +115,7 @@ async def _rows(
 
 
 def _without_details(row: dict[str, Cell], is_verbose: bool, described: GroupDescription) -> dict[str, Cell]:
-    """A member's row as Kafka shows it: instance ids where there are any, assignments where they are asked for."""
+    """Return a member's row as Kafka shows it: with instance ids if any exist, with assignments if asked for."""
     left_out = set() if is_verbose else {"assignment"}
     if not any(member.group_instance_id for member in described.members):
         left_out.add("group_instance_id")
@@ -123,7 +123,7 @@ def _without_details(row: dict[str, Cell], is_verbose: bool, described: GroupDes
 
 
 async def _ends(admin: Admin, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Log end offsets; of topics that were deleted there are none."""
+    """Return log end offsets, without those of deleted topics."""
     known = await admin.topics(sorted({part.topic for part in partitions})) if partitions else {}
     there = [part for part in partitions if part.topic in known and part.partition in known[part.topic].partitions]
     return await admin.offsets(there, LATEST)

@@ -1,4 +1,4 @@
-"""`barnabas groups migrate`: a group's offsets on their way from ZooKeeper into Kafka, or back."""
+"""`barnabas groups migrate`: observes the move of a group's offsets from ZooKeeper into Kafka, or back."""
 
 import asyncio
 import math
@@ -18,12 +18,11 @@ from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.wire.registry.store import Registry
 
 HELP = paragraphs(
-    """Move the offsets of a group of old consumers from ZooKeeper into Kafka, or back, while it runs.
+    """Guide the move of a running group of old consumers from ZooKeeper offsets to Kafka offsets, or back.
 
-Nothing is changed here: the settings of the consumers do that, in two steps with a restart of one consumer after the
-other in each. --plan shows where the group stands and what comes next: who commits where, by what moves on the two
-sides within --watch-ms, and what each side holds. --verify says whether the next step is safe, and why not: exit code
-0 or 1.
+This command changes nothing. You change the settings of the consumers, in two steps, each with a rolling restart.
+--plan shows the phase of the group, the next step, the offsets on both sides, and where each consumer commits, observed
+for at most --watch-ms. --verify checks whether the next step is safe (exit code 0) or not (1, with the reasons).
 
 Examples:
 
@@ -42,15 +41,19 @@ _COLUMNS: Final = ("topic", "partition", "zookeeper", "kafka", "ahead", "commits
 
 
 def groups_migrate(
-    group: Annotated[str, Option("--group", metavar="NAME", help="The group.")],
+    group: Annotated[str, Option("--group", metavar="NAME", help="Name of the group.")],
     zookeeper: Annotated[
         str,
-        Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="Where its consumers live, as in zookeeper.connect."),
+        Option(
+            "--zookeeper",
+            metavar="HOST:PORT/CHROOT",
+            help="ZooKeeper of the group's consumers, as in zookeeper.connect.",
+        ),
     ],
-    plan: Annotated[bool, flag("--plan", "Show where the group stands, and what comes next.")] = False,
-    verify: Annotated[bool, flag("--verify", "Say whether the next step is safe: exit code 0 or 1.")] = False,
+    plan: Annotated[bool, flag("--plan", "Show the phase of the group and the next step.")] = False,
+    verify: Annotated[bool, flag("--verify", "Check whether the next step is safe: exit code 0 or 1.")] = False,
     to: Annotated[
-        str, Option("--to", metavar="SIDE", help="Where the offsets are to be: kafka, or zookeeper to go back.")
+        str, Option("--to", metavar="SIDE", help="Destination of the offsets: kafka, or zookeeper to go back.")
     ] = "kafka",
     step: Annotated[
         str | None,
@@ -68,19 +71,22 @@ def groups_migrate(
             min=0,
             max=86_400_000,
             metavar="MS",
-            help="How long to watch at the most: more than the consumers' auto.commit.interval.ms.",
+            help="Longest time to observe commits; must exceed the consumers' auto.commit.interval.ms.",
         ),
     ] = _WATCH_MS,
     allow_silent: Annotated[
         bool,
-        flag("--allow-silent", "Who commits nothing meanwhile is no doubt: you know that it was restarted."),
+        flag(
+            "--allow-silent",
+            "Accept consumers that commit nothing while observed, because you know that they were restarted.",
+        ),
     ] = False,
     bootstrap_server: Annotated[
         str | None,
         Option(
             "--bootstrap-server",
             metavar="HOST:PORT,...",
-            help="Brokers to ask (default: those that are registered in ZooKeeper).",
+            help="Brokers to connect to (default: the brokers registered in ZooKeeper).",
         ),
     ] = None,
     command_config: CommandConfig = None,
@@ -88,7 +94,7 @@ def groups_migrate(
     as_json: AsJson = False,
 ) -> None:
     if plan == verify:
-        raise BarnabasError("say what to do: --plan or --verify")
+        raise BarnabasError("exactly one action is required: --plan or --verify")
     side = _side(to)
     expected = _step(step, verify)
     settings = client_settings("barnabas-groups", command_config, timeout)
@@ -114,7 +120,7 @@ def groups_migrate(
 async def _look(
     registry: Registry, admin: Admin, group: str, side: Side, sample_count: int, allow_silent: bool
 ) -> MigrationState:
-    """Watch a group, and judge it. Raises BarnabasError: There is no such group on either side."""
+    """Observe a group and return its state. Raises BarnabasError if the group does not exist on either side."""
     watched = await watch(
         registry,
         admin,
@@ -124,11 +130,11 @@ async def _look(
     )
     partitions = partition_evidence(watched.samples)
     if not partitions and not watched.registered:
-        raise BarnabasError(f"group {group} has neither consumers nor offsets, here or in Kafka")
+        raise BarnabasError(f"group {group} has neither consumers nor offsets, in ZooKeeper or in Kafka")
     for problem in watched.problems:
         note(f"Left out: {problem}")
     new_members: list[str] = []
-    # Brokers before 0.9 have no such groups.
+    # Brokers before 0.9 do not support this request.
     with suppress(KafkaError):
         new_members = [member.member_id for member in (await admin.describe_group(group)).members]
     return migration_state(
@@ -141,7 +147,7 @@ async def _look(
 
 
 async def _existing(admin: Admin, partitions: list[PartitionEvidence]) -> list[PartitionEvidence]:
-    """Those whose topic there still is."""
+    """Return the partitions that still exist."""
     known = await admin.topics(sorted({each.partition.topic for each in partitions})) if partitions else {}
     there, gone = [], []
     for each in partitions:
@@ -151,7 +157,7 @@ async def _existing(admin: Admin, partitions: list[PartitionEvidence]) -> list[P
         else:
             gone.append(str(each.partition))
     if gone:
-        note(f"Left out, as there are no such partitions any more: {', '.join(gone)}")
+        note(f"Left out, because these partitions no longer exist: {', '.join(gone)}")
     return there
 
 
@@ -178,11 +184,11 @@ def _show(group: str, found: MigrationState) -> None:
     say()
     say(f"Next: {found.step.value}: {STEP_TEXTS[found.step]}.")
     if found.is_safe:
-        say("That is safe by what was seen.")
+        say("This step is safe according to the observed commits.")
     for reason in found.reasons:
         say(f"Not safe: {reason}.")
     for doubt in found.doubts:
-        say(f"In doubt: {doubt}.")
+        say(f"Uncertain: {doubt}.")
 
 
 def _as_dict(group: str, found: MigrationState) -> dict[str, object]:
@@ -230,15 +236,15 @@ def _side(text: str) -> Side:
     try:
         return Side(text)
     except ValueError:
-        raise BarnabasError(f"--to {text}: there are kafka and zookeeper") from None
+        raise BarnabasError(f"--to {text}: must be kafka or zookeeper") from None
 
 
 def _step(text: str | None, is_verifying: bool) -> Step | None:
     if text is None:
         return None
     if not is_verifying:
-        raise BarnabasError("--step goes with --verify")
+        raise BarnabasError("--step needs --verify")
     try:
         return Step(text)
     except ValueError:
-        raise BarnabasError(f"--step {text}: there are {', '.join(each.value for each in Step)}") from None
+        raise BarnabasError(f"--step {text}: must be one of {', '.join(each.value for each in Step)}") from None

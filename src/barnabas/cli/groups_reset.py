@@ -1,4 +1,4 @@
-"""`barnabas groups --reset-offsets`: show or set the offsets that a group gets.
+"""`barnabas groups --reset-offsets`: shows or commits the new offsets of groups.
 
 Source: cli page, kafka-consumer-groups; KIP-122.
 """
@@ -24,19 +24,19 @@ async def reset_offsets(
     execute: bool,
     output: str,
 ) -> None:
-    """Reset the offsets of groups, or show what that would do.
+    """Reset the offsets of groups, or show the result of a reset.
 
     Args:
-        admin: The cluster's.
-        names: The groups; one that has members is left as it is, and the others are reset.
-        topics: `name` or `name:0,1`; None for all that a group has offsets of.
-        reset: Where to.
-        from_file: Offsets that --export wrote, instead of `topics` and `reset`.
-        execute: Do it.
+        admin: Admin client of the cluster.
+        names: Names of the groups; those that have members are reported and not reset.
+        topics: `name` or `name:0,1`; None for all topics with offsets of the group.
+        reset: The target of the reset.
+        from_file: A file of offsets written by --export, instead of `topics` and `reset`.
+        execute: Commit the offsets.
         output: `csv`, `json` or `table`.
 
     Raises:
-        BarnabasError: What could not be reset.
+        BarnabasError: Some groups could not be reset; the message names them.
     """
     planned, failures = {}, []
     for name in names:
@@ -56,22 +56,22 @@ async def reset_offsets(
     if planned:
         _show_reset(planned, output)
         if not execute and output != "csv":
-            note("Nothing was changed: --execute does it.")
+            note("Nothing was changed. Add --execute to reset the offsets.")
     if failures:
         raise BarnabasError("; ".join(failures))
 
 
 def _read_file(path: str, group: str) -> dict[TopicPartition, int]:
-    """Lines `topic,partition,offset`, or with the group before them."""
+    """Read lines `topic,partition,offset`, or `group,topic,partition,offset`."""
     wanted: dict[TopicPartition, int] = {}
-    # What is no UTF-8 is no number either, and no name of a topic.
+    # Text that is not valid UTF-8 fails the checks of numbers and topic names below.
     with open(path, newline="", encoding="utf-8", errors="backslashreplace") as file:
         for number, row in enumerate(csv.reader(file), start=1):
             cells = [cell.strip() for cell in row]
             if len(cells) == 4 and cells[0] != group:
                 continue
             if len(cells) not in (3, 4) or not (cells[-2].isdecimal() and cells[-1].isdecimal()):
-                raise BarnabasError(f"{path}:{number}: write topic,partition,offset")
+                raise BarnabasError(f"{path}:{number}: must have the form topic,partition,offset")
             wanted[TopicPartition(cells[-3], int(cells[-2]))] = int(cells[-1])
     if not wanted:
         raise BarnabasError(f"{path} has no offsets of group {group}")

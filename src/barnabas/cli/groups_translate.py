@@ -1,8 +1,8 @@
-"""`barnabas groups translate`: a group's offsets of one cluster become offsets of another that mirrors it.
+"""`barnabas groups translate`: translates a group's offsets to a cluster that mirrors the group's cluster.
 
-What is committed at the source is looked up in the target's offset table (`clients/mirror_offsets.py`). Where the
-target is mirrored back into the source under the same name, the two have records in different orders: then the group
-goes on before the first record of either that it has not read, and some that it has read come again.
+Committed offsets of the source are looked up in the target's offset table (`clients/mirror_offsets.py`). If the target
+is mirrored back into the same topic of the source, the two order records differently: then the group resumes before the
+first unread record of either, and reads some records again.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
 HELP = paragraphs(
-    """Let a group go on in a cluster that another one is mirrored into.
+    """Translate a group's offsets to a mirrored cluster.
 
-Reads the group's offsets at --bootstrap-server and the offset table that a mirror keeps at
---target-bootstrap-server, and shows where in the target the group would go on: nothing is skipped, and nothing read
-again that the group has committed. Only --execute commits that in the target, where the group must have no running
-consumers. Stop its consumers at the source first. What they have committed and the mirror has not brought over yet
-would be read again: --wait gives the mirror time.
+Reads the group's offsets at --bootstrap-server and the offset table of the mirror at --target-bootstrap-server, and
+shows the offsets at which the group would resume in the target. No record is skipped, and no committed record is read
+again. --execute commits these offsets in the target, where the group must have no running consumers. Stop its consumers
+at the source first. Records that the group has committed and that are not mirrored yet would be read again: --wait
+gives the mirror time to copy them.
 
 Examples:
 
@@ -53,15 +53,15 @@ _LOOK_AGAIN_S: Final = 0.5
 
 @dataclass(slots=True)
 class _Row:
-    """One partition of the group.
+    """The translation of one partition of the group.
 
     Attributes:
-        offset: What the group has committed at the source.
-        target: The partition that it is mirrored to.
-        new_offset: What it is to commit there.
-        coverage: What the table knows of `offset`.
-        position: How far the mirror has come.
-        begin: From where on the table knows the source.
+        offset: Committed offset of the group at the source.
+        target: The partition in the target.
+        new_offset: Offset to commit in the target.
+        coverage: How the table covers `offset`.
+        position: Offset of the source up to which the mirror has copied.
+        begin: First offset of the source in the table.
         is_both_ways: Whether the target is mirrored back into the same partition.
     """
 
@@ -78,28 +78,32 @@ class _Row:
 
 def groups_translate(
     target_bootstrap_server: Annotated[
-        str, Option("--target-bootstrap-server", metavar="HOST:PORT,...", help="Brokers of the cluster to go on in.")
+        str, Option("--target-bootstrap-server", metavar="HOST:PORT,...", help="Brokers of the target cluster.")
     ],
-    group: Annotated[str, Option("--group", metavar="NAME", help="The group.")],
+    group: Annotated[str, Option("--group", metavar="NAME", help="Name of the group.")],
     to_group: Annotated[
-        str | None, Option("--to-group", metavar="NAME", help="Its name in the target, where that is another.")
+        str | None, Option("--to-group", metavar="NAME", help="Name of the group in the target, if different.")
     ] = None,
     topic: Annotated[
         list[str] | None,
         Option(
             "--topic",
             metavar="NAME[:0,1]",
-            help="A topic of the source, or some of its partitions; may be repeated (default: all that the group has "
-            "offsets of).",
+            help="Topic of the source, or some of its partitions (default: all with offsets of the group). May be "
+            "repeated.",
         ),
     ] = None,
     mirror: Annotated[
-        str | None, Option("--mirror", metavar="NAME", help="Which mirror, where several mirror the same topic.")
+        str | None, Option("--mirror", metavar="NAME", help="Name of the mirror, if several mirror the same topic.")
     ] = None,
     wait: Annotated[
         int,
         Option(
-            "--wait", min=0, max=86_400, metavar="S", help="Wait so long for the mirror to reach the group's offsets."
+            "--wait",
+            min=0,
+            max=86_400,
+            metavar="S",
+            help="Longest time to wait for the mirror to reach the group's offsets.",
         ),
     ] = 0,
     dry_run: Annotated[bool, flag("--dry-run", "Only show the offsets (the default).")] = False,
@@ -107,10 +111,14 @@ def groups_translate(
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     source_config: Annotated[
         str | None,
-        Option("--source-config", metavar="FILE", help="A properties file: how the source's brokers are reached."),
+        Option(
+            "--source-config",
+            metavar="FILE",
+            help="Properties file of the source: security.protocol, ssl.*, sasl.*, ...",
+        ),
     ] = None,
     target_config: Annotated[
-        str | None, Option("--target-config", metavar="FILE", help="The same for the target's brokers.")
+        str | None, Option("--target-config", metavar="FILE", help="Properties file of the target.")
     ] = None,
     timeout: TimeoutMs = None,
     as_json: AsJson = False,
@@ -139,13 +147,13 @@ def groups_translate(
             _show(name, rows, as_json)
             _warn(rows, replaced)
             if not execute:
-                note("Nothing was changed: --execute does it.")
+                note("Nothing was changed. Add --execute to commit the offsets.")
 
     run_async(work())
 
 
 async def _committed(admin: Admin, group: str, topics: Sequence[str] | None) -> dict[TopicPartition, int]:
-    """Return a group's committed offsets of topics, or of all. Raises BarnabasError: there are none."""
+    """Return a group's committed offsets of some or all topics. Raises BarnabasError if none exist."""
     committed = await admin.committed_offsets(group)
     if not committed:
         raise BarnabasError(f"group {group} has no offsets at the source; barnabas groups --list shows the groups")
@@ -166,17 +174,17 @@ async def _committed(admin: Admin, group: str, topics: Sequence[str] | None) -> 
 
 
 async def _check_members(source: Admin, target: Admin, group: str, name: str) -> None:
-    """Raises BarnabasError: the target's group has members."""
+    """Check that the target's group has no members. Raises BarnabasError if it has."""
     state = (await target.describe_group(name)).state
     if state not in ("Empty", "Dead"):
         raise BarnabasError(f"group {name} is {state} in the target: stop its consumers there first")
     state = (await source.describe_group(group)).state
     if state not in ("Empty", "Dead"):
-        note(f"Warning: group {group} is {state} at the source: what it commits from now on is read again.")
+        note(f"Warning: group {group} is {state} at the source: records that it commits from now on are read again.")
 
 
 class _Translator:
-    """Looks offsets of one cluster up in the tables of both."""
+    """Translates offsets by the offset tables of both clusters."""
 
     def __init__(self, source: Admin, target: Admin, mirror: str | None) -> None:
         self._source = source
@@ -190,15 +198,15 @@ class _Translator:
         self._target_id = ""
 
     async def translate(self, committed: Mapping[TopicPartition, int], wait_s: float, *, is_strict: bool) -> list[_Row]:
-        """The rows of partitions that are mirrored.
+        """Return the rows of mirrored partitions.
 
         Args:
             committed: The group's offsets at the source.
-            wait_s: For how long to wait for the mirror to reach them.
-            is_strict: A partition that is not mirrored is an error; else it is left out.
+            wait_s: Longest time to wait for the mirror to reach these offsets.
+            is_strict: Treat a partition that is not mirrored as an error; else leave it out.
 
         Raises:
-            BarnabasError: None is mirrored, or one is by several mirrors.
+            BarnabasError: No partition is mirrored, or one is mirrored several times.
         """
         self._source_id, self._target_id = await _cluster_id(self._source), await _cluster_id(self._target)
         loop = asyncio.get_running_loop()
@@ -207,7 +215,7 @@ class _Translator:
         while True:
             rows, missing = await self._look(committed)
             behind = [_distance(row) for row in rows if row.coverage is Coverage.AHEAD]
-            # A topic of which nothing is mirrored may never be, unless that is so of all.
+            # Do not wait for topics without any mirrored partition, unless no topic has one.
             topics = {row.source.topic for row in rows} or {partition.topic for partition in missing}
             behind += [f"{partition} is not mirrored yet" for partition in missing if partition.topic in topics]
             if not behind or loop.time() >= deadline:
@@ -223,7 +231,7 @@ class _Translator:
         return rows
 
     async def _look(self, committed: Mapping[TopicPartition, int]) -> tuple[list[_Row], list[TopicPartition]]:
-        """The rows as the tables are now, and the partitions that are not mirrored."""
+        """Read the tables; return the rows, and the partitions that are not mirrored."""
         self._read_to = await read_table(self._target.pool, self._offsets, self._read_to)
         self._back_read_to = await read_table(self._source.pool, self._back_offsets, self._back_read_to)
         rows, missing = [], []
@@ -238,18 +246,17 @@ class _Translator:
     def _check(self, rows: Sequence[_Row], missing: Sequence[TopicPartition], is_strict: bool) -> None:
         if not self._offsets.places:
             raise BarnabasError(
-                f"nothing is mirrored into the target: it has no offsets in a topic {TABLE_TOPIC}; "
-                "barnabas mirror writes them"
+                f"the target is no mirror: it has no topic {TABLE_TOPIC} with offsets, which barnabas mirror writes"
             )
         for partition in missing:
             if is_strict:
                 raise BarnabasError(f"partition {partition} of the source is not mirrored into the target")
             note(f"Left out: partition {partition} is not mirrored into the target.")
         if not rows:
-            raise BarnabasError("nothing that the group has offsets of is mirrored into the target")
+            raise BarnabasError("none of the partitions with offsets of the group is mirrored into the target")
 
     def _find(self, partition: TopicPartition) -> SourcePartition | None:
-        """Whose mirror brings a partition over. Raises BarnabasError: several do."""
+        """Find the mirror of a partition. Raises BarnabasError if there are several."""
         found = [
             place
             for place in self._offsets.places
@@ -257,7 +264,7 @@ class _Translator:
         ]
         if len(found) > 1:
             names = ", ".join(sorted(place.mirror for place in found))
-            raise BarnabasError(f"partition {partition} is mirrored by {names}: say whose offsets with --mirror NAME")
+            raise BarnabasError(f"partition {partition} is mirrored by {names}: choose one with --mirror NAME")
         return found[0] if found else None
 
     async def _row(self, place: SourcePartition, offset: int) -> _Row:
@@ -268,7 +275,7 @@ class _Translator:
         target = TopicPartition(known.target_topic, place.partition)
         new_offset, coverage = translation
         if new_offset is None:
-            # All that will ever come stands behind what is there; and of what is there, the group has read nothing.
+            # Future records are appended after the present ones, and the group has read none of the present ones.
             (new_offset,) = (await self._target.offsets([target], EARLIEST)).values()
         back_offset = self._yet_to_be_read(target, source, offset)
         if back_offset is not None:
@@ -278,10 +285,7 @@ class _Translator:
         return _Row(source, offset, target, new_offset, coverage, known.position, known.begin, back_offset is not None)
 
     def _yet_to_be_read(self, target: TopicPartition, source: TopicPartition, offset: int) -> int | None:
-        """From where on a partition of the target has what did not come into the source below an offset of it.
-
-        None: the target's partition is not mirrored into the source's.
-        """
+        """Return the target's first offset not mirrored below an offset of the source; None without a mirror."""
         found = [
             self._back_offsets.source_offset(place, offset)
             for place, known in self._back_offsets.places.items()
@@ -291,15 +295,15 @@ class _Translator:
 
 
 async def _cluster_id(admin: Admin) -> str:
-    """Raises BarnabasError: the cluster has none."""
+    """Return a cluster's id. Raises BarnabasError if it has none."""
     metadata = await admin.retry(partial(admin.pool.metadata, []))
     if metadata.cluster_id is None:
-        raise BarnabasError("a cluster tells no id: its brokers are older than 0.10.1")
+        raise BarnabasError("brokers report no cluster id: they are older than Kafka 0.10.1")
     return metadata.cluster_id
 
 
 async def _has_records(admin: Admin, partition: TopicPartition, start_offset: int, end_offset: int) -> bool:
-    """Return whether there is more between two offsets than markers. A group may stand beyond the end of the log."""
+    """Return whether records other than markers exist between two offsets; the second may be above the log end."""
     (log_end_offset,) = (await admin.offsets([partition], LATEST)).values()
     end_offset = min(end_offset, log_end_offset)
     async for header, _ in read_batches(admin, partition, start_offset, end_offset):
@@ -309,7 +313,7 @@ async def _has_records(admin: Admin, partition: TopicPartition, start_offset: in
 
 
 def _distance(row: _Row) -> str:
-    return f"{row.source} is mirrored up to {row.position}, the group is at {row.offset}"
+    return f"{row.source} is mirrored up to offset {row.position}, the group is at {row.offset}"
 
 
 def _show(group: str, rows: Sequence[_Row], as_json: bool) -> None:
@@ -342,11 +346,11 @@ def _warn(rows: Sequence[_Row], replaced: Mapping[TopicPartition, int]) -> None:
         if replaced.get(row.target, row.new_offset) != row.new_offset:
             note(f"The group's offset of {row.target} in the target was {replaced[row.target]}.")
         if row.coverage is Coverage.AHEAD:
-            note(f"Warning: {_distance(row)}: what lies between is read again; --wait S waits for the mirror.")
+            note(f"Warning: {_distance(row)}: the records between are read again; --wait S waits for the mirror.")
         elif row.coverage is Coverage.BEFORE:
             note(
-                f"Warning: {row.source} is known from offset {row.begin} on, the group is at {row.offset}: what of "
-                "that is in the target is skipped."
+                f"Warning: the offset table covers {row.source} from offset {row.begin} on, the group is at "
+                f"{row.offset}: records between them that are in the target are skipped."
             )
         if row.is_both_ways:
-            note(f"{row.source} is mirrored both ways: some of what the group has read may come again.")
+            note(f"{row.source} is mirrored both ways: the group may read some records again.")

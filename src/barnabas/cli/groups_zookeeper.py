@@ -1,7 +1,7 @@
-"""`barnabas groups --zookeeper`: groups whose consumers live in ZooKeeper.
+"""`barnabas groups --zookeeper`: groups of old consumers, stored in ZooKeeper.
 
-Their members, owners and offsets are in the tree; where the partitions end say the brokers that are registered there.
-Offsets that such a group keeps in Kafka alone are shown, too, and named so.
+Their members, owners and offsets are in the tree; log end offsets come from the brokers registered there. Offsets that
+such a group has only in Kafka are shown too, and marked.
 
 Source: cli page of 0.8.2, ConsumerOffsetChecker; kafka-consumer-groups --zookeeper of 0.9 to 1.1.
 """
@@ -36,10 +36,10 @@ _PATTERNS = {Pattern.WHITE_LIST: "white list", Pattern.BLACK_LIST: "black list"}
 
 
 class ZooKeeperGroupAdmin(Admin):
-    """Administration of a cluster whose groups are in its registry.
+    """Admin client of a cluster for groups in its registry.
 
     Attributes:
-        registry: The cluster's.
+        registry: The cluster's registry.
     """
 
     def __init__(self, pool: Pool, timeout_ms: int, registry: Registry) -> None:
@@ -47,11 +47,11 @@ class ZooKeeperGroupAdmin(Admin):
         self.registry = registry
 
     async def names(self) -> list[str]:
-        """All groups, in order."""
+        """Return the names of all groups, sorted."""
         return await group_names(self.registry)
 
     async def group(self, name: str) -> ConsumerGroup:
-        """A group, read anew. Raises KafkaError: There is none."""
+        """Read a group. Raises KafkaError if it does not exist."""
         group = await read_group(self.registry, name)
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {name} does not exist in ZooKeeper")
@@ -95,7 +95,7 @@ class ZooKeeperGroupAdmin(Admin):
         }
 
     async def kafka_offsets(self, group_id: str) -> dict[TopicPartition, int]:
-        """Return the offsets that the group has committed to Kafka; nothing where nobody can be asked."""
+        """Return the offsets that the group has committed to Kafka; empty if no coordinator answers."""
         try:
             return await super().committed_offsets(group_id)
         except BarnabasError:
@@ -106,17 +106,17 @@ class ZooKeeperGroupAdmin(Admin):
 async def zookeeper_admin(
     zookeeper: str, bootstrap_server: str | None, settings: ClientSettings
 ) -> AsyncIterator[ZooKeeperGroupAdmin]:
-    """An administration of the cluster that a ZooKeeper is of.
+    """Open an admin client of the cluster registered in a ZooKeeper.
 
     Args:
-        zookeeper: As zookeeper.connect.
-        bootstrap_server: Brokers to ask; None: those that are registered.
-        settings: The client's.
+        zookeeper: Address as in zookeeper.connect.
+        bootstrap_server: Brokers to connect to; None for the registered ones.
+        settings: The client's settings.
 
     Raises:
-        BarnabasError: No ZooKeeper answers, or no broker is registered that the client can reach.
+        BarnabasError: No ZooKeeper answers, or no registered broker has a suitable listener.
     """
-    # What its client logs of its attempts to connect is not shown.
+    # Hide the client's log lines about connection attempts.
     logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
     from barnabas.cli.migration.zookeeper_login import command_options
     from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
@@ -124,7 +124,7 @@ async def zookeeper_admin(
     registry = await ZooKeeperRegistry.open(command_options(zookeeper))
     try:
         if await registry.exists(paths.ROOT) is None:
-            raise BarnabasError(f"{zookeeper}: there is no such chroot")
+            raise BarnabasError(f"{zookeeper}: the chroot does not exist")
         servers = bootstrap_server or await registered_brokers(registry, settings)
 
         def admin(pool: Pool, timeout_ms: int) -> ZooKeeperGroupAdmin:
@@ -137,7 +137,7 @@ async def zookeeper_admin(
 
 
 async def registered_brokers(registry: Registry, settings: ClientSettings) -> str:
-    """The addresses of the live brokers that speak what the client speaks. Raises BarnabasError: There is none."""
+    """Return the addresses of live brokers with the client's protocol. Raises BarnabasError if there are none."""
     security = settings.security
     is_logged_in, is_sealed = security is not None and security.login, security is not None and security.tls
     protocol = f"{'SASL_' if is_logged_in else ''}{'SSL' if is_sealed else 'PLAINTEXT'}"
@@ -154,12 +154,12 @@ async def registered_brokers(registry: Registry, settings: ClientSettings) -> st
         if endpoint.security_protocol == protocol
     ]
     if not addresses:
-        raise BarnabasError(f"no broker with a {protocol} listener is registered in ZooKeeper: name one yourself")
+        raise BarnabasError(f"no broker with a {protocol} listener is registered in ZooKeeper: add --bootstrap-server")
     return ",".join(addresses)
 
 
 async def list_zookeeper_groups(admin: ZooKeeperGroupAdmin, with_state: bool, as_json: bool) -> None:
-    """Print the groups."""
+    """Print the names of the groups."""
     names = await admin.names()
     states = {name: (await admin.describe_group(name)).state for name in names} if with_state or as_json else {}
     if as_json:
@@ -170,15 +170,15 @@ async def list_zookeeper_groups(admin: ZooKeeperGroupAdmin, with_state: bool, as
         for name in names:
             say(name)
     if not names and not as_json:
-        note("There are no groups.")
+        note("ZooKeeper has no groups.")
 
 
 async def describe_zookeeper_groups(admin: ZooKeeperGroupAdmin, names: Sequence[str], what: str, as_json: bool) -> None:
     """Print groups.
 
     Args:
-        admin: The cluster's.
-        names: The groups.
+        admin: Admin client of the cluster.
+        names: Names of the groups.
         what: `offsets`, `members` or `state`.
         as_json: Print JSON.
 
@@ -250,7 +250,7 @@ async def _rows(admin: ZooKeeperGroupAdmin, group: ConsumerGroup, what: str) -> 
 
 
 def consumer_of(owner: str) -> str:
-    """The consumer that an owner is a thread of."""
+    """Return the consumer id of an owning thread."""
     return owner.rpartition("-")[0]
 
 

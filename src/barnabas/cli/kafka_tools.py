@@ -46,11 +46,11 @@ _TOOLS: Final = {
 
 
 def instead_of(word: str) -> str:
-    """Return what to run instead of a tool of Kafka, to follow an error message; empty if the word names none."""
+    """Return the replacement of a Kafka tool, to follow an error message; empty if the word names no tool."""
     name = re.sub(r"^kafka-|\.(sh|bat)$", "", word)
     if name not in _TOOLS:
         return ""
     command = _TOOLS[name]
     if command is None:
-        return f"; barnabas has no counterpart of this Kafka tool: use Kafka's own {word}"
+        return f"; barnabas does not replace this tool: use Kafka's {word}"
     return f"; use barnabas {command}" if command else "; stop the process with Ctrl-C or SIGTERM"

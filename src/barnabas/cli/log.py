@@ -1,4 +1,4 @@
-"""`barnabas log`: looks into the files of logs, and changes nothing."""
+"""`barnabas log`: inspects log files, read-only."""
 
 from typing import Final
 
@@ -6,10 +6,10 @@ from barnabas.cli import log_dump, log_stats, log_verify
 from barnabas.cli.options import paragraphs
 
 HELP = paragraphs(
-    """Look into the files of logs, and change nothing.
+    """Inspect log files, read-only.
 
-`dump` prints them as Kafka's kafka-dump-log does, `verify` checks them and says what the next start would do, `stats`
-adds them up by topic. They work on directories of Kafka 0.10 to 2.7 and of Barnabas.
+`dump` prints them as Kafka's kafka-dump-log does, `verify` checks them and predicts the recovery at the next start,
+`stats` sums them up by topic. They work on directories of Kafka 0.10 to 2.7 and of Barnabas.
 """
 )
 

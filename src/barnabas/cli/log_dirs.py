@@ -1,4 +1,4 @@
-"""`barnabas log-dirs`: what lies in the log directories of running brokers, with the options of kafka-log-dirs."""
+"""`barnabas log-dirs`: disk usage of running brokers, with the options of kafka-log-dirs."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated
@@ -21,10 +21,10 @@ from barnabas.clients.admin_replicas import LogDir, ReplicaAdmin, ReplicaLog
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
-    """Show how much of what lies in the log directories of brokers.
+    """Show disk usage by topic, partition and broker.
 
-Asks the brokers; `barnabas log stats` looks into the files of a broker that is stopped. With --json it prints what
-kafka-log-dirs does.
+The sizes come from running brokers; `barnabas log stats` reads the files of a stopped broker. --json prints the output
+of kafka-log-dirs.
 
 Examples:
 
@@ -36,7 +36,7 @@ _VERSION = 1
 
 
 def log_dirs(
-    describe: Annotated[bool, flag("--describe", "Show them (there is nothing else to do).")] = False,
+    describe: Annotated[bool, flag("--describe", "Show the usage (the only action).")] = False,
     topic_list: Annotated[
         str | None, Option("--topic-list", metavar="NAME,...", help="Only the logs of these topics.")
     ] = None,
@@ -58,7 +58,7 @@ def log_dirs(
             unknown = [each for each in wanted or [] if each not in known]
             if unknown:
                 there = ", ".join(map(str, known))
-                raise BarnabasError(f"there is no broker {unknown[0]}; there are {there}")
+                raise BarnabasError(f"broker {unknown[0]} does not exist: the brokers are {there}")
             return await admin.log_dirs(known if wanted is None else wanted)
 
     found = {broker: [_filtered(each, topics) for each in dirs] for broker, dirs in run_async(work()).items()}
@@ -70,7 +70,9 @@ def log_dirs(
     else:
         _print(found)
     if missing:
-        raise BarnabasError(f"no broker has a log of topic {missing[0]}; barnabas topics --list shows those that are")
+        raise BarnabasError(
+            f"no broker has a log of topic {missing[0]}; barnabas topics --list shows the existing topics"
+        )
 
 
 def _filtered(directory: LogDir, topics: Collection[str] | None) -> LogDir:
@@ -104,7 +106,7 @@ def _row(log: ReplicaLog) -> list[str | int]:
 
 
 def _as_dict(found: Mapping[int, list[LogDir]]) -> dict[str, object]:
-    """Return what Kafka's tool prints."""
+    """Return the output of Kafka's tool."""
     return {
         "version": _VERSION,
         "brokers": [

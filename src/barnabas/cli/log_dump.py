@@ -1,4 +1,4 @@
-"""`barnabas log dump`: the files of a log as text, with the options and the output of kafka-dump-log."""
+"""`barnabas log dump`: prints log files as text, with the options and the output of kafka-dump-log."""
 
 import sys
 from pathlib import Path
@@ -15,10 +15,10 @@ from barnabas.clients.internal_records import decode_offsets_record, decode_tran
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
-    """Print what stands in the files of a log, line for line as Kafka's kafka-dump-log.
+    """Print the contents of log files, line for line as Kafka's kafka-dump-log.
 
-Batches, records, indexes (.index, .timeindex, .txnindex) and producer snapshots (.snapshot), of all message formats.
-A directory stands for all such files in it.
+Prints batches, records, indexes (.index, .timeindex, .txnindex) and producer snapshots (.snapshot) of all message
+formats. For a directory, all such files in it are printed.
 
 Examples:
 
@@ -30,35 +30,44 @@ Examples:
 
 
 def dump(
-    paths: Annotated[list[Path] | None, Option(metavar="FILE|DIRECTORY...", help="What to print.")] = None,
-    files: Annotated[str, Option("--files", metavar="FILE,...", help="The same, separated by commas.")] = "",
+    paths: Annotated[
+        list[Path] | None, Option(metavar="FILE|DIRECTORY...", help="Files or log directories to print.")
+    ] = None,
+    files: Annotated[
+        str, Option("--files", metavar="FILE,...", help="Files or log directories to print, separated by commas.")
+    ] = "",
     print_data_log: Annotated[
-        bool, flag("--print-data-log", "Print keys and values; any decoder option does so, too.")
+        bool, flag("--print-data-log", "Print keys and values; implied by any decoder option.")
     ] = False,
     deep_iteration: Annotated[
-        bool, flag("--deep-iteration", "Walk the records of each batch; --print-data-log does so, too.")
+        bool, flag("--deep-iteration", "Print the records of each batch; implied by --print-data-log.")
     ] = False,
     index_sanity_check: Annotated[
         bool,
-        flag("--index-sanity-check", "Of indexes, say only whether they pass the check that a broker makes at start."),
+        flag("--index-sanity-check", "For indexes, print only the result of the check that a broker makes at start."),
     ] = False,
     verify_index_only: Annotated[
-        bool, flag("--verify-index-only", "Of indexes, say only what does not fit the log.")
+        bool, flag("--verify-index-only", "For indexes, print only the entries that contradict the log.")
     ] = False,
-    offsets_decoder: Annotated[bool, flag("--offsets-decoder", "Records are those of __consumer_offsets.")] = False,
+    offsets_decoder: Annotated[bool, flag("--offsets-decoder", "Decode records of __consumer_offsets.")] = False,
     transaction_log_decoder: Annotated[
-        bool, flag("--transaction-log-decoder", "Records are those of __transaction_state.")
+        bool, flag("--transaction-log-decoder", "Decode records of __transaction_state.")
     ] = False,
     key_decoder_class: Annotated[
         str | None,
-        Option("--key-decoder-class", metavar="CLASS", help=f"One of {', '.join(DECODER_CLASSES)}."),
+        Option("--key-decoder-class", metavar="CLASS", help=f"Decoder of keys: one of {', '.join(DECODER_CLASSES)}."),
     ] = None,
     value_decoder_class: Annotated[
-        str | None, Option("--value-decoder-class", metavar="CLASS", help="As for keys.")
+        str | None, Option("--value-decoder-class", metavar="CLASS", help="Decoder of values: the same choices.")
     ] = None,
     max_message_size: Annotated[
         int,
-        Option("--max-message-size", min=1, metavar="BYTES", help="The largest batch an index may point to."),
+        Option(
+            "--max-message-size",
+            min=1,
+            metavar="BYTES",
+            help="Size of the largest batch that an index entry may point to.",
+        ),
     ] = DEFAULT_MAX_MESSAGE_BYTES,
 ) -> int:
     chosen = _files([*(Path(name) for name in files.split(",") if name), *(paths or [])])
@@ -75,7 +84,7 @@ def dump(
     options = DumpOptions(
         deep_iteration or decode is not None, decode, index_sanity_check, verify_index_only, max_message_size
     )
-    # A bar between the lines of the result would spoil both.
+    # A progress bar would mix with the lines of the result.
     with quiet_unless(not sys.stdout.isatty(), "Dumping", total_bytes(chosen)) as bar:
         work = LogDump(options, _print, _complain, bar.advance)
         for path in chosen:
@@ -89,23 +98,23 @@ def _decoder(class_name: str | None, option: str) -> decoders.Decoder:
     try:
         return decoders.decoder_of(class_name or DEFAULT_DECODER)
     except KeyError:
-        raise BarnabasError(f"{option} {class_name}: there are {', '.join(DECODER_CLASSES)}") from None
+        raise BarnabasError(f"{option} {class_name}: must be one of {', '.join(DECODER_CLASSES)}") from None
 
 
 def _files(paths: list[Path]) -> list[Path]:
     if not paths:
-        raise BarnabasError("say what to print: --files FILE,... or the directory of a log")
+        raise BarnabasError("no files given: use --files FILE,... or the directory of a log")
     found: list[Path] = []
     for path in paths:
         if not path.exists():
-            raise BarnabasError(f"{path}: there is no such file or directory")
+            raise BarnabasError(f"{path}: the file or directory does not exist")
         if not path.is_dir():
             found.append(path)
             continue
         refuse_others(path)
         inside = sorted(each for each in path.rglob("*") if each.suffix in DUMPED_SUFFIXES and each.is_file())
         if not inside:
-            raise BarnabasError(f"{path} holds no file of a log ({', '.join(DUMPED_SUFFIXES)})")
+            raise BarnabasError(f"{path} contains no log files ({', '.join(DUMPED_SUFFIXES)})")
         found += inside
     return found
 

@@ -1,4 +1,4 @@
-"""What the commands of `barnabas log` share: directories, topics, and progress by bytes."""
+"""Code shared by the commands of `barnabas log`: directories, topics, and progress by bytes."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,7 +13,7 @@ from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
-# Where a broker without a file keeps its logs.
+# The log directory of a broker without a configuration file.
 DEFAULT_DIRECTORY = Path(SINGLE_BROKER_PROPERTIES["log.dirs"])
 
 _SHOW_EVERY_BYTES = 1024 * 1024
@@ -23,15 +23,13 @@ Directories = Annotated[
     Option(metavar="DIRECTORY...", help="Data directories, or directories of single logs (default: barnabas-data)."),
 ]
 Topic = Annotated[
-    str | None, Option("--topic", metavar="NAME", help="Only these topics: a name, or a regular expression.")
+    str | None, Option("--topic", metavar="NAME", help="Only topics that match this name or regular expression.")
 ]
-HeadersOnly = Annotated[
-    bool, flag("--headers-only", "Read the batches' headers alone, which is faster: no record is unpacked.")
-]
+HeadersOnly = Annotated[bool, flag("--headers-only", "Read only batch headers, without unpacking records; faster.")]
 
 
 class ByteBar:
-    """A progress bar that is told of bytes as they are worked through."""
+    """A progress bar that counts processed bytes."""
 
     def __init__(self, bar: Bar | None) -> None:
         self._bar = bar
@@ -40,12 +38,12 @@ class ByteBar:
         self._note = ""
 
     def note(self, text: str) -> None:
-        """Say what is being worked on."""
+        """Show the name of the current log."""
         self._note = text
         self._show()
 
     def advance(self, byte_count: int) -> None:
-        """Note further bytes."""
+        """Add processed bytes."""
         self._done_bytes += byte_count
         if self._done_bytes - self._shown_bytes >= _SHOW_EVERY_BYTES:
             self._show()
@@ -58,58 +56,58 @@ class ByteBar:
 
 @contextmanager
 def quiet_unless(is_wanted: bool, description: str, total: int) -> Iterator[ByteBar]:
-    """A bar on stderr, where that is a terminal and a bar is wanted."""
+    """Show a bar on stderr, if that is a terminal and a bar is wanted."""
     with progress(description, total) if is_wanted else nullcontext() as bar:
         yield ByteBar(bar)
 
 
 def total_bytes(paths: Iterable[Path]) -> int:
-    """Bytes of some files."""
+    """Return the total size of some files."""
     return sum(path.stat().st_size for path in paths)
 
 
 def log_bytes(path: Path) -> int:
-    """Bytes of all `.log` files below a directory."""
+    """Return the total size of all `.log` files below a directory."""
     total = 0
     for file in path.rglob(f"*{LOG_SUFFIX}"):
         try:
             total += file.stat().st_size
         except FileNotFoundError:
-            # A broker that runs removed it meanwhile.
+            # A running broker removed it meanwhile.
             continue
     return total
 
 
 def directories_or_default(given: list[Path] | None) -> list[Path]:
-    """The directories that were given, all of them there and each a data directory or a log's.
+    """Return the given directories, each checked to be a data directory or a log directory.
 
     Raises:
-        BarnabasError: One is missing, or is something else.
+        BarnabasError: A directory does not exist or is neither of these.
     """
     paths = given or [DEFAULT_DIRECTORY]
     for path in paths:
         if not path.is_dir():
-            hint = "" if given else "; name the directory that the broker's log.dirs says"
-            raise BarnabasError(f"{path}: there is no such directory{hint}")
+            hint = "" if given else "; name a directory of the broker's log.dirs"
+            raise BarnabasError(f"{path}: the directory does not exist{hint}")
         refuse_others(path)
     return paths
 
 
 def refuse_others(path: Path) -> None:
-    """Let data directories and the directories of single logs pass.
+    """Check that a path is a data directory or the directory of one log.
 
     Raises:
-        BarnabasError: It is neither.
+        BarnabasError: The path is neither.
     """
     if not is_log(path) and not is_data_directory(path):
-        raise BarnabasError(f"{path} is no log directory: it holds neither a meta.properties nor a log")
+        raise BarnabasError(f"{path} is not a log directory: it contains neither a meta.properties nor a log")
 
 
 def logs_in(path: Path) -> dict[TopicPartition, Path]:
-    """The logs of a data directory, or the one log that the directory is.
+    """Return the logs of a data directory, or the log whose directory this is.
 
     Raises:
-        BarnabasError: It holds none.
+        BarnabasError: It contains no logs.
     """
     if is_log(path):
         topic, _, partition = path.resolve().name.rpartition("-")
@@ -117,5 +115,5 @@ def logs_in(path: Path) -> dict[TopicPartition, Path]:
         return {TopicPartition(topic, int(partition)) if is_named else TopicPartition(path.name, 0): path}
     found = list_directory(path).logs
     if not found:
-        raise BarnabasError(f"{path} holds no logs")
+        raise BarnabasError(f"{path} contains no logs")
     return found

@@ -1,4 +1,4 @@
-"""`barnabas log stats`: what each topic's logs hold, in numbers."""
+"""`barnabas log stats`: statistics of each topic's logs."""
 
 from datetime import UTC, datetime
 
@@ -18,9 +18,9 @@ from barnabas.cli.topics import name_matcher
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
-    """Show what the logs of each topic hold: segments, bytes, compression, batch sizes, keys, oldest and newest time.
+    """Show statistics of each topic's logs: segments, bytes, compression, batch sizes, keys, oldest and newest time.
 
-Read from the files, also while a broker has them open. Numbers of keys above 100,000 are estimates (about 1 % off).
+Reads the files, also while a broker has them open. Numbers of keys above 100,000 are estimates (about 1 % off).
 
 Examples:
 

@@ -1,4 +1,4 @@
-"""`barnabas log verify`: checks data directories, says what the next start would do to them, and changes nothing."""
+"""`barnabas log verify`: checks data directories and predicts the recovery at the next start, read-only."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +14,11 @@ from barnabas.cli.topics import name_matcher
 from barnabas.core.types import TopicPartition
 
 HELP = paragraphs(
-    """Check everything in a data directory, or in the directory of one log, and say what the next start would do.
+    """Check a data directory, or the directory of one log, and predict the recovery at the next start.
 
-Every batch is read, its CRC computed and its records unpacked; indexes, producer snapshots, transaction indexes, leader
-epochs and checkpoints are compared with what the batches say. Nothing is changed, also while a broker has the
-directory open. Exit code 1 when there is damage.
+Reads every batch, computes its CRC and unpacks its records. Compares indexes, producer snapshots, transaction indexes,
+leader epochs and checkpoints with the batches. Changes nothing, also while a broker has the directory open. Exit code 1
+if there is damage.
 
 Examples:
 
@@ -57,10 +57,10 @@ def verify(
 
 
 def _check_one(path: Path, headers_only: bool, advance: Callable[[int], None]) -> DirectoryReport:
-    """Check a log in its data directory's stead."""
+    """Check one log, with the checkpoints of its data directory."""
     parent = path.resolve().parent
     topic, _, partition = path.resolve().name.rpartition("-")
-    # What the data directory knows of this log matters for what a start would do.
+    # The checkpoints of the data directory determine the recovery of this log.
     if topic and partition.isdecimal() and (parent / "meta.properties").exists():
         wanted = TopicPartition(topic, int(partition))
         return DirectoryCheck(parent, note_bytes=advance, is_deep=not headers_only).run(lambda each: each == wanted)
@@ -74,10 +74,10 @@ def _print(report: DirectoryReport) -> None:
     if report.running_pid is not None:
         who = f"process {report.running_pid}" if report.running_pid else "a process"
         note(
-            f"{report.path}: a broker ({who}) has it open; it is only read, and what that broker writes meanwhile may "
-            "look unfinished."
+            f"{report.path}: a broker ({who}) has the directory open; records that it writes during the check may "
+            "appear incomplete."
         )
-        left = "is open, so that a kill now would leave it unclosed"
+        left = "is open; a kill now would not close it cleanly"
     else:
         left = "was closed cleanly" if report.was_clean else "was not closed cleanly"
     say(f"{report.path} {left}.")
@@ -101,7 +101,7 @@ def _print(report: DirectoryReport) -> None:
     for finding in sorted(findings, key=lambda each: _ORDER[each.kind]):
         say(f"{finding.kind.value}: {_relative(finding.path, report.path)}: {finding.text}")
     count = report.damage_count
-    say("No damage." if count == 0 else f"{count} {'place is' if count == 1 else 'places are'} damaged.")
+    say("No damage." if count == 0 else f"{count} damaged {'place was' if count == 1 else 'places were'} found.")
 
 
 def _relative(path: Path, directory: Path) -> str:

@@ -1,6 +1,6 @@
-"""The entry point: finds the command, and turns every error into one line and an exit code.
+"""The entry point: runs a command, and turns every error into one line and an exit code.
 
-Exit codes: 0 done (Ctrl-C and SIGTERM count as that where there is an end to wait for), 1 anything else.
+Exit codes: 0 for success (also Ctrl-C and SIGTERM in commands that run until stopped), 1 for everything else.
 """
 
 import os
@@ -13,8 +13,8 @@ from barnabas.core.standard_streams import open_standard_streams
 
 _OPTIONS: Final = {
     "-V, --version": "Print the version.",
-    "--install-completion": "Have the shell complete commands and options.",
-    "--show-completion": "Print what --install-completion would install.",
+    "--install-completion": "Install shell completion of commands and options.",
+    "--show-completion": "Print the script that --install-completion installs.",
 }
 
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_standard_streams()
     try:
         if sys.stdout is None and arguments[:1] != ["broker"]:
-            return fail(program, "standard output is closed: there is nowhere to print to")
+            return fail(program, "standard output is closed: connect it to a file, a pipe or a terminal")
         code = _dispatch(program, arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -68,7 +68,7 @@ def _dispatch(program: str, arguments: list[str]) -> int:
         run_pipeline(arguments[1:])
     for argument in arguments:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
-            return fail(program, f"{os.fsencode(argument)!r} is no text in this system's encoding")
+            return fail(program, f"{os.fsencode(argument)!r} is not valid text in this system's encoding")
     if arguments[:1] in (["version"], ["-V"], ["--version"]):
         from barnabas.core.build import version_line
 
@@ -79,14 +79,16 @@ def _dispatch(program: str, arguments: list[str]) -> int:
         from barnabas.core.command_line import did_you_mean
 
         suggestion = (
-            instead_of(arguments[0]) or did_you_mean(arguments[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            instead_of(arguments[0])
+            or did_you_mean(arguments[0], COMMANDS)
+            or f"; the commands are {', '.join(COMMANDS)}"
         )
-        return fail("barnabas", f"no such command: {arguments[0]}{suggestion}")
+        return fail("barnabas", f"command {arguments[0]} does not exist{suggestion}")
     return _run(program, arguments)
 
 
 def fail(program: str, message: str) -> int:
-    """Say what is wrong, in one line; the exit code."""
+    """Print an error as one line; return the exit code."""
     from barnabas.core.peer_text import on_one_line
 
     print(on_one_line(f"{program}: {' '.join(message.split())}"), file=sys.stderr)
@@ -94,7 +96,7 @@ def fail(program: str, message: str) -> int:
 
 
 def _give_up_output() -> None:
-    """Let what is left in the buffer of a broken standard output go nowhere, so that the flush at exit can't fail."""
+    """Discard the buffer of a broken standard output, so that the flush at exit can't fail."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -120,8 +122,8 @@ def _run_command(arguments: Sequence[str]) -> int:
     """Run a command, or show help.
 
     Raises:
-        CliUsageError: The options cannot be.
-        BarnabasError: What the command met.
+        CliUsageError: The options are invalid.
+        BarnabasError: The command failed.
     """
     from barnabas.cli.commands import find_command, module_of
     from barnabas.cli.parser import read_options
@@ -147,7 +149,7 @@ def _run_command(arguments: Sequence[str]) -> int:
 
 
 def _run_option(name: str, rest: Sequence[str]) -> int:
-    """Do what is asked for without a command. Raises BarnabasError."""
+    """Handle the options without a command. Raises BarnabasError."""
     from barnabas.core.command_line import HELP_OPTIONS, CliUsageError, show_commands
 
     if not {*HELP_OPTIONS}.isdisjoint([name, *rest]):

@@ -1,4 +1,4 @@
-"""What `barnabas adopt` and `barnabas release` share."""
+"""Options and output shared by `barnabas adopt` and `barnabas release`."""
 
 import logging
 from collections.abc import Coroutine, Iterable
@@ -14,28 +14,28 @@ __all__ = ["AsJson", "Execute", "LogDirectories", "finding_as_dict", "print_find
 T = TypeVar("T")
 
 LogDirectories = Annotated[
-    list[Path], Option(metavar="DIRECTORY...", help="All directories of the broker's log.dirs, in their order.")
+    list[Path], Option(metavar="DIRECTORY...", help="All directories of the broker's log.dirs, in the same order.")
 ]
-Execute = Annotated[bool, flag("--execute", "Do it; without this nothing is changed.")]
+Execute = Annotated[bool, flag("--execute", "Carry out the plan; without this nothing is changed.")]
 
 
 def resolved(directories: Iterable[Path]) -> list[Path]:
-    """The directories as the broker's log.dirs would name them, each once."""
+    """Return the resolved paths, without duplicates."""
     return list(dict.fromkeys(path.resolve() for path in directories))
 
 
 def run_quietly(work: Coroutine[object, object, T]) -> T:
-    """Run a command's work; what the ZooKeeper client logs of its attempts to connect is not shown."""
+    """Run a command's work without the ZooKeeper client's log lines about connection attempts."""
     logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
     return run_async(work)
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
-    """One line for each, the worst first."""
+    """Print one line for each finding, the most severe first."""
     for finding in in_order(findings):
         say(f"{finding.kind.value}: {finding.subject}: {finding.text}")
 
 
 def finding_as_dict(finding: Finding) -> dict[str, object]:
-    """A finding for scripts."""
+    """Return a finding as JSON."""
     return {"kind": finding.kind.name.lower(), "subject": finding.subject, "text": finding.text}

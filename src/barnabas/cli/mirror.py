@@ -1,4 +1,4 @@
-"""`barnabas mirror`: topics of one or several clusters into another one, each record once, by this process."""
+"""`barnabas mirror`: mirrors topics of one or several clusters into another one, each record once."""
 
 import asyncio
 import os
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 HELP = paragraphs(
     """Mirror topics of one or several clusters into another one, each record once.
 
-Record batches are copied as they lie, with their keys, values, headers, timestamps, partitions and order, in
-transactions that also hold where the mirror stands: whatever is killed, it goes on there. Mirrors both ways, rings and
-stars do not go round in circles, and `barnabas groups translate` moves groups over. It runs until Ctrl-C, and ends then
-with the transaction under way, or with --once up to where the topics end now.
+Record batches are copied unchanged, with their keys, values, headers, timestamps, partitions and order. Each
+transaction also stores the mirror's progress, so that it resumes exactly there after any failure. Records do not loop
+between clusters that mirror each other, also in rings and stars. `barnabas groups translate` translates offsets of
+groups. The mirror runs until Ctrl-C and then completes the current transaction; with --once it stops at the present
+ends of the topics.
 
 Examples:
 
@@ -40,23 +41,25 @@ def mirror(
         Option(
             "--source",
             metavar="[ALIAS=]HOST:PORT,...",
-            help="A cluster that is read; several, each with an alias of its own.",
+            help="Source cluster; with several sources, each needs its own alias.",
         ),
     ],
-    target: Annotated[str, Option("--target", metavar="HOST:PORT,...", help="The cluster that is written.")],
+    target: Annotated[str, Option("--target", metavar="HOST:PORT,...", help="Target cluster.")],
     topics: Annotated[
-        str, Option("--topics", metavar="TOPIC,...", help="Those of each source; /PATTERN/ is one, too.")
+        str, Option("--topics", metavar="TOPIC,...", help="Topics to mirror from each source: names, or /PATTERN/.")
     ],
     prefix: Annotated[
         str,
-        Option("--prefix", metavar="TEXT", help="Of topics' names in the target; {source} in it is the alias."),
+        Option(
+            "--prefix", metavar="TEXT", help="Prefix of topic names in the target; {source} is replaced by the alias."
+        ),
     ] = "",
     name: Annotated[
         str,
         Option(
             "--name",
             metavar="NAME",
-            help="This mirror's: its places in the target are under it, and one process may have it.",
+            help="Mirror name; keys its progress in the target. Only one process may use it at a time.",
         ),
     ] = DEFAULT_NAME,
     source_config: Annotated[
@@ -64,37 +67,45 @@ def mirror(
         Option(
             "--source-config",
             metavar="[ALIAS=]FILE",
-            help="A properties file: how a source's brokers are reached; without an alias: all sources'.",
+            help="Properties file of a source (security.protocol, ssl.*, sasl.*, ...); without an alias, of all "
+            "sources.",
         ),
     ] = None,
     target_config: Annotated[
-        str | None, Option("--target-config", metavar="FILE", help="The same for the target's brokers.")
+        str | None, Option("--target-config", metavar="FILE", help="Properties file of the target.")
     ] = None,
     from_time: Annotated[
         str | None,
         Option(
             "--from-time",
             metavar="WHERE",
-            help="Begin here where nothing is mirrored yet: a time, offsets as JSON, earliest, latest (default: "
+            help="Start of partitions that are not mirrored yet: a time, offsets as JSON, earliest or latest (default: "
             "earliest).",
         ),
     ] = None,
-    once: Annotated[bool, flag("--once", "End when all is mirrored that is there now.")] = False,
+    once: Annotated[bool, flag("--once", "Mirror the records that exist now, then exit.")] = False,
     on_data_loss: Annotated[
         str,
         Option(
             "--on-data-loss",
             metavar="stop|continue",
-            help="When records are gone before they were mirrored: stop, or say so and go on behind them.",
+            help="If records were deleted before they were mirrored: stop, or warn and continue after them.",
         ),
     ] = OnDataLoss.STOP.value,
     give_up: Annotated[
-        int, Option("--give-up", min=1, max=86_400, metavar="S", help="Wait so long for a cluster.")
+        int,
+        Option(
+            "--give-up",
+            min=1,
+            max=86_400,
+            metavar="S",
+            help="Exit after this many seconds without contact to a cluster.",
+        ),
     ] = 120,
     as_json: AsJson = False,
 ) -> None:
     if on_data_loss not in [each.value for each in OnDataLoss]:
-        raise BarnabasError(f"--on-data-loss {on_data_loss}: it is stop or continue")
+        raise BarnabasError(f"--on-data-loss {on_data_loss}: must be stop or continue")
     sources = parse_sources(source)
     files = files_of(source_config or [], list(sources))
     into = _cluster(target, [] if target_config is None else [target_config])
@@ -117,7 +128,7 @@ def mirror(
 
 
 def _cluster(address: str, paths: Sequence[str]) -> MirroredCluster:
-    """Return a cluster, with the options of files; a later one holds over an earlier one. Raises ConfigError."""
+    """Return a cluster with the options of files; later files override earlier ones. Raises ConfigError."""
     options = {"client.id": CLIENT_ID}
     for path in paths:
         options |= read_properties(path)[0]
@@ -129,7 +140,7 @@ def _cluster(address: str, paths: Sequence[str]) -> MirroredCluster:
 
 
 async def _run(plans: Sequence[MirrorPlan], give_up_s: int, *, is_once: bool, as_json: bool) -> None:
-    """Mirror until a signal comes, all have come to their end, or one fails."""
+    """Run all mirrors until a signal comes, all have finished, or one fails."""
     from barnabas.clients.mirror.mirror import Mirror
 
     stopped = stop_on_signals()
@@ -178,4 +189,4 @@ def _show(bar: Bar, figures: Sequence["MirrorFigures"]) -> None:
 def _summary(figures: Sequence["MirrorFigures"]) -> str:
     records, size = sum(each.record_count for each in figures), sum(each.payload_bytes for each in figures)
     skipped, lag = sum(each.skipped_count for each in figures), sum(each.lag for each in figures)
-    return f"{records:,} records ({size / 1e6:,.1f} MB) mirrored, {skipped:,} left out, {lag:,} offsets to go"
+    return f"{records:,} records ({size / 1e6:,.1f} MB) mirrored, {skipped:,} skipped, {lag:,} offsets behind"

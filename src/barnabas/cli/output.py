@@ -1,10 +1,10 @@
-"""How results are shown: tables for people, JSON for scripts, progress on stderr.
+"""Output of results: tables for people, JSON for scripts, progress on stderr.
 
 On a terminal a table has a frame and is wrapped between words; in a pipe it is plain aligned columns, never wrapped.
 
-All that is printed passes here, as names of groups and clients, errors and records are others' words: what would begin
-a line, or steer a terminal, is escaped (`core/peer_text.py`), in a pipe, too, where lines are told apart by their ends.
-Data that has been asked for as it is (records, CSV, what a node of the registry holds) is that in a pipe or a file.
+All output passes through this module, because names, errors and records come from untrusted peers. Line breaks and
+terminal control sequences in them are escaped (`core/peer_text.py`), also in a pipe. Requested raw data (records, CSV,
+the data of a registry node) is not escaped in a pipe or a file.
 """
 
 import io
@@ -24,40 +24,38 @@ class Bar(Protocol):
     """A progress bar."""
 
     def set(self, completed: float, note: str) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         ...
 
 
 def print_json(value: object) -> None:
-    """One line of JSON on stdout."""
+    """Print one line of JSON on stdout."""
     print(to_json(value))
 
 
 # differs from Kafka (printed-names): its tools print what they get.
 def say(text: str = "", *, flush: bool = False) -> None:
-    """One line on stdout."""
+    """Print one line on stdout."""
     print(on_one_line(text), flush=flush)
 
 
 def prompt(text: str, *, on_stderr: bool = False) -> None:
-    """A question to the person at the terminal, whose answer stands on the same line."""
+    """Print a question without a line end, so that the answer follows on the same line."""
     print(on_one_line(text), end="", file=sys.stderr if on_stderr else sys.stdout, flush=True)
 
 
 def clear_screen() -> None:
-    """Begin at the top of an empty terminal."""
+    """Clear the terminal and move to its top."""
     print("\x1b[H\x1b[2J", end="")
 
 
 def print_data(text: str) -> None:
-    """Text of several lines, its last line end included: as it is in a pipe, what steers a terminal escaped on one."""
+    """Print text of several lines, with its last line end: raw in a pipe, escaped on a terminal."""
     sys.stdout.write(on_lines(text) if sys.stdout.isatty() else text)
 
 
 def data_writer() -> Callable[[bytes], object]:
-    """Return the function that writes bytes as `print_data` writes text; whoever calls it flushes
-    `sys.stdout.buffer`.
-    """
+    """Return a function that writes bytes as `print_data` writes text; the caller flushes `sys.stdout.buffer`."""
     write = sys.stdout.buffer.write
     if not sys.stdout.isatty():
         return write
@@ -65,7 +63,7 @@ def data_writer() -> Callable[[bytes], object]:
 
 
 def print_csv(rows: Iterable[Sequence[Cell]]) -> None:
-    """Rows as Kafka's tools write and read them."""
+    """Print rows as CSV in the form of Kafka's tools."""
     import csv
 
     text = io.StringIO()
@@ -74,10 +72,7 @@ def print_csv(rows: Iterable[Sequence[Cell]]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """Print a table: numbers to the right, None as a dash.
-
-    A terminal that is too narrow for the longest words gets a line for each cell.
-    """
+    """Print a table, with numbers right-aligned, None as a dash, and a line for each cell on a narrow terminal."""
     listed = [list(row) for row in rows]
     are_numbers = [_are_numbers([row[index] for row in listed]) for index in range(len(columns))]
     texts = [["-" if cell is None else on_one_line(str(cell)) for cell in row] for row in listed]
@@ -109,7 +104,7 @@ def _are_numbers(cells: Iterable[Cell]) -> bool:
 
 
 def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> None:
-    """Columns without a frame: nothing is loaded for that."""
+    """Print columns without a frame, and without loading rich."""
     lines = [list(columns), *rows]
     widths = [max(map(text_width, cells)) for cells in zip(*lines, strict=True)]
     for line in lines:
@@ -117,20 +112,20 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numb
         for text, width, is_number in zip(line, widths, are_numbers, strict=True):
             gap = " " * (width - text_width(text))
             cells.append(gap + text if is_number else text + gap)
-        # The last column is padded as the others are: in a pipe nobody wants that.
+        # The last column is padded like the others, which is of no use in a pipe.
         print("  ".join(cells).rstrip())
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, beside the results."""
+    """Print a line on stderr."""
     print(on_one_line(text), file=sys.stderr)
 
 
 def progress(description: str, total: float | None, *, is_wanted: bool = True) -> AbstractContextManager[Bar]:
-    """A progress bar on stderr where that is a terminal, and nothing elsewhere.
+    """Show a progress bar on stderr if that is a terminal.
 
     Args:
-        total: What `Bar.set` counts up to; None when nobody knows.
+        total: The final value of `Bar.set`; None if unknown.
     """
     return _RichBar(description, total) if is_wanted and sys.stderr.isatty() else _NoBar()
 

@@ -1,4 +1,4 @@
-"""`barnabas page`: clusters in a browser: what is wrong first, topics, groups, and why."""
+"""`barnabas page`: a web console for clusters: problems and their causes, topics, groups."""
 
 import gc
 import logging
@@ -23,11 +23,11 @@ from barnabas.core.errors import BarnabasError
 from barnabas.page.settings import DEFAULT_LISTENER, Settings, parse_clusters, parse_listeners
 
 HELP = paragraphs(
-    """Show clusters in a browser: what is not as it should be first, topics, groups, and why.
+    """Show clusters in a browser: problems and their causes, topics, groups.
 
-It is a process of its own, works with any Kafka since 2.7, and runs until Ctrl-C. It has no rights of its own: with
---login users log in with the cluster's own users and see what these may see; without it, whoever can open the page sees
-what the page may see, so that it listens on this machine alone. Beyond it, it wants --login and TLS.
+The page is a separate process, works with Kafka 2.7 and later, and runs until Ctrl-C. With --login, users log in as
+users of the cluster and see what these may see. Without it, everyone who can open the page sees what the page's own
+login may see, so it listens on this machine only. To listen on other addresses, --login and TLS are required.
 
 Examples:
 
@@ -50,71 +50,91 @@ def page(
         Option(
             "--cluster",
             metavar="NAME=HOST:PORT,...",
-            help="A cluster by a name, for --bootstrap-server; up to 20.",
+            help="Cluster to show, with its name, instead of --bootstrap-server; up to 20 times.",
         ),
     ] = None,
     listeners: Annotated[
-        str, Option("--listeners", metavar="ADDRESS:PORT,...", help="Where browsers find it.")
+        str, Option("--listeners", metavar="ADDRESS:PORT,...", help="Addresses to listen on.")
     ] = DEFAULT_LISTENER,
     login: Annotated[
-        bool, flag("--login", "Users log in, with PLAIN or SCRAM; sasl.mechanism in --command-config says which alone.")
+        bool,
+        flag(
+            "--login",
+            "Require users to log in, with PLAIN or SCRAM; sasl.mechanism in --command-config allows only one "
+            "mechanism.",
+        ),
     ] = False,
     tls_certificate: Annotated[
         str | None,
-        Option("--tls-certificate", metavar="FILE", help="Speak TLS: a certificate and its chain, as PEM."),
+        Option("--tls-certificate", metavar="FILE", help="Use TLS with this certificate and its chain, as PEM."),
     ] = None,
-    tls_key: Annotated[str | None, Option("--tls-key", metavar="FILE", help="Its private key, as PEM.")] = None,
+    tls_key: Annotated[
+        str | None, Option("--tls-key", metavar="FILE", help="Private key of the certificate, as PEM.")
+    ] = None,
     trusted_proxy: Annotated[
         str | None,
         Option(
             "--trusted-proxy",
             metavar="ADDRESS",
-            help="Browsers come by a proxy at this address, which speaks TLS.",
+            help="Address of the reverse proxy, which speaks TLS with browsers.",
         ),
     ] = None,
     root_path: Annotated[
-        str, Option("--root-path", metavar="PATH", help="What the proxy takes off the beginning of paths: /kafka.")
+        str, Option("--root-path", metavar="PATH", help="Path prefix stripped by the proxy, such as /kafka.")
     ] = "",
     host_name: Annotated[
         list[str] | None,
-        Option("--host-name", metavar="NAME", help="A name by which browsers reach it, beside localhost."),
+        Option(
+            "--host-name", metavar="NAME", help="Host name of the page in browsers, besides localhost. May be repeated."
+        ),
     ] = None,
     allow_changes: Annotated[
-        bool, flag("--allow-changes", "Users may change what their rights let them; without it nothing is changed.")
+        bool,
+        flag(
+            "--allow-changes",
+            "Let users make the changes that they are authorized for; without it the page is read-only.",
+        ),
     ] = False,
     mask: Annotated[
         list[str] | None,
         Option(
             "--mask",
             metavar="TOPICS:PATH,...",
-            help="Hide fields of records (orders*:customer.email), or all but some (orders*:!id,status).",
+            help="Hide fields of records (orders*:customer.email), or all fields but some (orders*:!id,status).",
         ),
     ] = None,
     max_read_rate: Annotated[
         int,
-        Option("--max-read-rate", min=0, metavar="BYTES", help="What a search may read in a second; 0: no limit."),
+        Option(
+            "--max-read-rate",
+            min=0,
+            metavar="BYTES",
+            help="Most bytes per second that a search may read; 0 for no limit.",
+        ),
     ] = 0,
     pipeline: Annotated[
         str | None,
         Option(
-            "--pipeline", metavar="DIR", help="Show the pipeline, too: the runs whose checkpoints are there, alerts."
+            "--pipeline",
+            metavar="DIR",
+            help="Directory of the pipeline, to show its runs with checkpoints and its alerts.",
         ),
     ] = None,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
         int | None,
-        Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.", is_internal=True),
+        Option("--parent-pid", metavar="PID", help="Process id of the parent for --die-with-parent.", is_internal=True),
     ] = None,
 ) -> None:
     if dies_with_parent:
-        # Not at the top: it loads ctypes.
+        # Imported late: it loads ctypes.
         from barnabas.core.parent import die_with_parent
 
         die_with_parent(parent_pid or os.getppid())
     security, mechanisms = _security(command_config, login)
     if (tls_certificate is None) != (tls_key is None):
-        raise BarnabasError("--tls-certificate and --tls-key go together")
-    # The start makes many objects and no garbage; `serve` lets the collector in again.
+        raise BarnabasError("--tls-certificate and --tls-key must be given together")
+    # The start allocates many objects and no garbage; `serve` enables the collector again.
     gc.disable()
     from barnabas.page.messages.masks import parse_mask
 
@@ -133,7 +153,7 @@ def page(
         pipeline=None if pipeline is None else Path(pipeline),
     )
     settings.check()
-    # Changes are told by lines on standard error.
+    # Changes are logged to standard error.
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("barnabas.page").setLevel("INFO")
     from barnabas.page.serve import serve
@@ -145,10 +165,10 @@ def page(
 
 
 def _security(path: str | None, login: bool) -> tuple[ClientSecurity | None, tuple[str, ...]]:
-    """Read how brokers are reached; with logins, the file's own login is nobody's.
+    """Read the TLS and SASL settings; with --login, the file's own login is not used.
 
     Raises:
-        ConfigError: The file can't be read, or a value can't be.
+        ConfigError: The file can't be read, or a value is invalid.
     """
     if path is None:
         return None, _MECHANISMS if login else ()
@@ -162,7 +182,7 @@ def _security(path: str | None, login: bool) -> tuple[ClientSecurity | None, tup
     protocol = values.pop("security.protocol", "").upper()
     mechanism = values.pop("sasl.mechanism", None)
     if mechanism is not None and mechanism not in _MECHANISMS:
-        raise BarnabasError(f"{path}: sasl.mechanism={mechanism}: with --login it is one of {', '.join(_MECHANISMS)}")
+        raise BarnabasError(f"{path}: sasl.mechanism={mechanism}: must be one of {', '.join(_MECHANISMS)} with --login")
     of_tls = {name: values.pop(name) for name in list(values) if "ssl." in name}
     security = client_security({**of_tls, "security.protocol": "SSL"}) if protocol.endswith("SSL") else None
     if security is not None:
@@ -173,4 +193,4 @@ def _security(path: str | None, login: bool) -> tuple[ClientSecurity | None, tup
 
 def _tell_unused(path: str, values: dict[str, str]) -> None:
     if values:
-        note(f"{path}: without effect here: {', '.join(values)}")
+        note(f"{path}: these properties have no effect here: {', '.join(values)}")

@@ -1,7 +1,7 @@
-"""Read a command's options and show its help, by argparse.
+"""Option parsing and help of commands, by argparse.
 
-A command is a function whose parameters are annotated by `Option`: from these come its parser, its page in docs/cli.md
-and what a shell completes.
+A command is a function whose parameters are annotated with `Option`. Its parser, its section in docs/cli.md and its
+shell completion are made from them.
 
 Source: Kafka 2.7's shell tools, for the names of options.
 """
@@ -22,9 +22,9 @@ class Parameter:
     """A parameter of a command's function.
 
     Attributes:
-        name: As the function calls it.
-        kind: bool, str, int, float, Path, or of a list what is in it.
-        default: `inspect.Parameter.empty` where it must be given.
+        name: The parameter's name.
+        kind: bool, str, int, float or Path; of a list, the type of its items.
+        default: `inspect.Parameter.empty` if required.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
     def shown_help(self) -> str:
-        """What it is for, and what it is when it is not given."""
+        """Return the help, with the default."""
         text = self.option.help
         if self.is_required:
             return f"{text} Required."
@@ -65,13 +65,13 @@ def read_options(
     """Return the arguments to call a command with, or show its help.
 
     Args:
-        name: With what stands before it, but for `barnabas`.
+        name: The command without `barnabas`.
         text: Paragraphs, each on one line; those after one that ends in a colon are examples.
         function: The command.
-        arguments: What stands behind its name.
+        arguments: The words after the command's name.
 
     Returns:
-        Values by parameter; None when help was wanted.
+        Values by parameter; None if help was shown.
 
     Raises:
         CliUsageError: An option is unknown, missing, repeated or invalid.
@@ -129,12 +129,12 @@ def _converter(each: Parameter) -> Callable[[str], object]:
         try:
             number = kind(text)
         except ValueError:
-            raise ArgumentTypeError(f"{text} is no {'whole ' if kind is int else ''}number") from None
+            raise ArgumentTypeError(f"{text} must be a {'whole ' if kind is int else ''}number") from None
         assert isinstance(number, int | float)
         if least is not None and number < least:
-            raise ArgumentTypeError(f"{text} is less than {least}")
+            raise ArgumentTypeError(f"{text} must be at least {least}")
         if most is not None and number > most:
-            raise ArgumentTypeError(f"{text} is more than {most}")
+            raise ArgumentTypeError(f"{text} must be at most {most}")
         return number
 
     return read

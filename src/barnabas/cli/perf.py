@@ -1,6 +1,6 @@
-"""`barnabas perf`: how fast records are produced and consumed, measured through librdkafka.
+"""`barnabas perf`: measures produce and consume throughput, through librdkafka.
 
-What is printed has the form of kafka-producer-perf-test and kafka-consumer-perf-test.
+The output has the form of kafka-producer-perf-test and kafka-consumer-perf-test.
 """
 
 import time
@@ -37,13 +37,13 @@ _TOPIC_TIMEOUT_MS = 10_000
 _MISSING = f"perf needs librdkafka: {install_hint('clients')}"
 
 HELP = paragraphs(
-    """Measure how fast records are produced and consumed.
+    """Measure produce and consume throughput.
 
-What is printed has the form of kafka-producer-perf-test and kafka-consumer-perf-test.
+The output has the form of kafka-producer-perf-test and kafka-consumer-perf-test.
 """
 )
 PRODUCE_HELP = paragraphs(
-    """Send records as fast as they go, or at a given rate, and print throughput and latency.
+    """Send records at full speed or at a given rate, and print throughput and latency.
 
 Example:
 
@@ -51,7 +51,7 @@ Example:
 """
 )
 CONSUME_HELP = paragraphs(
-    """Read a topic as fast as it goes, and print throughput.
+    """Read a topic at full speed, and print throughput.
 
 Example:
 
@@ -61,17 +61,17 @@ Example:
 
 
 def perf_produce(
-    topic: Annotated[str, Option("--topic", metavar="NAME", help="Where the records go.")],
-    num_records: Annotated[int, Option("--num-records", min=1, metavar="N", help="How many records to send.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="Topic to send records to.")],
+    num_records: Annotated[int, Option("--num-records", min=1, metavar="N", help="Number of records to send.")],
     record_size: Annotated[
-        int | None, Option("--record-size", min=1, max=10**9, metavar="BYTES", help="How large each record is.")
+        int | None, Option("--record-size", min=1, max=10**9, metavar="BYTES", help="Size of each record.")
     ] = None,
     payload_file: Annotated[
         Path | None,
-        Option("--payload-file", metavar="FILE", help="Take the records from this file's lines instead."),
+        Option("--payload-file", metavar="FILE", help="Use the lines of this file as records instead."),
     ] = None,
     payload_delimiter: Annotated[
-        str, Option("--payload-delimiter", metavar="TEXT", help="What divides the records of --payload-file.")
+        str, Option("--payload-delimiter", metavar="TEXT", help="Separator of the records in --payload-file.")
     ] = "\\n",
     throughput: Annotated[float, Option("--throughput", metavar="N", help="Records per second; -1 for no limit.")] = -1,
     producer_props: Annotated[
@@ -84,7 +84,7 @@ def perf_produce(
         ),
     ] = None,
     producer_config: Annotated[
-        Path | None, Option("--producer.config", metavar="FILE", help="A properties file of such settings.")
+        Path | None, Option("--producer.config", metavar="FILE", help="Properties file of librdkafka settings.")
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
@@ -105,7 +105,7 @@ def perf_produce(
 
 
 class _ProduceRun:
-    """Counts what was acknowledged, and how long each took."""
+    """Counts acknowledged records and their latencies."""
 
     def __init__(self, num_records: int, *, is_quiet: bool) -> None:
         self.started = time.perf_counter()
@@ -121,7 +121,7 @@ class _ProduceRun:
         self._window = [0, 0, 0.0, 0.0]  # records, bytes, sum of latencies, largest latency
 
     def delivered(self, latency_s: float, size_bytes: int) -> None:
-        """One record was acknowledged."""
+        """Count one acknowledged record."""
         latency_ms = latency_s * 1000
         if self.count % self._sampling == 0:
             self._latencies_ms.append(latency_ms)
@@ -136,7 +136,7 @@ class _ProduceRun:
         window[3] = max(window[3], latency_ms)
 
     def report(self, bar: Bar) -> None:
-        """Show how far it is; every five seconds a line, as Kafka's tool prints it."""
+        """Show the progress, and every five seconds a line as in Kafka's tool."""
         now = time.perf_counter()
         seconds = now - self.started
         bar.set(self.count, f"{self.count:,} records, {self.count / seconds:,.0f}/s")
@@ -181,7 +181,7 @@ class _ProduceRun:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which this share of the sorted values lies, as Kafka's tools pick it; 0 of none."""
+    """Return a percentile of sorted values, selected as in Kafka's tools; 0 without values."""
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
 
@@ -233,26 +233,30 @@ def _wait_until(producer: "Producer", moment: float) -> None:
 
 def perf_consume(
     topic: Annotated[str, Option("--topic", metavar="NAME", help="The topic to read.")],
-    messages: Annotated[int, Option("--messages", min=1, metavar="N", help="How many records to read.")],
+    messages: Annotated[int, Option("--messages", min=1, metavar="N", help="Number of records to read.")],
     group: Annotated[
-        str | None, Option("--group", metavar="NAME", help="The consumer group (default: one of its own).")
+        str | None, Option("--group", metavar="NAME", help="Name of the consumer group (default: a new one).")
     ] = None,
     fetch_size: Annotated[
-        int, Option("--fetch-size", min=1, metavar="BYTES", help="How much one partition may answer at a time.")
+        int, Option("--fetch-size", min=1, metavar="BYTES", help="Most bytes to fetch from one partition at a time.")
     ] = _MEGABYTE,
-    from_latest: Annotated[bool, flag("--from-latest", "Begin at the end where nothing was committed.")] = False,
+    from_latest: Annotated[
+        bool, flag("--from-latest", "Start at the end in partitions without a committed offset.")
+    ] = False,
     timeout: Annotated[
-        int, Option("--timeout", min=1, metavar="MS", help="End when no record came for so long.")
+        int, Option("--timeout", min=1, metavar="MS", help="Exit after this many milliseconds without a record.")
     ] = 10_000,
     consumer_config: Annotated[
         Path | None,
-        Option("--consumer.config", metavar="FILE", help="A properties file of librdkafka's settings."),
+        Option("--consumer.config", metavar="FILE", help="Properties file of librdkafka settings."),
     ] = None,
-    show_detailed_stats: Annotated[bool, flag("--show-detailed-stats", "A line for each reporting interval.")] = False,
+    show_detailed_stats: Annotated[
+        bool, flag("--show-detailed-stats", "Print a line for each reporting interval.")
+    ] = False,
     reporting_interval: Annotated[
-        int, Option("--reporting-interval", min=1, metavar="MS", help="How often --show-detailed-stats prints.")
+        int, Option("--reporting-interval", min=1, metavar="MS", help="Interval of the lines of --show-detailed-stats.")
     ] = 5_000,
-    hide_header: Annotated[bool, flag("--hide-header", "No line with the columns' names.")] = False,
+    hide_header: Annotated[bool, flag("--hide-header", "Do not print the line with column names.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
 ) -> None:
@@ -277,7 +281,7 @@ def perf_consume(
 
 
 class _ConsumeRun:
-    """Counts what was read, and how long the group took to assign partitions."""
+    """Counts read records, and the time that the group took to assign partitions."""
 
     def __init__(self, *, is_detailed: bool, interval_s: float) -> None:
         self.count = 0
@@ -291,7 +295,7 @@ class _ConsumeRun:
         self._window = (self._started, 0, 0, 0.0)  # since when; records, bytes, rebalance seconds until then
 
     def print_header(self) -> None:
-        """The columns' names, as Kafka's tool has them."""
+        """Print the column names of Kafka's tool."""
         first = "time, threadId" if self._is_detailed else "start.time, end.time"
         say(
             f"{first}, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, "
@@ -299,22 +303,22 @@ class _ConsumeRun:
         )
 
     def joined(self, *_: object) -> None:
-        """The group has assigned partitions."""
+        """Note that the group has assigned partitions."""
         if self._joining_since is not None:
             self.rebalance_s += time.perf_counter() - self._joining_since
             self._joining_since = None
 
     def revoked(self, *_: object) -> None:
-        """The group takes the partitions back to divide them anew."""
+        """Note that the group revokes the partitions for a rebalance."""
         self._joining_since = time.perf_counter()
 
     def received(self, size_bytes: int) -> None:
-        """One record came."""
+        """Count one record."""
         self.count += 1
         self._byte_count += size_bytes
 
     def report(self, bar: Bar) -> None:
-        """Show how far it is; with details a line for each interval."""
+        """Show the progress; with details, a line for each interval."""
         now = time.perf_counter()
         bar.set(self.count, f"{self.count:,} records, {self.count / (now - self._started):,.0f}/s")
         since, count, byte_count, rebalance_s = self._window
@@ -388,7 +392,7 @@ def _read(consumer: "Consumer", topic: str, messages: int, timeout_s: float, run
 
 def _payloads(record_size: int | None, file: Path | None, delimiter: str) -> list[bytes]:
     if (record_size is None) == (file is None):
-        raise BarnabasError("say what to send: --record-size BYTES, or --payload-file FILE")
+        raise BarnabasError("exactly one is required: --record-size BYTES or --payload-file FILE")
     if file is not None:
         divider = delimiter.encode().decode("unicode_escape").encode()
         payloads = [part for part in file.read_bytes().split(divider) if part]
@@ -436,7 +440,7 @@ def _consumer(settings: Mapping[str, str], topic: str) -> "Consumer":
 
 
 async def _require_topic(settings: Mapping[str, str], topic: str, *, is_created: bool) -> None:
-    """Fail with one line where no broker answers or the topic is missing; librdkafka would retry for minutes."""
+    """Fail with one line if no broker answers or the topic is missing; librdkafka would retry for minutes."""
     if settings.get("security.protocol", "plaintext").lower() != "plaintext":
         # librdkafka's own settings say how.
         return

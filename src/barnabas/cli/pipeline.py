@@ -1,6 +1,6 @@
-"""`barnabas pipeline`: hands over to `python -m barnabas.pipeline`, in place of this process.
+"""`barnabas pipeline`: replaces this process with `python -m barnabas.pipeline`.
 
-Nothing of the pipeline is imported here: it has requirements of its own, and takes the broker's side over the wire.
+Nothing of the pipeline is imported here: it has its own requirements and reaches brokers only over the network.
 """
 
 import os
@@ -10,6 +10,6 @@ from typing import NoReturn
 
 
 def run_pipeline(arguments: Sequence[str]) -> NoReturn:
-    """Become the pipeline's own process; signals and the exit code are then its own."""
+    """Replace this process with the pipeline's, which then handles signals and sets the exit code."""
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-m", "barnabas.pipeline", *arguments])

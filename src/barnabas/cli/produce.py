@@ -1,4 +1,4 @@
-"""`barnabas produce`: lines of text become records, with the options of kafka-console-producer."""
+"""`barnabas produce`: sends lines of text as records, with the options of kafka-console-producer."""
 
 import asyncio
 import os
@@ -29,8 +29,8 @@ from barnabas.wire.records.batch import Codec
 HELP = paragraphs(
     """Send lines of text to a topic.
 
-Each line of standard input is one record's value; with --property parse.key=true its key stands before the first
-separator. A topic that does not exist is created if the broker does that.
+Each line of standard input is one record's value; with --property parse.key=true, the text before the first separator
+is its key. A topic that does not exist is created if auto.create.topics.enable is true.
 
 Examples:
 
@@ -49,13 +49,13 @@ _FLUSH_EVERY = 100
 
 
 def produce(
-    topic: Annotated[str, Option("--topic", metavar="NAME", help="Where the records go.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="Topic to send records to.")],
     properties: Annotated[
         list[str] | None,
         Option(
             "--property",
             metavar="NAME=VALUE",
-            help="parse.key (false), key.separator (tab), ignore.error (false). May be repeated.",
+            help="Input format: parse.key (false), key.separator (tab), ignore.error (false). May be repeated.",
         ),
     ] = None,
     producer_properties: Annotated[
@@ -63,7 +63,7 @@ def produce(
         Option(
             "--producer-property",
             metavar="NAME=VALUE",
-            help="A producer property of Kafka: acks, compression.type, linger.ms, batch.size, enable.idempotence, "
+            help="Producer property of Kafka: acks, compression.type, linger.ms, batch.size, enable.idempotence, "
             "client.id, security.protocol, ssl.*, sasl.*, ..., and max.request.size, the longest line in bytes "
             f"({_MAX_REQUEST_BYTES}). Overrides --producer.config. May be repeated.",
         ),
@@ -73,8 +73,8 @@ def produce(
         Option(
             "--request-required-acks",
             metavar="0|1|all",
-            help="Who must have written a record: nobody, the leader, all in-sync replicas "
-            "(default: the property acks, else 1).",
+            help="Required acknowledgements: 0 none, 1 by the leader, all (or -1) by all in-sync replicas (default: "
+            "the property acks, else 1).",
         ),
     ] = None,
     compression_codec: Annotated[
@@ -82,7 +82,7 @@ def produce(
         Option(
             "--compression-codec",
             metavar="CODEC",
-            help="none, gzip, snappy, lz4 or zstd (default: the property compression.type, else none).",
+            help="Compression: none, gzip, snappy, lz4 or zstd (default: the property compression.type, else none).",
         ),
     ] = None,
     sync: Annotated[bool, flag("--sync", "Wait for each record before the next is sent.")] = False,
@@ -92,7 +92,7 @@ def produce(
             "--batch-size",
             min=1,
             metavar="BYTES",
-            help="How large a batch may grow (default: the property batch.size, else 16384).",
+            help="Largest size of a batch (default: the property batch.size, else 16384).",
         ),
     ] = None,
     timeout: Annotated[
@@ -102,7 +102,7 @@ def produce(
             "--timeout",
             min=0,
             metavar="MS",
-            help="How long a batch waits for more records (default: the property linger.ms, else 100).",
+            help="Longest time that a batch waits for more records (default: the property linger.ms, else 100).",
         ),
     ] = None,
     request_timeout_ms: Annotated[
@@ -111,12 +111,12 @@ def produce(
             "--request-timeout-ms",
             min=1,
             metavar="MS",
-            help="How long an answer may take (default: the property request.timeout.ms, else 30000).",
+            help="Timeout of each request (default: the property request.timeout.ms, else 30000).",
         ),
     ] = None,
     producer_config: Annotated[
         str | None,
-        Option("--producer.config", "--command-config", metavar="FILE", help="A file of producer properties."),
+        Option("--producer.config", "--command-config", metavar="FILE", help="Properties file of the producer."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
@@ -140,7 +140,7 @@ def produce(
     security = client.security()
     client.note_unused()
     if sys.stdin is None:
-        raise BarnabasError("standard input is closed: there is nowhere to read lines from")
+        raise BarnabasError("standard input is closed: connect it to a file, a pipe or a terminal")
 
     async def work() -> int:
         stopped = stop_on_signals()
@@ -183,7 +183,7 @@ async def _send_all(
         count += 1
         if count % _FLUSH_EVERY == 0:
             bar.set(read_bytes, f"{count:,} records")
-            # A line that is there already never waits: without this nothing would be sent before the input's end.
+            # Lines that are available never wait: without this nothing would be sent before the end of the input.
             await asyncio.sleep(0)
     await producer.flush()
     sent.raise_failure()
@@ -191,7 +191,7 @@ async def _send_all(
 
 
 class _Sent:
-    """Keeps the first failure of all records sent."""
+    """Keeps the first failure of the sent records."""
 
     def __init__(self) -> None:
         self._failure: BaseException | None = None
@@ -206,7 +206,7 @@ class _Sent:
 
 
 class _LineReader:
-    """Cuts a line into key and value as the properties say."""
+    """Splits a line into key and value by the properties."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         self._parses_key = parse_flag(properties, "parse.key", False)
@@ -214,13 +214,13 @@ class _LineReader:
         self._ignores_error = parse_flag(properties, "ignore.error", False)
         if properties:
             raise BarnabasError(
-                f"--property {next(iter(properties))}: there are parse.key, key.separator, ignore.error"
+                f"--property {next(iter(properties))} is unknown: must be parse.key, key.separator or ignore.error"
             )
         if not self._separator:
             raise BarnabasError("--property key.separator=: must not be empty")
 
     def record(self, line: bytes, number: int) -> tuple[bytes | None, bytes]:
-        """Key and value of one line. Raises BarnabasError, when it has no key and needs one."""
+        """Return key and value of one line. Raises BarnabasError if a required key is missing."""
         if not self._parses_key:
             return None, line
         key, separator, value = line.partition(self._separator)
@@ -229,15 +229,16 @@ class _LineReader:
         if self._ignores_error:
             return None, line
         raise BarnabasError(
-            f"line {number} has no key separator {self._separator.decode()!r}; --property ignore.error=true takes it"
+            f"line {number} has no key separator {self._separator.decode()!r}; --property ignore.error=true sends it "
+            "without a key"
         )
 
 
 async def _lines(stopped: asyncio.Event, most_bytes: int) -> AsyncIterator[bytes]:
-    """The lines of standard input, until its end or until `stopped`.
+    """Yield the lines of standard input, until its end or until `stopped` is set.
 
     Raises:
-        BarnabasError: A line has more than `most_bytes`: no more than that and a chunk are held of it.
+        BarnabasError: A line has more than `most_bytes`; at most that and one chunk are buffered.
         OSError: Standard input can't be read.
     """
     chunks = _Chunks()
@@ -276,14 +277,14 @@ def _checked(line: bytes, number: int, most_bytes: int) -> bytes:
     line = line.removesuffix(b"\r")
     if len(line) > most_bytes:
         raise BarnabasError(
-            f"line {number} has more than {most_bytes} bytes; --producer-property max.request.size=BYTES takes longer "
-            "ones, as far as the topic's max.message.bytes allows"
+            f"line {number} has more than {most_bytes} bytes; --producer-property max.request.size=BYTES allows longer "
+            "lines, up to the topic's max.message.bytes"
         )
     return line
 
 
 class _Chunks:
-    """Standard input in pieces, read by a thread: nothing else can wait for files and terminals alike."""
+    """Standard input in pieces, read by a thread, because the event loop cannot wait for files and terminals alike."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -292,7 +293,7 @@ class _Chunks:
         threading.Thread(target=self._read, daemon=True, name="stdin").start()
 
     async def get(self) -> bytes:
-        """The next piece; nothing at the end. Raises OSError."""
+        """Return the next piece, empty at the end. Raises OSError."""
         chunk = await self._queue.get()
         self._room.release()
         if isinstance(chunk, OSError):
@@ -316,6 +317,6 @@ class _Chunks:
 
 
 def _input_bytes() -> int | None:
-    """The size of standard input where that is a file."""
+    """Return the size of standard input if that is a file."""
     status = os.fstat(0)
     return status.st_size or None

@@ -1,4 +1,4 @@
-"""Whose limits the options of `barnabas quotas` name, and which ones."""
+"""Options of `barnabas quotas`: quota entities and limits."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
@@ -10,28 +10,31 @@ from barnabas.core.errors import BarnabasError
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import KINDS_BY_KEY, QuotaKind
 
-User = Annotated[str | None, Option("--user", metavar="NAME", help="The user, as he logs in.")]
-ClientId = Annotated[str | None, Option("--client-id", metavar="ID", help="The client.id.")]
-UserDefault = Annotated[bool, flag("--user-default", "The limit of users who have none of their own.")]
-ClientDefault = Annotated[bool, flag("--client-default", "The limit of client ids that have none of their own.")]
+User = Annotated[str | None, Option("--user", metavar="NAME", help="Login name of the user.")]
+ClientId = Annotated[str | None, Option("--client-id", metavar="ID", help="Value of client.id.")]
+UserDefault = Annotated[bool, flag("--user-default", "The default limit of users without their own.")]
+ClientDefault = Annotated[bool, flag("--client-default", "The default limit of client ids without their own.")]
 
 
 def entity_of(user: str | None, is_user_default: bool, client_id: str | None, is_client_default: bool) -> Entity:
-    """Whose limit the options name. Raises BarnabasError."""
+    """Return the quota entity given by the options. Raises BarnabasError."""
     if (user is not None and is_user_default) or (client_id is not None and is_client_default):
-        raise BarnabasError("a limit is for one name or for all that have none: leave one of the two options out")
+        raise BarnabasError("a name and its default option exclude each other: leave one of the two options out")
     entity = Entity(DEFAULT if is_user_default else user, DEFAULT if is_client_default else client_id)
     if entity == (None, None):
-        raise BarnabasError("say whose limit: --user, --user-default, --client-id, --client-default, or two of them")
+        raise BarnabasError(
+            "no quota entity given: use --user, --user-default, --client-id, --client-default, or a user and a client "
+            "option"
+        )
     if "" in entity:
-        raise BarnabasError("there is no limit for a user or a client id without a name")
+        raise BarnabasError("the name of a user or a client id must not be empty")
     return entity
 
 
 def changes_of(texts: Sequence[str]) -> dict[QuotaKind, float]:
-    """The limits to set, or to try. Raises BarnabasError."""
+    """Return the limits to set or to simulate. Raises BarnabasError."""
     if not texts:
-        raise BarnabasError(f"say which limit: --set NAME=VALUE; there are {', '.join(KINDS_BY_KEY)}")
+        raise BarnabasError(f"no limit given: use --set NAME=VALUE, with one of {', '.join(KINDS_BY_KEY)}")
     changes = {}
     for key, value in parse_pairs(texts, "--set").items():
         try:
@@ -43,21 +46,21 @@ def changes_of(texts: Sequence[str]) -> dict[QuotaKind, float]:
 
 
 def kind_of(key: str, option: str) -> QuotaKind:
-    """The kind of a limit by its name. Raises BarnabasError."""
+    """Return the kind of a limit by its name. Raises BarnabasError."""
     kind = KINDS_BY_KEY.get(key)
     if kind is None:
         users = "; `barnabas users add` sets passwords" if key.startswith("SCRAM-") else ""
-        raise BarnabasError(f"{option} {key}: there are {', '.join(KINDS_BY_KEY)}{users}")
+        raise BarnabasError(f"{option} {key}: must be one of {', '.join(KINDS_BY_KEY)}{users}")
     return kind
 
 
 def limited_of(entity: Entity) -> Limited:
-    """The same for the wire."""
+    """Return the entity as in the protocol."""
     return Limited(*("" if name is DEFAULT else name for name in entity))
 
 
 def show_limits(limits: Iterable[tuple[Limited, dict[str, float]]], as_json: bool) -> None:
-    """All limits, from the first level to the last."""
+    """Print all limits, in order of precedence."""
     ordered = by_level(limits)
     if as_json:
         told: list[dict[str, Any]] = []
@@ -74,4 +77,4 @@ def show_limits(limits: Iterable[tuple[Limited, dict[str, float]]], as_json: boo
     if rows:
         print_table(["level", "for", "limit", "value", "node"], rows)
     else:
-        note("There are no limits.")
+        note("No limits are set.")

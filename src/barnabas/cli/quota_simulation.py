@@ -1,4 +1,4 @@
-"""`barnabas quotas simulate`: an hour of a broker's traffic under limits that are not set, for people."""
+"""Output of `barnabas quotas simulate`: a broker's recent traffic under hypothetical limits."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 
 def show_simulated(found: Simulated) -> None:
-    """Show a simulation's outcome to people."""
+    """Print the result of a simulation as tables."""
     limits = ", ".join(f"{kind.key}={kind.text(limit)}" for kind, limit in found.changes.items())
     say(f"Broker {found.broker_id}: {duration(found.seconds * 1_000)} of traffic, with {limits} for {found.entity}")
     for kind in found.changes:
         senders = found.senders(kind)
         if not senders:
-            note(f"{kind.key}: it would have been in force for nobody who used anything.")
+            note(f"{kind.key}: the limit would have applied to no active client.")
             continue
         columns = ["user", "client id", "average", "peak", "held", "held in all", "longest", "late by", "left waiting"]
         print_table(columns, [_row(kind, each, found.seconds) for each in senders])
@@ -45,14 +45,14 @@ def _row(kind: QuotaKind, sender: Sender, seconds: int) -> list[Cell]:
 def _verdict(kind: QuotaKind, senders: Sequence[Sender], found: Simulated) -> list[str]:
     held = [each for each in senders if each.hold_count]
     if held:
-        texts = [f"{kind.key}: {len(held)} of {len(senders)} clients would have been held."]
+        texts = [f"{kind.key}: {len(held)} of {len(senders)} clients would have been throttled."]
     else:
-        texts = [f"{kind.key}: none of {len(senders)} clients would have been held."]
+        texts = [f"{kind.key}: none of {len(senders)} clients would have been throttled."]
     longest_ms = max((each.longest_hold_ms for each in senders), default=0)
     if longest_ms >= LEAST_TIMEOUT_MS:
-        texts.append(f"The longest hold, {duration(longest_ms)}, is longer than clients wait (request.timeout.ms).")
+        texts.append(f"The longest throttle time, {duration(longest_ms)}, exceeds the request.timeout.ms of clients.")
     if any(each.left for each in senders):
-        texts.append("What is left waiting had not been sent at the end: the limit is below what is used.")
+        texts.append("Data left waiting was not sent by the end of the simulation: the limit is below the demand.")
     if found.unknown[kind] > 0.01:
-        texts.append(f"{found.unknown[kind]:.0%} was used by many small clients that are not remembered one by one.")
+        texts.append(f"{found.unknown[kind]:.0%} was used by many small clients that are not recorded individually.")
     return texts

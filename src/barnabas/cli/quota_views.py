@@ -1,4 +1,4 @@
-"""Answers about quotas, for people."""
+"""Output of `barnabas quotas explain` and `top`."""
 
 import sys
 import time
@@ -10,26 +10,26 @@ from barnabas.explain.words import amount, duration
 
 Told = dict[str, Any]
 
-PER_BROKER: Final = "Limits are per broker: on N brokers a client may use N times as much in all."
+PER_BROKER: Final = "Limits are per broker: on N brokers a client may use N times as much in total."
 _MOST_SHARERS: Final = 5
 
 
 def named(user: str, client_id: str) -> str:
-    """Name those who share a bucket."""
+    """Describe the clients that share a quota."""
     if user and client_id:
         return f"user {user!r} with client id {client_id!r}"
     if user:
         return f"all clients of user {user!r}"
     if client_id:
-        return f"all with client id {client_id!r}, whoever the user is"
-    return "all that have no client id"
+        return f"all clients with client id {client_id!r}, of any user"
+    return "all clients without a client id"
 
 
 # --- explain
 
 
 def show_explained(brokers: Sequence[Told]) -> None:
-    """Show what holds a user's clients of one id, for each broker."""
+    """Print the limits and throttling of a user's clients with one id, for each broker."""
     for index, told in enumerate(brokers):
         if index:
             say()
@@ -41,7 +41,7 @@ def show_explained(brokers: Sequence[Told]) -> None:
             for line in _explained(quota):
                 say(line)
         say()
-        say("The levels; the first one that is set is in force (*):")
+        say("Levels; the first one that is set applies (*):")
         _show_levels(told["quotas"])
     note(PER_BROKER)
 
@@ -60,12 +60,12 @@ def _explained(quota: Told) -> list[str]:
         average = quota["throttle_average_ms"]
         lately = "" if average is None else f"; lately {duration(average)} each"
         times = "once" if quota["throttle_count"] == 1 else f"{quota['throttle_count']:,} times"
-        lines.append(f"  held       {times}, {duration(quota['throttle_total_ms'])} in all{lately}")
+        lines.append(f"  throttled  {times}, {duration(quota['throttle_total_ms'])} in total{lately}")
     if quota.get("large_request_hold_ms") is not None:
         hold_ms = quota["large_request_hold_ms"]
-        text = "would not be held" if not hold_ms else f"would be held for {duration(hold_ms)}"
+        text = "would not be throttled" if not hold_ms else f"would be throttled for {duration(hold_ms)}"
         lines.append(f"  next       a request of 1 MiB {text}")
-    lines += [f"  WARNING    that is longer than clients wait: {name}" for name in quota.get("exceeds", ())]
+    lines += [f"  WARNING    that exceeds the client setting {name}" for name in quota.get("exceeds", ())]
     lines.append(f"  shared by  {_sharers(quota, unit)}")
     return lines
 
@@ -74,15 +74,15 @@ def _state(quota: Told) -> str:
     held = quota["held_count"]
     if held:
         connections = "1 connection is" if held == 1 else f"{held} connections are"
-        return f"{connections} held now"
+        return f"{connections} throttled now"
     if quota["throttle_ms"]:
-        return f"who asks now is held for {duration(quota['throttle_ms'])}"
-    return "nobody is held"
+        return f"a request now is throttled for {duration(quota['throttle_ms'])}"
+    return "no client is throttled"
 
 
 def _measured(quota: Told, unit: str, limit: float) -> str:
     if not quota.get("is_use_told", True):
-        return "together with other users: that takes DESCRIBE_CONFIGS on the cluster"
+        return "shared with other users: DESCRIBE_CONFIGS on the cluster is needed to see it"
     if not quota["is_measured"]:
         return "nothing yet"
     text = (
@@ -123,14 +123,14 @@ def _limit(quota: Told, index: int) -> str | None:
 
 
 def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
-    """Show who uses how much, for each broker."""
+    """Print the usage of each client, for each broker."""
     if is_live and sys.stdout.isatty():
         clear_screen()
     for index, told in enumerate(brokers):
         if index:
             say()
         if told["second"] < 0:
-            note(f"Broker {told['broker_id']} has just started: its first second is not over.")
+            note(f"Broker {told['broker_id']} has just started: its first second has no figures yet.")
             continue
         moment = time.strftime("%H:%M:%S", time.gmtime(told["second"] + 1))
         seconds = "second" if told["last_s"] == 1 else f"{told['last_s']} seconds"
@@ -140,9 +140,9 @@ def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
             columns = ["user", "client id", "produced", "of limit", "fetched", "of limit", "time", "of limit"]
             print_table([*columns, "partitions", "of limit", "held"], [_top_row(each) for each in clients[:count]])
         else:
-            note("Nobody used anything.")
+            note("No client was active.")
         if len(clients) > count:
-            note(f"And {len(clients) - count} more: --count N shows them.")
+            note(f"{len(clients) - count} more clients: --count N shows them.")
 
 
 _TOP_UNITS: Final = {

@@ -1,4 +1,4 @@
-"""`barnabas quotas`: limits, what holds clients, who uses how much, and what another limit would have done."""
+"""`barnabas quotas`: limits, throttling, usage and what-if results."""
 
 import asyncio
 import time
@@ -34,14 +34,14 @@ from barnabas.clients.admin_quota_states import QuotaStateAdmin
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
-    """Set quotas, and have them explained: what holds clients, who uses how much, what another limit would have done.
+    """Set quotas; show throttling, usage and what-if results.
 
-Limits are per broker, and so is what `explain`, `top` and `simulate` show. These three are answered by Barnabas alone;
-limits are Kafka's own, and kafka-configs sets them as well.
+Limits, and the output of `explain`, `top` and `simulate`, are per broker. These three work only with Barnabas brokers.
+Limits are Kafka's quotas, so kafka-configs can set them too.
 """
 )
 LIST_HELP = paragraphs(
-    """List all limits, from the first level to the last: the first one that is for a client is in force.
+    """List all limits in order of precedence: the first one that matches a client applies.
 
 Example:
 
@@ -49,9 +49,9 @@ Example:
 """
 )
 SET_HELP = paragraphs(
-    """Set limits of a user, a client id, or a user's client id; they are in force within a second.
+    """Set limits of a user, a client id, or a user's client id; they take effect within a second.
 
-With the same options `barnabas quotas simulate` tells what they would do.
+`barnabas quotas simulate` with the same options shows their effect in advance.
 
 Example:
 
@@ -59,7 +59,7 @@ Example:
 """
 )
 DELETE_HELP = paragraphs(
-    """Delete limits: all of the one that is named, or those of --name.
+    """Delete all limits of a user, a client id, or a user's client id, or only those of --name.
 
 Example:
 
@@ -67,11 +67,11 @@ Example:
 """
 )
 EXPLAIN_HELP = paragraphs(
-    """Show which limits hold a user's clients of one id, and why.
+    """Show which limits throttle a user's clients with one client id, and why.
 
-All nine levels, which of them is in force, what was measured over the quota's windows, for how long a request would be
-held now, who shares the limit, and whether clients wait so long. What is not named is this command's own: everybody may
-ask about himself.
+Shows all nine levels, the one that applies, the rate measured over the quota's windows, how long a request would be
+throttled now, which clients share the limit, and whether clients would time out. Defaults to this command's own user
+and client id; you need no rights to ask about your own user.
 
 Example:
 
@@ -79,7 +79,7 @@ Example:
 """
 )
 TOP_HELP = paragraphs(
-    """Show who uses how much, who uses most first, again and again until Ctrl-C.
+    """Show the usage of clients, highest first, and refresh it until Ctrl-C.
 
 Example:
 
@@ -89,8 +89,8 @@ Example:
 SIMULATE_HELP = paragraphs(
     """Show what a limit would have done with the last hour's traffic.
 
-Who would have been held, how often and for how long. Nothing is changed. Limits that are in force already have shaped
-that traffic: without them there may have been more of it.
+Shows which clients would have been throttled, how often and for how long. Nothing is changed. Limits that already
+applied have shaped the recorded traffic: without them it may have been larger.
 
 Example:
 
@@ -102,7 +102,7 @@ _LONGEST_S: Final = 3_600
 
 Setting = Annotated[
     list[str] | None,
-    Option("--set", metavar="NAME=VALUE", help="A limit, as in kafka-configs. May be repeated."),
+    Option("--set", metavar="NAME=VALUE", help="Limit to set, as in kafka-configs. May be repeated."),
 ]
 
 
@@ -155,7 +155,9 @@ def delete_limits(
     user_default: UserDefault = False,
     client_id: ClientId = None,
     client_default: ClientDefault = False,
-    name: Annotated[list[str] | None, Option("--name", metavar="NAME", help="This one alone. May be repeated.")] = None,
+    name: Annotated[
+        list[str] | None, Option("--name", metavar="NAME", help="Only this limit. May be repeated.")
+    ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
@@ -179,7 +181,7 @@ def delete_limits(
     elif deleted:
         say(f"Deleted {', '.join(deleted)} of {entity}.")
     else:
-        raise BarnabasError(f"there is no such limit of {entity}; `barnabas quotas list` shows those that there are")
+        raise BarnabasError(f"no such limit is set for {entity}; `barnabas quotas list` shows all limits")
 
 
 def explain(
@@ -204,14 +206,16 @@ def explain(
 
 
 def top(
-    once: Annotated[bool, flag("--once", "Show it once.")] = False,
+    once: Annotated[bool, flag("--once", "Show the usage once and exit.")] = False,
     interval: Annotated[
-        int, Option("--interval", min=1, max=_LONGEST_S, metavar="SECONDS", help="How often it is shown anew.")
+        int, Option("--interval", min=1, max=_LONGEST_S, metavar="SECONDS", help="Interval between refreshes.")
     ] = 2,
     seconds: Annotated[
         int, Option("--seconds", min=1, max=_LONGEST_S, metavar="N", help="Average over the last N seconds.")
     ] = 10,
-    count: Annotated[int, Option("--count", min=1, metavar="N", help="Show so many clients of each broker.")] = 20,
+    count: Annotated[
+        int, Option("--count", min=1, metavar="N", help="Number of clients to show for each broker.")
+    ] = 20,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
@@ -245,14 +249,15 @@ def simulate(
     client_id: ClientId = None,
     client_default: ClientDefault = False,
     minutes: Annotated[
-        int, Option("--minutes", min=1, max=60, metavar="N", help="Of the last N minutes (default: 60).")
+        int,
+        Option("--minutes", min=1, max=60, metavar="N", help="Use the traffic of the last N minutes (default: 60)."),
     ] = 60,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
     as_json: AsJson = False,
 ) -> None:
-    # Here: the others have no use for the windows.
+    # Imported late: the other subcommands do not need the windows.
     from barnabas.broker.quotas.what_if import simulated
     from barnabas.cli.quota_simulation import show_simulated
 

@@ -1,4 +1,4 @@
-"""`barnabas reassign`: where replicas shall be, with the options of kafka-reassign-partitions."""
+"""`barnabas reassign`: moves replicas, with the options of kafka-reassign-partitions."""
 
 from typing import Annotated, Final
 
@@ -27,15 +27,15 @@ from barnabas.core.peer_text import to_json
 HELP = paragraphs(
     """Move replicas to other brokers and to other log directories.
 
-One of --list, --generate, --execute, --verify and --cancel says what to do. --execute, --verify and --cancel need a
-file: {"version":1,"partitions":[{"topic":"views","partition":0,"replicas":[1],"log_dirs":["any"]}]}. A log directory
-is named by its path; "any" leaves a replica where it is. --generate proposes such a file, for the topics of another
-one ({"version":1,"topics":[{"topic":"views"}]}) and the brokers of --broker-list. --execute prints what is now, for the
-way back.
+Use one of --list, --generate, --execute, --verify and --cancel. --execute, --verify and --cancel need a file:
+{"version":1,"partitions":[{"topic":"views","partition":0,"replicas":[1],"log_dirs":["any"]}]}. A log directory is given
+by its path; "any" keeps the present one. --generate proposes such a file, for the topics of another file
+({"version":1,"topics":[{"topic":"views"}]}) and the brokers of --broker-list. --execute prints the present assignment,
+so that you can restore it.
 
---throttle and --replica-alter-log-dirs-throttle bound how fast is copied; with --additional and the same file they are
-changed while it is. Replicas that are in sync are not held back. --verify takes the throttles away once nothing moves
-any more, and until then says how far it is, how fast it goes and how long it will take.
+--throttle and --replica-alter-log-dirs-throttle limit the copy rate; run --execute again with --additional and the same
+file to change them during the move. In-sync replicas are not throttled. --verify shows the progress, the rate and the
+remaining time, and removes the throttles once all moves are complete.
 
 Examples:
 
@@ -49,23 +49,24 @@ _ACTIONS: Final = ("--list", "--generate", "--execute", "--verify", "--cancel")
 
 
 def reassign(
-    list_: Annotated[bool, flag("--list", "Show all partitions that move.")] = False,
-    generate: Annotated[bool, flag("--generate", "Propose other replicas, and begin nothing.")] = False,
-    execute: Annotated[bool, flag("--execute", "Begin to move replicas.")] = False,
-    verify: Annotated[bool, flag("--verify", "Show how far it is.")] = False,
-    cancel: Annotated[bool, flag("--cancel", "Stop moving, and go back to the replicas of before.")] = False,
+    list_: Annotated[bool, flag("--list", "Show all reassignments in progress.")] = False,
+    generate: Annotated[bool, flag("--generate", "Propose an assignment, without starting it.")] = False,
+    execute: Annotated[bool, flag("--execute", "Start to move replicas.")] = False,
+    verify: Annotated[bool, flag("--verify", "Show the progress; remove the throttles after the last move.")] = False,
+    cancel: Annotated[bool, flag("--cancel", "Cancel moves, and return to the former replicas.")] = False,
     reassignment_json_file: Annotated[
         str | None,
-        Option("--reassignment-json-file", metavar="FILE", help="Which replicas each partition shall have."),
+        Option("--reassignment-json-file", metavar="FILE", help="JSON file with the replicas of each partition."),
     ] = None,
     topics_to_move_json_file: Annotated[
         str | None,
-        Option("--topics-to-move-json-file", metavar="FILE", help="With --generate: for which topics."),
+        Option("--topics-to-move-json-file", metavar="FILE", help="With --generate: JSON file with the topics."),
     ] = None,
     broker_list: Annotated[
-        str | None, Option("--broker-list", metavar="ID,...", help="With --generate: the brokers to spread them over.")
+        str | None,
+        Option("--broker-list", metavar="ID,...", help="With --generate: brokers to spread the replicas over."),
     ] = None,
-    disable_rack_aware: Annotated[bool, flag("--disable-rack-aware", "With --generate: go by no racks.")] = False,
+    disable_rack_aware: Annotated[bool, flag("--disable-rack-aware", "With --generate: ignore racks.")] = False,
     throttle: Annotated[
         int | None,
         Option(
@@ -73,7 +74,7 @@ def reassign(
             metavar="BYTES",
             min=1,
             max=MOST_RATE,
-            help="With --execute: how many bytes per second each broker that takes part gives and takes at the most.",
+            help="With --execute: replication limit per broker, bytes/s.",
         ),
     ] = None,
     replica_alter_log_dirs_throttle: Annotated[
@@ -83,14 +84,14 @@ def reassign(
             metavar="BYTES",
             min=1,
             max=MOST_RATE,
-            help="With --execute: how many bytes per second a broker copies between its log directories at the most.",
+            help="With --execute: limit per broker of copying between its log directories, bytes/s.",
         ),
     ] = None,
     preserve_throttles: Annotated[
-        bool, flag("--preserve-throttles", "With --verify and --cancel: leave all throttles as they are.")
+        bool, flag("--preserve-throttles", "With --verify and --cancel: keep all throttles.")
     ] = False,
     additional: Annotated[
-        bool, flag("--additional", "With --execute: although other partitions are moving already.")
+        bool, flag("--additional", "With --execute: allow it while another reassignment is running.")
     ] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
@@ -98,20 +99,23 @@ def reassign(
     as_json: AsJson = False,
 ) -> None:
     if list_ + generate + execute + verify + cancel != 1:
-        raise BarnabasError(f"say what to do: one of {', '.join(_ACTIONS)}")
+        raise BarnabasError(f"exactly one action is required: {', '.join(_ACTIONS)}")
     if (execute or verify or cancel) != (reassignment_json_file is not None):
-        raise BarnabasError("--reassignment-json-file FILE goes with --execute, --verify and --cancel, which need it")
+        raise BarnabasError(
+            "--execute, --verify and --cancel need --reassignment-json-file FILE; other actions do not accept it"
+        )
     if generate != (topics_to_move_json_file is not None) or generate != (broker_list is not None):
         raise BarnabasError(
-            "--generate needs --topics-to-move-json-file FILE and --broker-list ID,..., which go with it"
+            "--generate needs --topics-to-move-json-file FILE and --broker-list ID,...; other actions do not accept "
+            "them"
         )
     throttles = Throttles(throttle, replica_alter_log_dirs_throttle)
     if throttles != NO_THROTTLES and not execute:
-        raise BarnabasError("--throttle and --replica-alter-log-dirs-throttle go with --execute")
+        raise BarnabasError("--throttle and --replica-alter-log-dirs-throttle need --execute")
     if preserve_throttles and not (verify or cancel):
-        raise BarnabasError("--preserve-throttles goes with --verify and --cancel")
+        raise BarnabasError("--preserve-throttles needs --verify or --cancel")
     if disable_rack_aware and not generate:
-        raise BarnabasError("--disable-rack-aware goes with --generate")
+        raise BarnabasError("--disable-rack-aware needs --generate")
     topics = read_topics(topics_to_move_json_file) if topics_to_move_json_file is not None else []
     brokers = parse_broker_list(broker_list) if broker_list is not None else []
     plan = read_plan(reassignment_json_file) if reassignment_json_file is not None else {}
@@ -162,7 +166,7 @@ async def _list(admin: ReplicaAdmin, as_json: bool) -> None:
 async def _generate(
     admin: ReplicaAdmin, topics: list[str], brokers: list[int], is_rack_aware: bool, as_json: bool
 ) -> None:
-    # Not at the top: the other actions do without it.
+    # Imported late: the other actions do not need it.
     from barnabas.cli.reassign_proposal import propose
 
     current, proposed = map(as_plan, await propose(admin, topics, brokers, is_rack_aware=is_rack_aware))
@@ -179,10 +183,10 @@ def _show_begun(plan: Plan, before: dict[str, object], throttles: Throttles, as_
     if as_json:
         print_json({"started": [str(part) for part in plan], "before": before})
         return
-    note("What was before, for --reassignment-json-file on the way back:")
+    note("Previous assignment, for --reassignment-json-file to restore it:")
     print_json(before)
     if throttles != NO_THROTTLES:
-        note("Run --verify with the same file until nothing moves any more: it takes the throttles away.")
+        note("Run --verify with the same file until all moves are complete: it removes the throttles.")
     names = ", ".join(map(str, plan))
     note(f"Successfully started partition reassignment{'' if len(plan) == 1 else 's'} for {names}")
 
@@ -201,7 +205,7 @@ async def _verify(admin: ReplicaAdmin, plan: Plan, preserve_throttles: bool, as_
     _show_cleared(cleared)
     wrong = [each.what for each in states if each.state == "wrong"]
     if wrong:
-        raise BarnabasError(f"not where the file wants them, and not moving: {', '.join(wrong)}")
+        raise BarnabasError(f"not placed as in the file, and not moving: {', '.join(wrong)}")
 
 
 async def _cancel(admin: ReplicaAdmin, plan: Plan, preserve_throttles: bool, as_json: bool) -> None:
@@ -220,7 +224,7 @@ async def _cancel(admin: ReplicaAdmin, plan: Plan, preserve_throttles: bool, as_
 
 
 def _show_cleared(cleared: Cleared) -> None:
-    """Say beside the results whose throttles are gone."""
+    """Report on stderr whose throttles were removed."""
     for what, names in (("broker", cleared.brokers), ("topic", cleared.topics)):
         if names:
             plural = "" if len(names) == 1 else "s"

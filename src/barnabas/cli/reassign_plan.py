@@ -1,4 +1,4 @@
-"""What a reassignment's file wants, and the same of what is now.
+"""The assignment in a reassignment file, and the present assignment in the same form.
 
 Source: cli page, kafka-reassign-partitions.
 """
@@ -16,14 +16,14 @@ ANY = "any"
 
 
 class Target(NamedTuple):
-    """Where a partition's replicas shall be: brokers, and for each a log directory or ANY."""
+    """The target replicas of a partition: brokers, and for each a log directory or `ANY`."""
 
     replicas: list[int]
     log_dirs: list[str]
 
 
 class ReplicaPlace(NamedTuple):
-    """One replica of a broker and its log there."""
+    """A replica on a broker, and its log there."""
 
     broker: int
     directory: str
@@ -34,25 +34,28 @@ Plan: TypeAlias = Mapping[TopicPartition, Target]
 
 
 def read_plan(path: str) -> dict[TopicPartition, Target]:
-    """Read a reassignment's file. Raises BarnabasError, one line."""
+    """Read a reassignment file. Raises BarnabasError."""
     plan = {}
     for partition, entry in read_partitions(path).items():
         replicas = entry.get("replicas")
         if not isinstance(replicas, list) or not replicas or not all(is_number(each) for each in replicas):
-            raise BarnabasError(f"{path}: {partition} needs replicas: a list of broker ids")
+            raise BarnabasError(f"{path}: replicas of {partition} must be a list of broker ids")
         if len(set(replicas)) < len(replicas):
             raise BarnabasError(f"{path}: {partition} names a broker twice among its replicas")
         log_dirs = entry.get("log_dirs", [ANY] * len(replicas))
         if not isinstance(log_dirs, list) or not all(isinstance(each, str) for each in log_dirs):
-            raise BarnabasError(f"{path}: the log_dirs of {partition} are no list of paths")
+            raise BarnabasError(f"{path}: log_dirs of {partition} must be a list of paths")
         if len(log_dirs) != len(replicas):
-            raise BarnabasError(f"{path}: {partition} has {len(replicas)} replicas and {len(log_dirs)} log_dirs")
+            raise BarnabasError(
+                f"{path}: {partition} has {len(replicas)} replicas and {len(log_dirs)} log_dirs; the numbers must be "
+                "equal"
+            )
         plan[partition] = Target(replicas, log_dirs)
     return dict(sorted(plan.items()))
 
 
 async def current_plan(admin: ReplicaAdmin, partitions: Iterable[TopicPartition]) -> dict[str, object]:
-    """Return the present places of partitions, as a file that would bring them back there.
+    """Return the present assignment of partitions, as a file that restores it.
 
     Raises:
         KafkaError: A partition does not exist.
@@ -61,7 +64,7 @@ async def current_plan(admin: ReplicaAdmin, partitions: Iterable[TopicPartition]
 
 
 def as_plan(replicas: Mapping[TopicPartition, list[int]]) -> dict[str, object]:
-    """Return a reassignment's file that has partitions on these brokers, in any of their log directories."""
+    """Return a reassignment file for partitions on these brokers, in any of their log directories."""
     entries = [
         {**_name(partition), "replicas": ids, "log_dirs": [ANY] * len(ids)} for partition, ids in replicas.items()
     ]
@@ -71,7 +74,7 @@ def as_plan(replicas: Mapping[TopicPartition, list[int]]) -> dict[str, object]:
 async def current_replicas(
     admin: ReplicaAdmin, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, list[int]]:
-    """The replicas that partitions have now. Raises KafkaError: a partition does not exist."""
+    """Return the present replicas of partitions. Raises KafkaError if a partition does not exist."""
     wanted = sorted(partitions)
     topics = sorted({partition.topic for partition in wanted})
     known = (await admin.retry(lambda: admin.pool.metadata(topics))).topics
@@ -82,7 +85,7 @@ async def current_replicas(
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
             raise KafkaError(code, f"topic {partition.topic} does not exist")
         if partition.partition not in topic.partitions:
-            raise BarnabasError(f"topic {partition.topic} has no partition {partition.partition}")
+            raise BarnabasError(f"partition {partition.partition} of topic {partition.topic} does not exist")
         found[partition] = topic.partitions[partition.partition].replicas
     return found
 
@@ -90,7 +93,7 @@ async def current_replicas(
 async def current_places(
     admin: ReplicaAdmin, partitions: Iterable[TopicPartition], brokers: Iterable[int]
 ) -> list[ReplicaPlace]:
-    """The logs that brokers have of partitions, future ones too. Raises KafkaError: a broker is not there."""
+    """Return the logs of partitions on brokers, including future ones. Raises KafkaError if a broker is missing."""
     wanted = set(partitions)
     return [
         ReplicaPlace(broker, directory.path, log)

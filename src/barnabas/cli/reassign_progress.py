@@ -1,7 +1,7 @@
-"""How much of what moves is copied, how fast that goes, and when it will be over.
+"""Progress, rate and remaining time of moving replicas.
 
-Brokers tell how large their logs are. Two looks, one second apart, tell how fast those grow that come; those that are
-copied from tell how large they will be.
+Brokers report the sizes of their logs. Two reports, one second apart, give the growth of the new replicas; the logs
+that they are copied from give the final size.
 
 Source: KIP-113, DescribeLogDirs.
 """
@@ -19,11 +19,11 @@ _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
 
 class Progress(NamedTuple):
-    """How far copying is.
+    """The progress of copying.
 
     Attributes:
-        copied_bytes, total_bytes: Of all replicas that come.
-        bytes_per_s: As it was for a second.
+        copied_bytes, total_bytes: Sums over all new replicas.
+        bytes_per_s: Rate over the last second.
     """
 
     copied_bytes: int
@@ -32,7 +32,7 @@ class Progress(NamedTuple):
 
     @property
     def left_s(self) -> int | None:
-        """How long it will take at this rate; None where nothing was copied."""
+        """Return the remaining time at this rate; None if nothing was copied."""
         left_bytes = max(0, self.total_bytes - self.copied_bytes)
         return ceil(left_bytes / self.bytes_per_s) if self.bytes_per_s > 0 else None
 
@@ -44,7 +44,7 @@ class Progress(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """How far everything is that moves: partitions, and replicas by broker and partition."""
+    """The progress of moving partitions, and of moving replicas by broker and partition."""
 
     between_brokers: dict[TopicPartition, Progress]
     between_log_dirs: dict[tuple[int, TopicPartition], Progress]
@@ -59,11 +59,11 @@ async def measure_progress(
     moving: Mapping[TopicPartition, Reassignment],
     log_dirs: Mapping[int, Iterable[TopicPartition]],
 ) -> Measured:
-    """Look twice at what moves; once where nothing does.
+    """Measure the progress by two reports; by one if nothing moves.
 
     Args:
-        moving: Partitions that get other replicas.
-        log_dirs: By broker, partitions that may move to another log directory there.
+        moving: Partitions that are being reassigned.
+        log_dirs: By broker, partitions that may be moving between its log directories.
     """
     brokers = {broker for move in moving.values() for broker in move.replicas} | log_dirs.keys()
     if not brokers:
@@ -80,7 +80,7 @@ async def measure_progress(
         sources = [each for each in move.replicas if each not in move.adding]
         sizes = [_size(after, broker, partition) for broker in sources if (broker, partition, False) in after]
         if not sizes:
-            # None of those that have it is there.
+            # No live broker has this replica.
             continue
         copied, copied_before = (
             sum(_size(logs, broker, partition) for broker in move.adding) for logs in (after, before)
@@ -112,7 +112,7 @@ def _size(logs: _Logs, broker: int, partition: TopicPartition, *, is_future: boo
 
 
 def size_text(size_bytes: float) -> str:
-    """Return a number of bytes with three digits, in a unit that fits."""
+    """Return a number of bytes with three digits, in a suitable unit."""
     for unit in _UNITS:
         if size_bytes < 999.5 or unit == _UNITS[-1]:
             break

@@ -1,4 +1,4 @@
-"""A proposal for a reassignment: topics spread anew over brokers, as new topics are.
+"""Proposals for reassignments: replicas of topics spread over brokers as for new topics.
 
 Source: cli page, kafka-reassign-partitions; KIP-36; Kafka 2.7.2, ReassignPartitionsCommand.calculateAssignment.
 """
@@ -16,13 +16,14 @@ async def propose(
     """Spread the replicas of topics over brokers.
 
     Args:
-        is_rack_aware: Have a partition's replicas in as many racks as can be; all brokers must say theirs, or none.
+        is_rack_aware: Spread a partition's replicas over as many racks as possible; all brokers must have a rack, or
+            none.
 
     Returns:
-        The replicas that each partition has, and those that it might have.
+        The present and the proposed replicas of each partition.
 
     Raises:
-        BarnabasError: A topic or a broker is not there, or there are too few brokers.
+        BarnabasError: A topic or a broker does not exist, or there are too few brokers.
     """
     metadata = await admin.retry(lambda: admin.pool.metadata(topics))
     racks = _racks(metadata.racks, brokers, is_rack_aware)
@@ -41,23 +42,25 @@ async def propose(
 def _racks(known: Mapping[int, str | None], brokers: Sequence[int], is_rack_aware: bool) -> dict[int, str | None]:
     unknown = sorted(set(brokers) - known.keys())
     if unknown:
-        raise BarnabasError(f"there is no broker {unknown[0]}; there are {', '.join(map(str, sorted(known)))}")
+        raise BarnabasError(f"broker {unknown[0]} does not exist: the brokers are {', '.join(map(str, sorted(known)))}")
     racks = {broker: known[broker] if is_rack_aware else None for broker in brokers}
     without = [broker for broker, rack in sorted(racks.items()) if rack is None]
     if is_rack_aware and without and len(without) < len(racks):
-        raise BarnabasError(f"broker {without[0]} says no rack and others do: --disable-rack-aware goes by none")
+        raise BarnabasError(f"broker {without[0]} has no rack but others do: --disable-rack-aware ignores racks")
     return racks
 
 
 def _assigned(
     admin: ReplicaAdmin, topic: str, replicas: Mapping[int, list[int]], racks: Mapping[int, str | None]
 ) -> dict[int, list[int]]:
-    # Not at the top: the command is to start soon.
+    # Imported late, so that the command starts quickly.
     from barnabas.broker.controller.assignment import assign
 
     replication_factor = len(next(iter(replicas.values())))
     if replication_factor > len(racks):
-        raise BarnabasError(f"topic {topic} has {replication_factor} replicas, which {len(racks)} brokers can't hold")
+        raise BarnabasError(
+            f"topic {topic} needs {replication_factor} brokers for its replicas, --broker-list has {len(racks)}"
+        )
     dice = admin.pool.env.dice
     start, shift = dice.randrange(len(racks)), dice.randrange(len(racks))
     return assign(racks, max(replicas) + 1, replication_factor, start, shift)

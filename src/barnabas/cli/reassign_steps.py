@@ -1,8 +1,8 @@
-"""A reassignment: begun, looked after and cancelled, by the rules of Kafka's tool.
+"""Reassignments: start, verify and cancel, by the rules of Kafka's tool.
 
-Brokers first, after throttles if there are to be some: the controller is asked to reassign whatever partitions the file
-names. Then log directories: each broker is asked to move the replicas of which the file names one; what a broker does
-not have yet it is asked for again.
+The throttles are set first, if any. Then the controller is asked to reassign the partitions of the file. Then each
+broker is asked to move the replicas for which the file names a log directory; for a replica that it does not have yet,
+the request is repeated.
 
 Source: cli page, kafka-reassign-partitions; KIP-113, KIP-455.
 """
@@ -20,15 +20,15 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
 _PAUSE_S: Final = 0.1
-# A broker that does not have a replica yet, or is about to.
+# Errors of a broker that does not have a replica yet.
 _LATER: Final = (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
 class MoveState(NamedTuple):
-    """How far a partition or one of its replicas is: `done`, `moving` or `wrong`, and why that.
+    """The state of a partition or of one of its replicas: `done`, `moving` or `wrong`, with the reason.
 
     Attributes:
-        progress: Of what is moving.
+        progress: The progress of a move.
     """
 
     what: str
@@ -49,19 +49,19 @@ class MoveState(NamedTuple):
 async def execute_plan(
     admin: ReplicaAdmin, plan: Plan, *, additional: bool, throttles: Throttles = NO_THROTTLES
 ) -> None:
-    """Have replicas moved; that they are there is for `verify_plan` to say.
+    """Start to move replicas; `verify_plan` reports when they are complete.
 
     Raises:
-        BarnabasError: It was refused; says which partition and why.
+        BarnabasError: A move or cancellation was refused; the message names the partition and the reason.
     """
     brokers = set((await admin.retry(lambda: admin.pool.metadata([]))).brokers)
     for partition, target in plan.items():
         unknown = sorted(set(target.replicas) - brokers)
         if unknown:
-            raise BarnabasError(f"{partition}: there is no broker {unknown[0]}")
+            raise BarnabasError(f"{partition}: broker {unknown[0]} does not exist")
     if not additional and await admin.reassignments():
         raise BarnabasError(
-            "other partitions are being reassigned: wait (barnabas reassign --list shows them), or say --additional"
+            "other partitions are being reassigned: wait (barnabas reassign --list shows them), or add --additional"
         )
     if throttles != NO_THROTTLES:
         await set_throttles(admin, plan, await current_replicas(admin, plan), throttles, brokers)
@@ -73,7 +73,7 @@ async def execute_plan(
 
 
 async def verify_plan(admin: ReplicaAdmin, plan: Plan) -> list[MoveState]:
-    """Find out how far each partition is, and each replica whose log directory the file names. Raises KafkaError."""
+    """Return the state of each partition, and of each replica with a log directory in the file. Raises KafkaError."""
     replicas = await current_replicas(admin, plan)
     moving = await admin.reassignments(plan)
     wanted_dirs = _directories(plan)
@@ -99,20 +99,20 @@ async def verify_plan(admin: ReplicaAdmin, plan: Plan) -> list[MoveState]:
 
 
 async def cancel_moves(admin: ReplicaAdmin, plan: Plan) -> list[str]:
-    """Stop what moves of the partitions; which those were, by name.
+    """Cancel the moves of the given partitions; return the names of those that were moving.
 
     Raises:
-        BarnabasError: It was refused; says which partition and why.
+        BarnabasError: A move or cancellation was refused; the message names the partition and the reason.
     """
     moving = await admin.reassignments(plan)
     answers = await admin.alter_reassignments(dict.fromkeys(moving)) if moving else {}
-    # One that ended meanwhile is no longer there to be cancelled.
+    # A reassignment that completed meanwhile cannot be cancelled.
     gone = (ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     refused = [f"{part}: {answer.message}" for part, answer in sorted(answers.items()) if answer.code not in gone]
     if refused:
         raise BarnabasError(f"not cancelled: {'; '.join(refused)}")
     cancelled = [str(partition) for partition, answer in sorted(answers.items()) if not answer.code]
-    # A log goes nowhere when it is asked for where it is.
+    # A request for a log's present directory cancels its move.
     wanted_dirs = _directories(plan)
     places = await current_places(admin, plan, wanted_dirs) if wanted_dirs else []
     here = {(place.broker, place.log.partition): place.directory for place in places if not place.log.is_future}
@@ -125,7 +125,7 @@ async def cancel_moves(admin: ReplicaAdmin, plan: Plan) -> list[str]:
 
 
 def _directories(plan: Plan) -> dict[int, dict[TopicPartition, str]]:
-    """The log directories that are named, by broker and partition."""
+    """Return the log directories of the file, by broker and partition."""
     wanted: dict[int, dict[TopicPartition, str]] = {}
     for partition, target in plan.items():
         for broker, path in zip(target.replicas, target.log_dirs, strict=True):
@@ -158,13 +158,13 @@ async def _move_logs(admin: ReplicaAdmin, plan: Plan) -> None:
                 answers = await admin.alter_log_dirs(broker, left[broker])
                 refused = [f"{part}: {code.name}" for part, code in sorted(answers.items()) if code not in (0, *_LATER)]
                 if refused:
-                    raise BarnabasError(f"broker {broker} does not move {'; '.join(refused)}")
+                    raise BarnabasError(f"broker {broker} refused to move {'; '.join(refused)}")
                 left[broker] = {part: left[broker][part] for part, code in answers.items() if code}
                 if not left[broker]:
                     del left[broker]
             bar.set(count - sum(map(len, left.values())), "")
             if left and loop.time() >= deadline:
                 parts = ", ".join(str(part) for directories in left.values() for part in directories)
-                raise BarnabasError(f"brokers do not have the replicas yet, whose logs shall move: {parts}")
+                raise BarnabasError(f"brokers do not have these replicas yet, so their logs cannot move: {parts}")
             if left:
                 await asyncio.sleep(_PAUSE_S)

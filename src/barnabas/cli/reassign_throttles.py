@@ -2,8 +2,8 @@
 
 | setting | of | what it is set to |
 | --- | --- | --- |
-| leader.replication.throttled.replicas | each topic | `partition:broker` of the replicas that are copied from |
-| follower.replication.throttled.replicas | each topic | the same of those that come |
+| leader.replication.throttled.replicas | each topic | `partition:broker` of the present replicas |
+| follower.replication.throttled.replicas | each topic | `partition:broker` of the new replicas |
 | leader.replication.throttled.rate, follower.replication.throttled.rate | each broker among these | bytes per second |
 | replica.alter.log.dirs.io.max.bytes.per.second | each broker whose log directories the file names | bytes per second |
 
@@ -36,11 +36,11 @@ MOST_RATE: Final = (1 << 63) - 1
 
 
 class Throttles(NamedTuple):
-    """How fast what begins to move may be copied, in bytes per second; None: as it is set already.
+    """Copy rate limits of new moves, in bytes per second; None to keep the present limit.
 
     Attributes:
-        between_brokers: What each broker gives, and takes.
-        between_log_dirs: What each broker copies from one of its log directories to another.
+        between_brokers: Limit of each broker for sending, and for receiving.
+        between_log_dirs: Limit of each broker for copying between its log directories.
     """
 
     between_brokers: int | None = None
@@ -51,14 +51,14 @@ NO_THROTTLES: Final = Throttles()
 
 
 class Copying(NamedTuple):
-    """Between which brokers a partition is copied."""
+    """The source and target brokers of a partition's copy."""
 
     sources: Sequence[int]
     targets: Sequence[int]
 
 
 class Cleared(NamedTuple):
-    """Whose throttles were taken away."""
+    """The brokers and topics whose throttles were removed."""
 
     brokers: list[int]
     topics: list[str]
@@ -67,10 +67,7 @@ class Cleared(NamedTuple):
 def copying(
     plan: Plan, current: Mapping[TopicPartition, Sequence[int]], ongoing: Mapping[TopicPartition, Reassignment]
 ) -> dict[TopicPartition, Copying]:
-    """Find between which brokers partitions will be copied, those that move already among them.
-
-    A topic has one list of throttled replicas: what moves of it already is to stay in that.
-    """
+    """Return the source and target brokers of partitions. Includes running moves, which must stay in a topic's list."""
     found = {}
     for partition, move in ongoing.items():
         found[partition] = Copying([each for each in move.replicas if each not in move.adding], move.adding)
@@ -81,7 +78,7 @@ def copying(
 
 
 def throttled_replicas(moves: Mapping[TopicPartition, Copying]) -> dict[str, tuple[str, str]]:
-    """Return each topic's lists: of leaders, and of followers."""
+    """Return each topic's lists of throttled leaders and followers."""
     lists: dict[str, tuple[list[str], list[str]]] = {}
     for partition, move in moves.items():
         led, followed = lists.setdefault(partition.topic, ([], []))
@@ -97,11 +94,11 @@ async def set_throttles(
     throttles: Throttles,
     brokers: Iterable[int],
 ) -> None:
-    """Throttle what is about to move, before it does.
+    """Set the throttles before the moves start.
 
     Args:
-        current: The replicas that partitions have now.
-        brokers: Those that are there: others can't be told.
+        current: The present replicas of partitions.
+        brokers: Live brokers; others can't be throttled.
     """
     changes: dict[ConfigResource, list[ConfigChange]] = {}
     alive = set(brokers)
@@ -124,7 +121,7 @@ async def set_throttles(
 
 
 async def clear_throttles(admin: ReplicaAdmin, topics: Iterable[str]) -> Cleared:
-    """Take away all throttles of the brokers that are there, and those of topics: nobody knows who took part."""
+    """Remove the throttles of all live brokers and of the topics, because the participants are not recorded."""
     configs = ConfigAdmin(admin.pool, admin.timeout_ms)
     brokers = sorted((await admin.retry(lambda: admin.pool.metadata([]))).brokers)
     resources = [*map(_broker, brokers), *(ConfigResource(ResourceType.TOPIC, topic) for topic in sorted(set(topics)))]

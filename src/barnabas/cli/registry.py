@@ -1,4 +1,4 @@
-"""`barnabas registry`: the tree in which a cluster keeps its state, embedded or in a ZooKeeper."""
+"""`barnabas registry`: the state of a cluster, in its embedded registry or in ZooKeeper."""
 
 import asyncio
 import sys
@@ -30,9 +30,9 @@ from barnabas.wire.registry.store import (
 T = TypeVar("T")
 
 HELP = paragraphs(
-    """Show, change, move and serve the tree in which a cluster keeps its state.
+    """Show, change, export, import and serve the state of a cluster.
 
---log-dir names the data directory of a broker that is stopped and keeps the state itself (the first of its log.dirs),
+--log-dir names the data directory of a stopped broker with an embedded registry (the first of its log.dirs),
 --zookeeper a ZooKeeper. Paths are Kafka's: /brokers/topics, /config/users...
 """
 )
@@ -45,7 +45,7 @@ Example:
 """
 )
 GET_HELP = paragraphs(
-    """Print what a node holds.
+    """Print the data of a node.
 
 Example:
 
@@ -53,10 +53,10 @@ Example:
 """
 )
 SET_HELP = paragraphs(
-    """Write a node, and create it with what is missing above it if need be.
+    """Write the data of a node; create it and its parents if they do not exist.
 
-Nobody checks what is written. A running broker sees a changed topic, and settings once a notification is written, too:
-use `barnabas configs` for them.
+The data is not validated. A running broker notices a changed topic, but changed settings only after a notification is
+written too: use `barnabas configs` for settings.
 
 Example:
 
@@ -65,7 +65,7 @@ Example:
 """
 )
 DELETE_HELP = paragraphs(
-    """Delete a node; with --recursive also everything below it.
+    """Delete a node; with --recursive, also all nodes below it.
 
 Example:
 
@@ -73,7 +73,7 @@ Example:
 """
 )
 WATCH_HELP = paragraphs(
-    """Print what becomes of a node and its children, a line for each change, until Ctrl-C.
+    """Print each change of a node and its children as a line, until Ctrl-C.
 
 Example:
 
@@ -81,10 +81,10 @@ Example:
 """
 )
 EXPORT_HELP = paragraphs(
-    """Write everything that outlives a session into a file, as JSON.
+    """Export all persistent state to a JSON file.
 
-Topics, users, quotas, settings, access rules, the cluster's id. What lives with a session stays behind, and so do
-notifications, which brokers need only while they run. The file may hold credentials: it is readable by its owner alone.
+Exports topics, users, quotas, settings, access rules and the cluster id. Ephemeral nodes are left out, and so are
+notifications, which only running brokers need. The file may contain credentials, so only its owner can read it.
 
 Example:
 
@@ -92,11 +92,11 @@ Example:
 """
 )
 IMPORT_HELP = paragraphs(
-    """Put what `barnabas registry export` wrote into another tree.
+    """Import a file of `barnabas registry export` into another registry.
 
-What is there already and says the same is left alone; what differs is replaced only with --overwrite; what is only
-there stays. A tree of another cluster is refused, and one with a broker that runs. The directory that the state came
-from keeps its registry.sqlite: put it away before the broker is started with zookeeper.connect.
+Existing nodes with the same data are not changed, different ones are replaced only with --overwrite, and all others
+stay. The import is refused if the registry belongs to another cluster or a broker is running. The source directory
+keeps its registry.sqlite: move it away before you start the broker with zookeeper.connect.
 
 Example:
 
@@ -104,15 +104,13 @@ Example:
 """
 )
 
-_Path = Annotated[str, Option(metavar="PATH", help="The node, such as /brokers/topics.")]
-_LogDir = Annotated[
-    Path | None, Option("--log-dir", metavar="DIRECTORY", help="The data directory of a broker that is stopped.")
-]
+_Path = Annotated[str, Option(metavar="PATH", help="Path of the node, such as /brokers/topics.")]
+_LogDir = Annotated[Path | None, Option("--log-dir", metavar="DIRECTORY", help="Data directory of a stopped broker.")]
 _ZooKeeper = Annotated[
-    str | None, Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="A ZooKeeper, as in zookeeper.connect.")
+    str | None, Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="ZooKeeper address, as in zookeeper.connect.")
 ]
 _Version = Annotated[
-    int, Option("--version", metavar="N", help="Only if the node has this version; -1: whatever it has.")
+    int, Option("--version", metavar="N", help="Only if the node has this version; -1 for any version.")
 ]
 
 
@@ -120,7 +118,7 @@ def ls(
     path: _Path = paths.ROOT,
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
-    recursive: Annotated[bool, flag("--recursive", "All nodes below it, with their whole paths.")] = False,
+    recursive: Annotated[bool, flag("--recursive", "List all nodes below, with their full paths.")] = False,
 ) -> None:
     async def work(registry: Registry) -> None:
         names = await registry.children(path)
@@ -147,14 +145,14 @@ def get(
         elif data is not None:
             print_data(f"{_text(data)}\n")
         else:
-            note(f"{path} holds nothing (null).")
+            note(f"{path} has no data (null).")
 
     _run(work, path, log_dir, zookeeper)
 
 
 def set_(
     path: _Path,
-    data: Annotated[str, Option(metavar="DATA", help="What it is to hold.")],
+    data: Annotated[str, Option(metavar="DATA", help="Data of the node.")],
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
     version: _Version = ANY_VERSION,
@@ -176,7 +174,7 @@ def delete(
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
     version: _Version = ANY_VERSION,
-    recursive: Annotated[bool, flag("--recursive", "Also everything below it.")] = False,
+    recursive: Annotated[bool, flag("--recursive", "Also delete all nodes below.")] = False,
 ) -> None:
     async def work(registry: Registry) -> None:
         if recursive:
@@ -196,7 +194,7 @@ def watch(path: _Path, zookeeper: _ZooKeeper = None, as_json: AsJson = False) ->
 
 
 def export(
-    file: Annotated[Path | None, Option(metavar="FILE", help="Where to; without it, standard output.")] = None,
+    file: Annotated[Path | None, Option(metavar="FILE", help="File to write; without it, standard output.")] = None,
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
 ) -> None:
@@ -209,26 +207,28 @@ def export(
         print_data(text)
         return
     try:
-        # Before anything is in it.
+        # Restrict the access before any data is written.
         file.touch(mode=0o600)
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BarnabasError(f"{file}: {error.strerror}") from None
-    note(f"{len(document.nodes)} nodes are in {file}.")
+    note(f"Exported {len(document.nodes)} nodes to {file}.")
 
 
 def import_(
-    file: Annotated[Path, Option(metavar="FILE", help="What `barnabas registry export` wrote; -: standard input.")],
+    file: Annotated[
+        Path, Option(metavar="FILE", help="File written by `barnabas registry export`; - for standard input.")
+    ],
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
-    overwrite: Annotated[bool, flag("--overwrite", "Replace what differs.")] = False,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace the data of nodes that differ.")] = False,
 ) -> None:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except OSError as error:
         raise BarnabasError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BarnabasError(f"{file}: this is no JSON") from None
+        raise BarnabasError(f"{file}: must be JSON") from None
     document = decode_document(text)
 
     async def work(registry: Registry) -> int:
@@ -238,7 +238,7 @@ def import_(
         return len(ops)
 
     count = _run(work, paths.ROOT, log_dir, zookeeper, creates=True)
-    note(f"{count} writes: {_named(log_dir, zookeeper)} holds all {len(document.nodes)} nodes.")
+    note(f"{count} writes: {_named(log_dir, zookeeper)} now has all {len(document.nodes)} nodes.")
 
 
 SUBCOMMANDS: Final = {
@@ -262,16 +262,16 @@ def _run(
     creates: bool = False,
 ) -> T:
     if not paths.is_valid(path):
-        raise BarnabasError(f"{path} is no path: write it as /brokers/topics")
+        raise BarnabasError(f"{path} is not a valid path: write it as /brokers/topics")
     if (log_dir is None) == (zookeeper is None):
-        raise BarnabasError("say where: --zookeeper HOST:PORT/CHROOT, or --log-dir of a broker that is stopped")
+        raise BarnabasError("exactly one is required: --zookeeper HOST:PORT/CHROOT, or --log-dir of a stopped broker")
 
     async def run() -> T:
         async with opened(log_dir, zookeeper, creates=creates) as registry:
             try:
                 return await work(registry)
             except NoNodeError as error:
-                raise BarnabasError(f"there is no {error.path}") from None
+                raise BarnabasError(f"{error.path} does not exist") from None
             except BadVersionError as error:
                 raise BarnabasError(f"{error.path} has another version") from None
 
@@ -287,7 +287,7 @@ def _text(data: bytes | None) -> str | None:
 
 
 async def _below(registry: Registry, path: str) -> list[str]:
-    """All nodes below one, parents first."""
+    """Return all nodes below one, parents first."""
     found: list[str] = []
     waiting = [path]
     while waiting:
@@ -299,7 +299,7 @@ async def _below(registry: Registry, path: str) -> list[str]:
 
 
 async def _watch(registry: Registry, path: str, as_json: bool) -> None:
-    """Print each change as it is found; several that come together are told as one."""
+    """Print each change when it is found; changes in quick succession are printed as one."""
     events: asyncio.Queue[WatchEvent] = asyncio.Queue()
     told: tuple[object, ...] = ()
     while True:
@@ -317,10 +317,10 @@ async def _watch(registry: Registry, path: str, as_json: bool) -> None:
             if as_json:
                 print_json({"path": path, "exists": seen[0], "data": _text(data), "children": names})
             elif stat is None:
-                say(f"{path} is not there", flush=True)
+                say(f"{path} does not exist", flush=True)
             else:
                 say(f"{path} version {stat.version}: {_text(data)} [{' '.join(names)}]", flush=True)
             sys.stdout.flush()
         event = await events.get()
         if event.type is EventType.NONE:
-            note("The connection was lost.")
+            note("Note that the connection was lost.")

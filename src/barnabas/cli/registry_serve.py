@@ -1,4 +1,4 @@
-"""`barnabas registry serve`: the tree of a cluster of several brokers, where no ZooKeeper is to be set up."""
+"""`barnabas registry serve`: a registry server for a cluster of several brokers without ZooKeeper."""
 
 import gc
 import logging
@@ -10,13 +10,13 @@ from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.core.errors import BarnabasError
 
 SERVE_HELP = paragraphs(
-    """Keep the tree of a cluster of several brokers, so that no ZooKeeper has to be set up.
+    """Serve the state of a cluster of several brokers, in place of ZooKeeper.
 
-Brokers, Kafka's among them, name it in zookeeper.connect, and ZooKeeper's own tools read and write it. Sessions outlive
-a restart of it. It is one server: while it is away records flow, and nobody is elected. Where its machine may be lost,
-run a ZooKeeper of three. Stop it with Ctrl-C or SIGTERM.
+Brokers, including Kafka's, connect to it by zookeeper.connect; ZooKeeper's own tools can read and write it. Sessions
+survive its restart. It is a single server: while it is down, records are still produced and consumed, but no leader is
+elected. To survive the loss of its machine, run a ZooKeeper ensemble of three instead. Stop it with Ctrl-C or SIGTERM.
 
-The settings of the file and of --override are those by which a broker serves its own state: barnabas.registry.*,
+The file and --override accept the settings by which a broker serves its own registry: barnabas.registry.*,
 listener.name.registry.*, ssl.*. With barnabas.http.listeners it serves /health and /ready.
 
 Example:
@@ -28,48 +28,51 @@ Example:
 
 def serve(
     file: Annotated[
-        str | None, Option(metavar="server.properties", help="Settings of its listeners, such as barnabas.registry.*.")
+        str | None,
+        Option(
+            metavar="server.properties",
+            help="Properties file with settings of its listeners, such as barnabas.registry.*.",
+        ),
     ] = None,
     data_dir: Annotated[
-        Path, Option("--data-dir", metavar="DIRECTORY", help="Where the tree is kept; no broker's log directory.")
+        Path,
+        Option("--data-dir", metavar="DIRECTORY", help="Directory of the state; must not be a broker's log directory."),
     ] = Path("barnabas-registry"),
     listeners: Annotated[
         str,
-        Option(
-            "--listeners", metavar="HOST:PORT,...", help="The addresses to listen on; port 0 lets the system choose."
-        ),
+        Option("--listeners", metavar="HOST:PORT,...", help="Addresses to listen on; port 0 lets the system choose."),
     ] = "127.0.0.1:2181",
     override: Annotated[
         list[str] | None,
-        Option("--override", metavar="NAME=VALUE", help="A setting that wins over the file; may be repeated."),
+        Option("--override", metavar="NAME=VALUE", help="Setting that overrides the file. May be repeated."),
     ] = None,
     ready_fd: Annotated[
         int | None,
         Option(
             "--ready-fd",
             metavar="N",
-            help="Write a line of JSON (host, port) here once clients can connect.",
+            help="Write a line of JSON (host, port) to this file once clients can connect.",
             is_internal=True,
         ),
     ] = None,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
         int | None,
-        Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.", is_internal=True),
+        Option("--parent-pid", metavar="PID", help="Process id of the parent for --die-with-parent.", is_internal=True),
     ] = None,
 ) -> None:
     if dies_with_parent:
         from barnabas.core.parent import die_with_parent
 
         die_with_parent(parent_pid or os.getppid())
-    # Not at the top: they bring what a broker is made of, and help needs none of that.
+    # Imported late: they load the broker's modules, which help does not need.
     from barnabas.broker.server.main import set_up_logging
     from barnabas.broker.server.registry_server import run
     from barnabas.core.config import BrokerConfig, read_properties
     from barnabas.core.config.support import unknown_warnings
 
     settings = {} if file is None else read_properties(file)[0]
-    # A broker's, that may stand in the same file.
+    # Settings of a broker that may be in the same file.
     settings.pop("zookeeper.connect", None)
     for text in override or []:
         name, equals, value = text.partition("=")
@@ -78,7 +81,7 @@ def serve(
         settings[name.strip()] = value.strip()
     settings |= {"log.dirs": str(data_dir), "barnabas.registry.listeners": listeners}
     config = BrokerConfig.single_broker(settings)
-    # What the tree holds is nobody else's: users' credentials, too.
+    # The files contain credentials, so only their owner may read them.
     os.umask(0o077)
     set_up_logging("info")
     for warning in unknown_warnings(config.given):

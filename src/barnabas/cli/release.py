@@ -1,4 +1,4 @@
-"""`barnabas release`: gives a directory back to Kafka."""
+"""`barnabas release`: returns adopted data directories to Kafka."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,15 +20,14 @@ from barnabas.cli.released_tree import held_as_dict, print_held, print_missing
 from barnabas.core.clock import SystemClock
 
 HELP = paragraphs(
-    """Write what changed in a broker's cluster state into ZooKeeper, so that Kafka starts on its directories.
+    """Return adopted data directories to Kafka: write the changes of the cluster state to ZooKeeper.
 
-New and deleted topics, partitions, settings, and who leads: what changed since `barnabas adopt` is written, what
-somebody else changed in ZooKeeper meanwhile stays. A fresh ZooKeeper gets everything. Changes nothing until --execute
-is given; then the tree is read back and shown, and if everything is there the directory is Kafka's again, and
-`barnabas adopt` takes it back.
+Writes the topics, partitions, settings and leaders that changed since `barnabas adopt`; changes that others made in
+ZooKeeper meanwhile stay. A new ZooKeeper gets the whole state. Changes nothing without --execute. With it, the tree is
+read back and shown; if it is complete, Kafka can start on the directories. `barnabas adopt` can adopt them again.
 
-Nothing is written when the Kafka that will be started could not read all of it: it says which topic, partition, offset
-or group that is about.
+Nothing is written if the version of Kafka that will be started could not read all data; the message names the topic,
+partition, offset or group.
 
 Examples:
 
@@ -43,16 +42,14 @@ def release(
     directories: LogDirectories,
     zookeeper: Annotated[
         str,
-        Option(
-            "--zookeeper", metavar="HOST:PORT/CHROOT", help="The zookeeper.connect that Kafka will be started with."
-        ),
+        Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="ZooKeeper for Kafka's zookeeper.connect."),
     ],
     kafka_version: Annotated[
         str | None,
         Option(
             "--kafka-version",
             metavar="VERSION",
-            help="The Kafka that will be started; otherwise the one that `barnabas adopt` noted, or 2.7.",
+            help="Version of Kafka that will be started (default: the version that `barnabas adopt` recorded, or 2.7).",
         ),
     ] = None,
     cluster_id: Annotated[
@@ -60,7 +57,7 @@ def release(
         Option(
             "--cluster-id",
             metavar="ID",
-            help="Whose the tree is, where `barnabas adopt` without --zookeeper had to make up a cluster id.",
+            help="Cluster id of the tree, if `barnabas adopt` without --zookeeper had to generate one.",
         ),
     ] = None,
     execute: Execute = False,
@@ -85,13 +82,13 @@ def _print(released: Released, paths: list[Path]) -> None:
             ["", "what", "how"], [[change.action.value, change.subject, change.text or None] for change in plan.changes]
         )
     elif not plan.is_blocked:
-        say(f"{plan.target} has everything already.")
+        say(f"{plan.target} is already complete.")
     print_findings(plan.findings)
     if plan.is_blocked:
-        note("Nothing was changed: first mend what is blocked.")
+        note("Nothing was changed: fix the blocked items first.")
         return
     if released.held is None:
-        note("Nothing was changed. Add --execute to do it.")
+        note("Nothing was changed. Add --execute to write the changes.")
         return
     print_held(released.held, plan.target)
     if released.missing:
@@ -100,7 +97,7 @@ def _print(released: Released, paths: list[Path]) -> None:
     say(
         f"Released. Start Kafka with broker.id={plan.broker_id}, log.dirs={','.join(map(str, paths))} and "
         f"zookeeper.connect={plan.target}; {plan.kafka.version.short_name} or later reads everything. "
-        f"What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."
+        f"The registry of Barnabas is kept in {RELEASED_REGISTRY_FILE}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Shows what a ZooKeeper tree holds after `barnabas release` wrote it."""
+"""Output of `barnabas release`: the contents of the ZooKeeper tree after it was written."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ _MOST_MISSING = 20
 
 
 def print_held(held: HeldTree, source: str) -> None:
-    """A table of the topics, and a line for the rest."""
-    say(f"{source} holds now, for cluster {held.cluster_id}:")
+    """Print a table of the topics, and a line for the rest."""
+    say(f"{source} now contains, for cluster {held.cluster_id}:")
     if held.topics:
         print_table(
             ["topic", "partitions", "leader", "leader epoch", "settings"],
@@ -33,19 +33,19 @@ def print_held(held: HeldTree, source: str) -> None:
 
 
 def print_missing(missing: Sequence[str], source: str) -> None:
-    """Print what should be there and is not."""
+    """Print the nodes that are missing or differ."""
     for line in missing[:_MOST_MISSING]:
         say(f"wrong: {line}")
     if len(missing) > _MOST_MISSING:
         say(f"wrong: {len(missing) - _MOST_MISSING} more nodes")
     note(
-        f"Not released: {source} does not hold what was written. The directory is still Barnabas's; don't start Kafka "
-        "on it. See that nobody else writes the tree, and run this again."
+        f"Not released: {source} differs from what was written. Do not start Kafka on the directory. Make sure that no "
+        "other client writes the tree, and run this command again."
     )
 
 
 def held_as_dict(held: HeldTree) -> dict[str, object]:
-    """The same for scripts."""
+    """Return the contents of the tree as JSON."""
     return {
         "cluster_id": held.cluster_id,
         "topics": [

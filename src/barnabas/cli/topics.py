@@ -28,8 +28,8 @@ from barnabas.core.errors import BarnabasError, KafkaError
 HELP = paragraphs(
     """Create, list, describe, alter and delete topics.
 
-One of --list, --create, --describe, --alter and --delete says what to do. For all but --create, --topic is a regular
-expression that the whole name must match. --alter gives a topic more partitions; `barnabas configs` changes settings.
+Use one of --list, --create, --describe, --alter and --delete. Except for --create, --topic is a regular expression that
+must match the whole name. --alter adds partitions to a topic; `barnabas configs` changes settings.
 
 Examples:
 
@@ -51,9 +51,11 @@ def topics(
     list_: Annotated[bool, flag("--list", "Print the names of all topics.")] = False,
     create: Annotated[bool, flag("--create", "Create a topic.")] = False,
     describe: Annotated[bool, flag("--describe", "Show partitions, leaders, replicas and settings.")] = False,
-    alter: Annotated[bool, flag("--alter", "Give topics more partitions.")] = False,
+    alter: Annotated[bool, flag("--alter", "Add partitions to topics.")] = False,
     delete: Annotated[bool, flag("--delete", "Delete topics and all their records.")] = False,
-    topic: Annotated[str | None, Option("--topic", metavar="NAME", help="The topic, or a regular expression.")] = None,
+    topic: Annotated[
+        str | None, Option("--topic", metavar="NAME", help="Name of the topic, or a regular expression.")
+    ] = None,
     partitions: Annotated[
         int | None,
         Option(
@@ -61,7 +63,7 @@ def topics(
             min=1,
             max=2**31 - 1,
             metavar="N",
-            help="Partitions of the new topic (default: the broker's num.partitions); with --alter, how many in all.",
+            help="Partitions of the new topic (default: the broker's num.partitions); with --alter, the new total.",
         ),
     ] = None,
     replication_factor: Annotated[
@@ -79,32 +81,32 @@ def topics(
         Option(
             "--replica-assignment",
             metavar="1:2,2:3",
-            help="Brokers of each partition's replicas; with --create instead of the two above.",
+            help="Brokers of each partition's replicas; with --create, replaces the two options above.",
         ),
     ] = None,
     config: Annotated[
         list[str] | None,
-        Option("--config", metavar="NAME=VALUE", help="A setting of the new topic; may be repeated."),
+        Option("--config", metavar="NAME=VALUE", help="Setting of the new topic. May be repeated."),
     ] = None,
-    if_not_exists: Annotated[bool, flag("--if-not-exists", "Creating a topic that exists is no error.")] = False,
+    if_not_exists: Annotated[bool, flag("--if-not-exists", "With --create: succeed if the topic exists.")] = False,
     if_exists: Annotated[
-        bool, flag("--if-exists", "Describing, altering or deleting a topic that does not exist is no error.")
+        bool, flag("--if-exists", "With --describe, --alter or --delete: succeed if no topic matches.")
     ] = False,
-    exclude_internal: Annotated[bool, flag("--exclude-internal", "Leave out topics of the broker's own.")] = False,
+    exclude_internal: Annotated[bool, flag("--exclude-internal", "Leave out internal topics.")] = False,
     under_replicated: Annotated[
-        bool, flag("--under-replicated-partitions", "With --describe: only partitions with replicas that lag.")
+        bool, flag("--under-replicated-partitions", "With --describe: only partitions with replicas out of sync.")
     ] = False,
     unavailable: Annotated[
-        bool, flag("--unavailable-partitions", "With --describe: only partitions without a leader that is alive.")
+        bool, flag("--unavailable-partitions", "With --describe: only partitions without a live leader.")
     ] = False,
     under_min_isr: Annotated[
-        bool, flag("--under-min-isr-partitions", "With --describe: only partitions that take no acks=all.")
+        bool, flag("--under-min-isr-partitions", "With --describe: only partitions below min.insync.replicas.")
     ] = False,
     at_min_isr: Annotated[
-        bool, flag("--at-min-isr-partitions", "With --describe: only partitions that have just enough replicas.")
+        bool, flag("--at-min-isr-partitions", "With --describe: only partitions at min.insync.replicas.")
     ] = False,
     with_overrides: Annotated[
-        bool, flag("--topics-with-overrides", "With --describe: only topics with settings of their own.")
+        bool, flag("--topics-with-overrides", "With --describe: only topics with overridden settings.")
     ] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
@@ -113,7 +115,7 @@ def topics(
 ) -> None:
     chosen = {"--list": list_, "--create": create, "--describe": describe, "--alter": alter, "--delete": delete}
     if sum(chosen.values()) != 1:
-        raise BarnabasError(f"say what to do: one of {', '.join(chosen)}")
+        raise BarnabasError(f"exactly one action is required: {', '.join(chosen)}")
     action = next(name for name, is_chosen in chosen.items() if is_chosen)
     if action in ("--create", "--alter", "--delete") and not topic:
         raise BarnabasError(f"{action} needs a topic: add --topic NAME")
@@ -121,12 +123,14 @@ def topics(
         instead = command("configs", "--alter", ("--topic", topic), ("--add-config", "NAME=VALUE"))
         raise BarnabasError(f"--alter cannot change settings: use {instead}")
     if alter and partitions is None:
-        raise BarnabasError("--alter gives topics more partitions: say how many in all with --partitions N")
+        raise BarnabasError("--alter adds partitions: give the new total with --partitions N")
     if create and replica_assignment is not None and (partitions or replication_factor):
-        raise BarnabasError("--replica-assignment says how many partitions and replicas: leave the other options out")
+        raise BarnabasError(
+            "--replica-assignment determines the numbers of partitions and replicas: leave the other options out"
+        )
     filters = Filters(under_replicated, unavailable, under_min_isr, at_min_isr, with_overrides)
     if sum(filters) > describe:
-        raise BarnabasError(f"{_FILTERS} go with --describe, one at a time")
+        raise BarnabasError(f"{_FILTERS} need --describe, and only one can be given")
     new = NewTopic(
         topic or "",
         partitions or -1,
@@ -163,17 +167,17 @@ async def _matching(admin: TopicAdmin, pattern: str | None, exclude_internal: bo
 
 
 def name_matcher(pattern: str | None) -> Callable[[str], bool]:
-    """Return whether a name matches a pattern of Kafka's tools: a regular expression, in which a comma means "or".
+    """Return a test of names by a pattern of Kafka's tools: a regular expression, in which a comma means "or".
 
     Raises:
-        BarnabasError: The pattern is no regular expression.
+        BarnabasError: The pattern is not a valid regular expression.
     """
     if not pattern:
         return lambda name: True
     try:
         compiled = re.compile(pattern.strip("\"' ").replace(",", "|"))
     except re.error as error:
-        raise BarnabasError(f"{pattern} is no regular expression: {error}") from None
+        raise BarnabasError(f"{pattern} is not a valid regular expression: {error}") from None
     return lambda name: compiled.fullmatch(name) is not None
 
 
@@ -190,7 +194,7 @@ async def _create(admin: TopicAdmin, new: NewTopic, if_not_exists: bool, as_json
     elif is_created:
         say(f"Created topic {new.name}.")
     else:
-        note(f"Topic {new.name} exists already.")
+        note(f"Topic {new.name} already exists.")
 
 
 def _print_names(found: Iterable[TopicMetadata], as_json: bool) -> None:
@@ -203,7 +207,7 @@ def _print_names(found: Iterable[TopicMetadata], as_json: bool) -> None:
 
 
 async def _alter(admin: TopicAdmin, found: Sequence[TopicMetadata], new: NewTopic, as_json: bool) -> None:
-    """Give topics more partitions; an assignment names the replicas of all partitions, of which the old ones stay."""
+    """Add partitions; an assignment names the replicas of all partitions, but existing ones are not moved."""
     wanted = {}
     for topic in found:
         placed = None
@@ -216,7 +220,7 @@ async def _alter(admin: TopicAdmin, found: Sequence[TopicMetadata], new: NewTopi
         print_json([{"topic": name, "partition_count": new.partition_count} for name in wanted])
         return
     for name in wanted:
-        say(f"Topic {name} has {new.partition_count} partition{'' if new.partition_count == 1 else 's'} now.")
+        say(f"Topic {name} now has {new.partition_count} partition{'' if new.partition_count == 1 else 's'}.")
 
 
 async def _delete(admin: TopicAdmin, found: list[TopicMetadata], as_json: bool) -> None:
@@ -239,9 +243,9 @@ def _assignments(text: str | None) -> dict[int, list[int]] | None:
     try:
         assignments = {index: [int(broker) for broker in part.split(":")] for index, part in enumerate(text.split(","))}
         if any(not 0 <= broker < 2**31 for brokers in assignments.values() for broker in brokers):
-            raise ValueError("no broker has such an id")
+            raise ValueError("broker ids must be numbers from 0 to 2147483647")
         return assignments
     except ValueError:
         raise BarnabasError(
-            f"--replica-assignment {text}: write broker ids as 1:2,2:3 (one group per partition)"
+            f"--replica-assignment {text}: must be broker ids such as 1:2,2:3 (one group per partition)"
         ) from None

@@ -1,4 +1,4 @@
-"""`barnabas topics --describe`: partitions, leaders, replicas and settings, and Kafka's questions about their state.
+"""`barnabas topics --describe`: partitions, leaders, replicas and settings, with Kafka's filters by state.
 
 Source: cli page, kafka-topics.
 """
@@ -18,7 +18,7 @@ from barnabas.core.types import TopicPartition
 
 # differs from Kafka (topics-with-overrides): settings of the broker's file are not taken for the topic's.
 class Filters(NamedTuple):
-    """Which topics and partitions are wanted; one at most is set, all partitions are wanted when none is."""
+    """A filter of topics and partitions; at most one field is set, and without one all partitions are wanted."""
 
     under_replicated: bool = False
     unavailable: bool = False
@@ -32,7 +32,7 @@ class Filters(NamedTuple):
 
 
 class _Described(NamedTuple):
-    """A topic, and what else is known of it: its own settings, its min.insync.replicas, and what moves."""
+    """A topic with its own settings, its min.insync.replicas, and its reassignments."""
 
     topic: TopicMetadata
     configs: dict[str, str]
@@ -41,10 +41,10 @@ class _Described(NamedTuple):
 
 
 async def describe_topics(admin: AdminCalls, found: Sequence[TopicMetadata], filters: Filters, as_json: bool) -> None:
-    """Print the topics, and of them what the filters want.
+    """Print topics, or the parts of them that match the filters.
 
     Raises:
-        KafkaError: The cluster can't be asked.
+        KafkaError: The cluster does not answer or refuses.
     """
     brokers = (await admin.retry(lambda: admin.pool.metadata([]))).brokers
     shown: list[dict[str, object]] = []
@@ -75,9 +75,9 @@ async def describe_topics(admin: AdminCalls, found: Sequence[TopicMetadata], fil
 
 
 def is_wanted(part: PartitionMetadata, described: _Described, filters: Filters, live_brokers: set[int]) -> bool:
-    """Return whether a partition is one of those that the filters ask for, by the rules of Kafka's tool."""
+    """Return whether a partition matches the filters, by the rules of Kafka's tool."""
     move = described.moving.get(part.partition)
-    # What a reassignment adds need not have caught up yet.
+    # Replicas that a reassignment adds may still be catching up.
     replica_count = len(part.replicas) - (len(move.adding) if move else 0)
     has_leader = part.leader_id >= 0
     if filters.under_replicated:
@@ -109,7 +109,7 @@ async def _details(admin: AdminCalls, found: Sequence[TopicMetadata]) -> list[_D
 
 
 async def _moves(admin: AdminCalls, found: Sequence[TopicMetadata]) -> dict[TopicPartition, Reassignment]:
-    """Return the reassignments of these topics; nothing where the broker can't say."""
+    """Return the reassignments of these topics; none if the broker does not support the request."""
     partitions = [TopicPartition(topic.name, index) for topic in found for index in topic.partitions]
     try:
         return await ReplicaAdmin(admin.pool, admin.timeout_ms).reassignments(partitions)

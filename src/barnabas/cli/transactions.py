@@ -1,4 +1,4 @@
-"""`barnabas transactions`: what runs, what hangs, and the end of what hangs.
+"""`barnabas transactions`: lists transactions, finds hanging ones, and aborts them.
 
 Source: KIP-664, for the names of options.
 """
@@ -33,15 +33,15 @@ _GRACE_MS: Final = 5 * _MINUTE_MS
 _LONGEST: Final = "transaction.max.timeout.ms"
 
 HELP = paragraphs(
-    """Show transactions, find those that hang, and abort them.
+    """Show transactions; find and abort hanging ones.
 
-A transaction hangs when a partition has records of it and no coordinator knows that it has to be ended: readers of
-committed records get nothing behind it. `hanging` finds such transactions, `abort` ends one. Both work with Kafka 2.7
-and older too, before 3.0 brought requests for it.
+A transaction hangs if a partition has records of it but no coordinator will complete it: read_committed consumers then
+receive nothing after its first record. `hanging` finds such transactions, `abort` aborts one. Both also work with Kafka
+2.7 and older, which lack the requests that Kafka 3.0 added for this.
 """
 )
 LIST_HELP = paragraphs(
-    """List transactional ids, with their coordinators' last word about them.
+    """List transactional ids, with the state that their coordinators recorded last.
 
 Example:
 
@@ -49,7 +49,7 @@ Example:
 """
 )
 DESCRIBE_HELP = paragraphs(
-    """Show a transactional id: its producer, the state of its transaction, and the partitions that take part.
+    """Show a transactional id: its producer, and the state and partitions of its transaction.
 
 Example:
 
@@ -57,10 +57,10 @@ Example:
 """
 )
 HANGING_HELP = paragraphs(
-    """Find transactions that no coordinator will end.
+    """Find transactions that no coordinator will complete.
 
-Looks at every partition, or those of --topic: where records stand behind the last stable offset it reads the headers of
-their batches for transactions without a marker, and reports those that `__transaction_state` does not know as ongoing.
+Checks every partition, or those of --topic. Above the last stable offset it reads batch headers, looks for transactions
+without a marker, and reports those that are not ongoing in `__transaction_state`.
 
 Example:
 
@@ -68,10 +68,10 @@ Example:
 """
 )
 ABORT_HELP = paragraphs(
-    """Abort a transaction that hangs, so that readers of committed records go on.
+    """Abort a hanging transaction, so that read_committed consumers continue.
 
-Name it by where it begins, as `barnabas transactions hanging` shows it, or by its producer. It is refused while a
-coordinator knows the transaction: that one ends it at its timeout. Asks before it does it, unless --yes is given.
+Give its start offset, as shown by `barnabas transactions hanging`, or its producer. The abort is refused while a
+coordinator knows the transaction, and will complete it at its timeout. Asks for confirmation, unless --yes is given.
 
 Example:
 
@@ -82,9 +82,9 @@ Example:
 TransactionalId = Annotated[
     str, Option("--transactional-id", metavar="ID", help="The transactional.id of the producer.")
 ]
-Topic = Annotated[str | None, Option("--topic", metavar="NAME", help="Look into this topic alone.")]
+Topic = Annotated[str | None, Option("--topic", metavar="NAME", help="Check only this topic.")]
 Partition = Annotated[
-    int | None, Option("--partition", min=0, metavar="N", help="Look into this partition of --topic alone.")
+    int | None, Option("--partition", min=0, metavar="N", help="Check only this partition of --topic.")
 ]
 
 
@@ -114,7 +114,7 @@ def list_transactions(
         elif rows:
             _print_rows(rows)
         else:
-            note("There are no transactional ids.")
+            note("The cluster has no transactional ids.")
 
     run_async(work())
 
@@ -133,7 +133,8 @@ def describe_transaction(
             state = (await admin.coordinated()).get(transactional_id)
             if state is None:
                 raise BarnabasError(
-                    f"transactional id {transactional_id} is not known; barnabas transactions list shows those that are"
+                    f"transactional id {transactional_id} does not exist; barnabas transactions list shows the "
+                    "existing ids"
                 )
             leader = _leader(await admin.coordinators(), state)
         began = state.started_ms if state.status.is_open else -1
@@ -171,7 +172,8 @@ def find_hanging(
             min=0,
             max=2**31 // _MINUTE_MS,
             metavar="MINUTES",
-            help="Report what is older than this (default: the broker's transaction.max.timeout.ms and 5 minutes).",
+            help="Report only transactions older than this (default: the broker's transaction.max.timeout.ms and 5 "
+            "minutes).",
         ),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
@@ -180,7 +182,7 @@ def find_hanging(
     as_json: AsJson = False,
 ) -> None:
     if partition is not None and topic is None:
-        raise BarnabasError("--partition is one of a topic: add --topic NAME")
+        raise BarnabasError("--partition needs --topic NAME")
     settings = client_settings("barnabas-transactions", command_config, timeout)
 
     async def work() -> None:
@@ -206,17 +208,19 @@ def find_hanging(
 
 
 def abort_transaction(
-    topic: Annotated[str, Option("--topic", metavar="NAME", help="The topic.")],
-    partition: Annotated[int, Option("--partition", min=0, metavar="N", help="The partition.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="Topic of the transaction.")],
+    partition: Annotated[int, Option("--partition", min=0, metavar="N", help="Partition of the transaction.")],
     start_offset: Annotated[
         int | None,
-        Option("--start-offset", min=0, metavar="N", help="The offset of its first record in the partition."),
+        Option("--start-offset", min=0, metavar="N", help="Offset of the transaction's first record in the partition."),
     ] = None,
     producer_id: Annotated[
-        int | None, Option("--producer-id", min=0, metavar="N", help="Its producer, instead of --start-offset.")
+        int | None,
+        Option("--producer-id", min=0, metavar="N", help="Producer id of the transaction, instead of --start-offset."),
     ] = None,
     producer_epoch: Annotated[
-        int | None, Option("--producer-epoch", min=0, max=2**15 - 1, metavar="N", help="With --producer-id.")
+        int | None,
+        Option("--producer-epoch", min=0, max=2**15 - 1, metavar="N", help="Producer epoch, with --producer-id."),
     ] = None,
     coordinator_epoch: Annotated[
         int | None,
@@ -225,19 +229,19 @@ def abort_transaction(
             min=0,
             max=2**31 - 1,
             metavar="N",
-            help="The marker's (default: the least that the partition accepts).",
+            help="Coordinator epoch of the marker (default: the lowest that the partition accepts).",
         ),
     ] = None,
-    yes: Annotated[bool, flag("--yes", "Do it without asking.")] = False,
+    yes: Annotated[bool, flag("--yes", "Abort without confirmation.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
     as_json: AsJson = False,
 ) -> None:
     if (start_offset is None) == (producer_id is None):
-        raise BarnabasError("say which transaction: --start-offset N, or --producer-id N with --producer-epoch N")
+        raise BarnabasError("exactly one is required: --start-offset N, or --producer-id N with --producer-epoch N")
     if (producer_id is None) != (producer_epoch is None):
-        raise BarnabasError("--producer-id and --producer-epoch go together")
+        raise BarnabasError("--producer-id and --producer-epoch must be given together")
     settings = client_settings("barnabas-transactions", command_config, timeout)
 
     def is_meant(each: OpenTransaction) -> bool:
@@ -256,7 +260,7 @@ def abort_transaction(
 
     transaction = run_async(find())
     if not yes:
-        # Between the two, so that Ctrl-C ends it: a loop that runs would wait for the line.
+        # Prompt outside the event loop, so that Ctrl-C ends it: a running loop would wait for the line.
         _ask(transaction)
     epoch = run_async(abort(transaction))
     if as_json:
@@ -279,7 +283,7 @@ def _leader(leaders: dict[int, int], state: TransactionState) -> int | None:
 
 
 async def _partitions(admin: TransactionAdmin, topic: str | None, partition: int | None) -> list[TopicPartition]:
-    """All partitions, those of a topic, or the one that is named."""
+    """Return all partitions, those of a topic, or a single one."""
     names = None if topic is None else [topic]
     topics = (await admin.retry(lambda: admin.pool.metadata(names))).topics
     for known in topics.values():
@@ -287,7 +291,7 @@ async def _partitions(admin: TransactionAdmin, topic: str | None, partition: int
             raise KafkaError(known.error_code, f"topic {topic} does not exist")
     found = [TopicPartition(known.name, index) for known in topics.values() for index in _wanted(known, partition)]
     if partition is not None and not found:
-        raise BarnabasError(f"topic {topic} has no partition {partition}")
+        raise BarnabasError(f"partition {partition} of topic {topic} does not exist")
     return found
 
 
@@ -296,7 +300,7 @@ def _wanted(topic: TopicMetadata, partition: int | None) -> list[int]:
 
 
 async def _least_age_ms(admin: TransactionAdmin, minutes: int | None) -> int:
-    """Return the age above which a transaction hangs: longer than any producer may take."""
+    """Return the age above which a transaction may hang, which exceeds any producer's timeout."""
     if minutes is not None:
         return minutes * _MINUTE_MS
     metadata = await admin.retry(lambda: admin.pool.metadata([]))
@@ -305,7 +309,7 @@ async def _least_age_ms(admin: TransactionAdmin, minutes: int | None) -> int:
     values = {entry.name: entry.value for entry in described[resource]}
     longest = values.get(_LONGEST)
     if longest is None:
-        raise BarnabasError(f"the broker does not tell {_LONGEST}: say it with --max-transaction-timeout MINUTES")
+        raise BarnabasError(f"the broker does not report {_LONGEST}: set --max-transaction-timeout MINUTES")
     return int(longest) + _GRACE_MS
 
 
@@ -355,9 +359,9 @@ def _moment(timestamp_ms: int) -> str | None:
 
 
 def _ask(transaction: OpenTransaction) -> None:
-    """Raises BarnabasError unless the person at the terminal says yes."""
+    """Ask the user for confirmation. Raises BarnabasError unless the answer is yes."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise BarnabasError(f"this aborts {transaction}: --yes does it without asking")
-    prompt(f"Abort {transaction}? Its records are lost to readers of committed records. [y/N] ")
+        raise BarnabasError(f"cannot ask for confirmation without a terminal: add --yes to abort {transaction}")
+    prompt(f"Abort {transaction}? Its records will not be delivered to read_committed consumers. [y/N] ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BarnabasError("nothing was changed")

@@ -1,4 +1,4 @@
-"""`barnabas users`: who logs in with SCRAM; on a cluster that runs, or before it does."""
+"""`barnabas users`: SCRAM users of a running or a stopped cluster."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -28,11 +28,11 @@ from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
 T = TypeVar("T")
 
 HELP = paragraphs(
-    """Show and change the users that log in with SCRAM.
+    """Show and change SCRAM users.
 
-A cluster that runs is asked at --bootstrap-server. Where users must be there before its brokers start, as brokers log
-in at each other with SCRAM, --log-dir names the data directory of a stopped broker that keeps the cluster's state
-itself, --zookeeper a ZooKeeper. Users of PLAIN stand in each broker's settings.
+By default, users of the running cluster at --bootstrap-server. If brokers authenticate to each other with SCRAM, their
+users must exist before they start: then use --log-dir with the data directory of a stopped broker with an embedded
+registry, or --zookeeper. Users of PLAIN are in the settings of each broker.
 """
 )
 LIST_HELP = paragraphs(
@@ -52,10 +52,11 @@ Example:
 """
 )
 ADD_HELP = paragraphs(
-    """Give a user a password, a new user or another password.
+    """Create a user, or change the password of one.
 
-The password is asked for, or read from the first line of a file or of standard input (--password-file -): on a command
-line others could read it. It is never sent, nor stored: only what it can be checked by is.
+The command prompts for the password, or reads it from the first line of a file or of standard input (--password-file
+-), because other users could see it on a command line. The password is neither sent nor stored, only a SCRAM verifier
+of it.
 
 Example:
 
@@ -63,7 +64,7 @@ Example:
 """
 )
 DELETE_HELP = paragraphs(
-    """Take a user's credentials away; quotas and access rules of that name stay.
+    """Delete a user's credentials; quotas and access rules of the user stay.
 
 Example:
 
@@ -71,20 +72,18 @@ Example:
 """
 )
 
-# As the server computes when it is asked for more by hand, too.
+# The server's limit for an explicit number of iterations.
 _MOST_ITERATIONS: Final = 16_384
 _MOST_PASSWORD_CHARACTERS: Final = 10_000
 
-User = Annotated[str, Option("--user", metavar="NAME", help="The user, as he logs in.")]
+User = Annotated[str, Option("--user", metavar="NAME", help="Login name of the user.")]
 Mechanism = Annotated[
     list[str] | None,
-    Option("--mechanism", metavar="NAME", help=f"{' or '.join(SCRAM_MECHANISMS)}. May be repeated."),
+    Option("--mechanism", metavar="NAME", help=f"SASL mechanism: {' or '.join(SCRAM_MECHANISMS)}. May be repeated."),
 ]
-LogDir = Annotated[
-    str | None, Option("--log-dir", metavar="DIRECTORY", help="The data directory of a broker that is stopped.")
-]
+LogDir = Annotated[str | None, Option("--log-dir", metavar="DIRECTORY", help="Data directory of a stopped broker.")]
 ZooKeeper = Annotated[
-    str | None, Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="A ZooKeeper, as in zookeeper.connect.")
+    str | None, Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="ZooKeeper address, as in zookeeper.connect.")
 ]
 
 
@@ -123,11 +122,12 @@ def add(
             min=LEAST_ITERATIONS,
             max=_MOST_ITERATIONS,
             metavar="N",
-            help=f"How hard the password is to guess from what is stored (default: {LEAST_ITERATIONS}).",
+            help=f"Number of hash iterations; more make guessing slower (default: {LEAST_ITERATIONS}).",
         ),
     ] = LEAST_ITERATIONS,
     password_file: Annotated[
-        str | None, Option("--password-file", metavar="FILE", help="Its first line is the password; - for stdin.")
+        str | None,
+        Option("--password-file", metavar="FILE", help="File whose first line is the password; - for stdin."),
     ] = None,
     log_dir: LogDir = None,
     zookeeper: ZooKeeper = None,
@@ -163,11 +163,11 @@ def delete(
         return mechanisms
 
     deleted = _Where(log_dir, zookeeper, bootstrap_server, command_config, timeout).run(work)
-    note(f"User {user} can't log in with {', '.join(each.name for each in deleted)} any more.")
+    note(f"User {user} can no longer log in with {', '.join(each.name for each in deleted)}.")
 
 
 class _Where(NamedTuple):
-    """Whose users: what the options of all these commands say."""
+    """The cluster whose users are managed, by the common options of the commands."""
 
     log_dir: str | None
     zookeeper: str | None
@@ -176,13 +176,13 @@ class _Where(NamedTuple):
     timeout_ms: int | None
 
     def run(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], *, creates: bool = False) -> T:
-        """Do something with the users of a cluster that runs, or of one that does not.
+        """Run work on the users of a running or a stopped cluster.
 
         Args:
-            creates: Whether there may be no registry yet.
+            creates: Create the registry if it does not exist.
         """
         if self.log_dir is not None and self.zookeeper is not None:
-            raise BarnabasError("--log-dir and --zookeeper are two places: name one")
+            raise BarnabasError("--log-dir and --zookeeper exclude each other: give only one")
         return run_async(self._do(work, creates))
 
     async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
@@ -205,7 +205,7 @@ def _mechanisms(names: list[str] | None) -> list[ScramMechanism]:
 
 
 def _password(file: str | None) -> str:
-    """The password. Raises BarnabasError where there is none."""
+    """Return the password. Raises BarnabasError if it is empty."""
     if file is not None and file != "-":
         with open(file, encoding="utf-8") as opened_file:
             password = opened_file.readline(_MOST_PASSWORD_CHARACTERS)
@@ -213,15 +213,15 @@ def _password(file: str | None) -> str:
         from getpass import getpass
 
         password = getpass("Password: ")
-        if getpass("Once more: ") != password:
-            raise BarnabasError("the two are not the same")
+        if getpass("Repeat password: ") != password:
+            raise BarnabasError("the two passwords differ")
     elif sys.stdin is not None:
         password = sys.stdin.readline(_MOST_PASSWORD_CHARACTERS)
     else:
         password = ""
     password = password.rstrip("\r\n")
     if not password:
-        raise BarnabasError("there is no password: write it in the first line of --password-file or of standard input")
+        raise BarnabasError("the password is empty: put it in the first line of --password-file or of standard input")
     return password
 
 

@@ -1,6 +1,6 @@
-"""The users of a cluster that does not run, in its registry: as `UserAdmin`, without a broker.
+"""Users of a stopped cluster, in its registry: as `UserAdmin`, without a broker.
 
-Brokers that log in at each other with SCRAM must find themselves there when they start.
+Brokers that authenticate to each other with SCRAM need their users there when they start.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class StoredUsers:
 
         def without(now: dict[str, str]) -> dict[str, str]:
             if not names <= now.keys():
-                raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"user {user} has no such credential")
+                raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"user {user} has no credential of this mechanism")
             return {name: value for name, value in now.items() if name not in names}
 
         await update_config(self._registry, _entity(user), without)

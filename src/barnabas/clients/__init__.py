@@ -1,9 +1,9 @@
-"""Clients over our own channel: admin, producer, consumer, group member.
+"""Kafka clients over the package's own channel: admin, producer, consumer, group member.
 
-They serve the command line and the pipeline's replay; what needs librdkafka's speed uses librdkafka. All of one
-process share a `Pool`: one connection per broker and one view of the cluster.
+They serve the command line and the pipeline's replay; programs that need librdkafka's speed use librdkafka. All clients
+of a process share a `Pool`: one connection per broker and one copy of the cluster metadata.
 
-A name is imported when it is first asked for: a command that lists topics loads no producer.
+Names are imported on first use: a command that lists topics loads no producer.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""Topics, offsets and groups, asked for and changed, by one object.
+"""Administration of topics, offsets and groups in one object.
 
-What a program needs most. Each subject is a module of its own, `admin_<subject>.py`; a command that is about one
-of them loads that one alone.
+These are the subjects that programs need most. Each subject has a module of its own, `admin_<subject>.py`; a command
+that needs one subject loads only that module.
 
 Source: protocol guide; KIP-4.
 """

@@ -1,4 +1,4 @@
-"""Access rules, asked for and changed.
+"""Administration of access rules (ACLs).
 
 Source: protocol guide, DescribeAcls, CreateAcls, DeleteAcls; KIP-140, KIP-290.
 """
@@ -19,7 +19,7 @@ class AclAdmin(AdminCalls):
     """Administration of access rules."""
 
     async def describe_acls(self, wanted: BindingFilter) -> list[Binding]:
-        """The rules that a filter selects, in order. Raises KafkaError."""
+        """Return the rules that a filter selects, in order. Raises KafkaError."""
 
         async def attempt() -> list[Binding]:
             channel = await self.pool.any_broker()
@@ -36,7 +36,7 @@ class AclAdmin(AdminCalls):
             try:
                 response = await channel.send(request, DescribeAclsResponse)
             except EncodeError:
-                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker knows literal patterns only") from None
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker supports only literal patterns") from None
             raise_for(response.error_code, response.error_message or ErrorCode(response.error_code).name)
             return sorted(
                 [
@@ -52,7 +52,7 @@ class AclAdmin(AdminCalls):
         return await self.retry(attempt)
 
     async def create_acls(self, bindings: Iterable[Binding]) -> None:
-        """Create rules; those that are there already stay. Raises KafkaError for the first that can't be."""
+        """Create rules; existing ones are kept. Raises KafkaError for the first rule that is rejected."""
         from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 
         creations = [
@@ -69,7 +69,7 @@ class AclAdmin(AdminCalls):
         await self.retry(attempt)
 
     async def delete_acls(self, filters: Sequence[BindingFilter]) -> list[Binding]:
-        """Delete what filters select. Returns the rules that are gone, in order; raises KafkaError."""
+        """Delete the rules that filters select. Returns the deleted rules in order; raises KafkaError."""
         from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
 
         asked = [
@@ -105,7 +105,7 @@ class AclAdmin(AdminCalls):
 
 
 def _binding(pattern: tuple[int, str, int], entry: tuple[str, str, int, int]) -> Binding:
-    """A rule that a broker tells of.
+    """Convert a rule from a broker's response.
 
     Raises:
         KafkaError: It is of a kind that came after this program.
@@ -118,4 +118,4 @@ def _binding(pattern: tuple[int, str, int], entry: tuple[str, str, int, int]) ->
             Entry(parse_principal(principal), host, Operation(operation), Permission(permission)),
         )
     except ValueError as error:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"an access rule that is not known here: {error}") from None
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the access rule has an unknown form: {error}") from None

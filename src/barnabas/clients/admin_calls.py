@@ -1,6 +1,6 @@
-"""What all administrative calls share: whom they ask, and how long they try.
+"""The base of all administrative calls: choice of the broker, retries and timeouts.
 
-Each call retries what time heals (`error_code.RETRIABLE`) until `timeout_ms` has passed, then raises the last error.
+Each call retries transient errors (`error_code.RETRIABLE`) until `timeout_ms` has passed, then raises the last error.
 
 Source: KIP-4.
 """
@@ -32,21 +32,21 @@ _GROUP_ERRORS = {
 
 
 class AdminCalls:
-    """Calls to one cluster; what they are about is in the classes that inherit from it."""
+    """Administrative calls to one cluster; each subclass covers a subject."""
 
     def __init__(self, pool: Pool, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> None:
         self.pool = pool
         self.timeout_ms = timeout_ms
 
     def check_coordinator(self, group_id: str, error_code: int) -> None:
-        """Raise what a group's coordinator answered, if it is an error; where it is not the coordinator, forget it."""
+        """Raise the error in a group coordinator's response, if any; forget the coordinator after NOT_COORDINATOR."""
         if error_code in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
             self.pool.forget_coordinator(group_id)
         code = ErrorCode(error_code)
         raise_for(code, f"group {group_id} {_GROUP_ERRORS.get(code, f'is refused: {code.name}')}")
 
     async def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Channel, list[TopicPartition]]:
-        """Partitions by the connection to their leader. Raises KafkaError."""
+        """Group partitions by the connection to their leader. Raises KafkaError."""
         by_channel: dict[Channel, list[TopicPartition]] = {}
         for partition in partitions:
             channel = self.pool.known_leader(partition) or await self.pool.leader(partition)
@@ -54,14 +54,14 @@ class AdminCalls:
         return by_channel
 
     async def retry(self, attempt: Callable[[], Awaitable[T]], not_healed: Sequence[ErrorCode] = ()) -> T:
-        """`retry` for as long as these calls may take."""
+        """Call the function `retry` with this object's timeout."""
         return await retry(attempt, self.timeout_ms, not_healed)
 
 
 async def retry(attempt: Callable[[], Awaitable[T]], timeout_ms: int, not_healed: Sequence[ErrorCode] = ()) -> T:
-    """Call `attempt` until it succeeds, or raise its error: one that is not in RETRIABLE, or the last one in time.
+    """Call `attempt` until it succeeds; raise an error that is not in RETRIABLE, or the last one before the timeout.
 
-    UnreachableError (nobody listens at any bootstrap address) is raised at once.
+    UnreachableError (no bootstrap address accepts connections) is raised at once.
 
     Args:
         timeout_ms: No attempt is begun later than this.
@@ -85,7 +85,7 @@ def raise_for(error_code: int, message: str) -> None:
 
 
 def grouped(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
-    """Partitions by topic, both in order."""
+    """Group partitions by topic, both in order."""
     grouped: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         grouped.setdefault(topic, []).append(partition)

@@ -1,7 +1,7 @@
-"""The state of a whole cluster: its brokers and what each runs, its partitions, and which broker may stop.
+"""The state of a whole cluster: brokers and their versions, partitions, and the brokers that may stop.
 
-What others say of a broker is one thing, whether it answers is another: each broker is asked itself. Of partitions the
-controller is asked, who is the first to know. It works with any Kafka since 0.11.
+Each broker is asked by itself, because its registration does not show whether it answers. Partitions come from the
+controller, which learns of changes first. Works with any Kafka since 0.11.
 
 Source: protocol guide, Metadata, ApiVersions, DescribeConfigs; KIP-35.
 """
@@ -22,9 +22,9 @@ from barnabas.core.types import TopicPartition
 
 _PROTOCOL_VERSION: Final = "inter.broker.protocol.version"
 _MIN_ISR: Final = "min.insync.replicas"
-# A setting that no Kafka has tells our brokers from it.
+# A setting that Kafka does not have identifies Barnabas's brokers.
 _BARNABAS_SETTING: Final = "barnabas.record.validation"
-# What a release of Kafka was the first to know: an API key, and a version of it. The newest stand first.
+# The API key and version that each release of Kafka introduced, newest first.
 _RELEASES: Final = (
     ("2.8 or later", 60, 0),  # DescribeCluster
     ("2.7", 50, 0),  # DescribeUserScramCredentials
@@ -39,15 +39,15 @@ _RELEASES: Final = (
     ("1.0", 37, 0),  # CreatePartitions
     ("0.11", 32, 0),  # DescribeConfigs
 )
-# These say that a broker's settings are not told, and not that it is away.
+# With these codes a broker hides its settings, but is available.
 _NOT_TOLD: Final = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION)
-# For what is asked once: whether somebody is away is what is asked for here, and is not waited for.
+# For single attempts: this code looks for unavailable brokers, so it does not wait for them.
 _ONCE_MS: Final = 1
 _TOPICS_AT_ONCE: Final = 10
 
 
 def release_of(versions: Mapping[int, tuple[int, int]]) -> str:
-    """Return the release of Kafka that knows these versions of APIs and no later ones."""
+    """Return the newest Kafka release whose API versions match."""
     for release, api_key, version in _RELEASES:
         if versions.get(api_key, (0, -1))[1] >= version:
             return release
@@ -58,7 +58,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
     """Administration of the cluster as a whole."""
 
     async def cluster(self) -> Cluster:
-        """Ask for the state of the cluster, as far as the caller may see it. Raises KafkaError."""
+        """Return the state of the cluster, as far as the caller may see it. Raises KafkaError."""
         metadata = await self.retry(self._controllers_metadata)
         topics = sorted(metadata.topics)
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
@@ -83,23 +83,23 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         except UnreachableError:
             raise
         except KafkaError:
-            # There is none now, or it is away: what the others know will do.
+            # There is no controller now, or it is unavailable: other brokers' metadata suffices.
             channel = await self.pool.any_broker()
         return await self.pool.metadata(None, channel=channel)
 
     async def _moving(self) -> dict[TopicPartition, list[int]]:
-        """Return what reassignments add to partitions."""
+        """Return the replicas that reassignments add, by partition."""
         try:
             moves = await ReplicaAdmin(self.pool, _ONCE_MS).reassignments()
         except KafkaError:
-            # A Kafka before 2.4, or no controller now. What is added is then missed: that errs on the safe side.
+            # Kafka before 2.4, or no controller now. Added replicas are then unknown, which errs on the safe side.
             return {}
         return {name: move.adding for name, move in moves.items()}
 
     async def _broker(self, broker_id: int, metadata: ClusterMetadata) -> Broker:
         address = metadata.brokers.get(broker_id)
         if address is None:
-            return Broker(broker_id, None, None, None, "is not there")
+            return Broker(broker_id, None, None, None, "is not registered")
         rack = metadata.racks.get(broker_id)
         resource = ConfigResource(ResourceType.BROKER, str(broker_id))
         asking = ConfigAdmin(self.pool, _ONCE_MS)

@@ -1,6 +1,7 @@
-"""Settings of topics, brokers and brokers' loggers, asked for and changed.
+"""Administration of settings of topics, brokers and brokers' loggers.
 
-What is about one broker is asked of that broker: it alone knows what it runs with. The rest any broker answers.
+Settings of one broker are requested from that broker, which alone knows its static ones. Any broker answers for the
+rest.
 
 Source: protocol guide, DescribeConfigs, IncrementalAlterConfigs; KIP-133, KIP-226, KIP-339, KIP-412.
 """
@@ -20,12 +21,12 @@ from barnabas.wire.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 
-# A topic or broker that is not there won't come while somebody waits at a terminal.
+# A missing topic or broker will not appear while a user waits at a terminal.
 _NOT_HEALED = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.BROKER_NOT_AVAILABLE)
 
 
 class ResourceType(IntEnum):
-    """What has settings; the protocol's codes."""
+    """A type of resource that has settings; the protocol's codes."""
 
     TOPIC = 2
     BROKER = 4
@@ -33,7 +34,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from; the protocol's codes, and the names that Kafka's tools print."""
+    """The source of a setting's value; the protocol's codes, and the names that Kafka's tools print."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -49,7 +50,7 @@ class ConfigSource(IntEnum):
 
 
 class ConfigOperation(IntEnum):
-    """What is done with a setting; the protocol's codes."""
+    """A change to a setting; the protocol's codes."""
 
     SET = 0
     DELETE = 1
@@ -58,7 +59,7 @@ class ConfigOperation(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """What has settings: a topic, a broker (its id as text; "" for the default of all brokers), a broker's loggers."""
+    """A resource with settings: a topic, a broker (id as text; "" is the default of all), a broker's loggers."""
 
     type: ResourceType
     name: str
@@ -70,7 +71,7 @@ class ConfigResource(NamedTuple):
 
 
 class ConfigSynonym(NamedTuple):
-    """One place that gives a setting a value."""
+    """One source from which a setting takes a value."""
 
     name: str
     value: str | None
@@ -78,7 +79,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """A setting as it stands; the value of a sensitive one is never told (None), synonyms stand strongest first."""
+    """A setting with its value: None if the setting is sensitive. Synonyms are in order of precedence."""
 
     name: str
     value: str | None
@@ -89,7 +90,7 @@ class ConfigEntry(NamedTuple):
 
 
 class ConfigChange(NamedTuple):
-    """One setting's change; `value` is of no account when it is deleted."""
+    """A change to one setting; `value` is ignored on deletion."""
 
     name: str
     operation: ConfigOperation
@@ -102,7 +103,7 @@ class ConfigAdmin(AdminCalls):
     async def describe_configs(
         self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None, include_synonyms: bool = True
     ) -> dict[ConfigResource, list[ConfigEntry]]:
-        """The settings of each resource that have these names (None: all), by name in order. Raises KafkaError."""
+        """Return the settings of each resource in order of name; `names` None selects all. Raises KafkaError."""
         wanted = list(resources)
 
         async def attempt() -> dict[ConfigResource, list[ConfigEntry]]:
@@ -126,7 +127,7 @@ class ConfigAdmin(AdminCalls):
     async def alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
     ) -> None:
-        """Change settings; those that are not named stay as they are.
+        """Change the named settings; others keep their values.
 
         Raises:
             KafkaError: The first that was refused (INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, ...);
@@ -165,7 +166,7 @@ class ConfigAdmin(AdminCalls):
             elif resource.name.isdecimal():
                 channel = await self.pool.broker(int(resource.name))
             else:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name} is no broker id: a whole number is one")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name} is not a broker id (a whole number)")
             by_channel.setdefault(channel, []).append(resource)
         return by_channel
 

@@ -1,7 +1,7 @@
-"""Asks one broker for what happened of late: why groups rebalanced, who was held or refused, how logs grew.
+"""Queries one broker for diagnostic events: causes of rebalances, throttled or rejected clients, log growth.
 
-A request of Barnabas's own. A Kafka closes the connection where it is asked; that is told as UNSUPPORTED_VERSION, so
-that it need be asked only once.
+This is a request of Barnabas. Kafka closes the connection when it receives the request; that is reported as
+UNSUPPORTED_VERSION, so callers need to try only once.
 
 Source: docs/explain.md; explain/facts.json; schemas/messages/FactsRequest.json.
 """
@@ -21,18 +21,18 @@ _NO_RIGHT = "this takes DESCRIBE on the cluster; without it a user can ask for w
 
 
 class FactsAdmin(AdminCalls):
-    """Questions to single brokers."""
+    """Queries for diagnostic events of single brokers."""
 
     async def ask(self, node_id: int, subject: str, names: Iterable[str] | None = None, since_ms: int = -1) -> Told:
-        """Return what a broker tells about a subject (`explain/facts.json`).
+        """Return a broker's diagnostic events on a subject (`explain/facts.json`).
 
         Args:
-            names: Of which groups, topics, transactional ids or client ids; None: of all.
-            since_ms: Only what happened since; -1: all that is kept.
+            names: The groups, topics, transactional ids or client ids; None: all.
+            since_ms: Only events since this time; -1: all recorded events.
 
         Raises:
             KafkaError: CLUSTER_AUTHORIZATION_FAILED; UNSUPPORTED_VERSION of a broker that does not know the request;
-                UNKNOWN_SERVER_ERROR: its answer is no JSON; what tells that it can't be reached.
+                UNKNOWN_SERVER_ERROR: its answer is not JSON; a code of an unreachable broker.
         """
         channel = await self.pool.broker(node_id)
         request = FactsRequest(subject, None if names is None else list(names), since_ms)
@@ -41,7 +41,7 @@ class FactsAdmin(AdminCalls):
         except KafkaError as error:
             if error.code is not ErrorCode.NETWORK_EXCEPTION:
                 raise
-            # One that has stopped meanwhile can't be reached now: that is another error.
+            # A broker that has stopped meanwhile is unreachable, which is another error.
             await self.pool.broker(node_id)
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
@@ -55,5 +55,5 @@ class FactsAdmin(AdminCalls):
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"what it tells of {subject} can't be read")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"its answer about {subject} is malformed")
         return told

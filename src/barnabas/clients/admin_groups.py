@@ -1,7 +1,7 @@
-"""Consumer groups and their offsets, asked for and changed.
+"""Administration of consumer groups and their offsets.
 
-FindCoordinator creates `__consumer_offsets` where it does not exist. Then there are no groups, and only consumers and
-`commit_offsets` look for a coordinator.
+FindCoordinator creates `__consumer_offsets` if the topic does not exist. Without the topic there are no groups, so only
+consumers and `commit_offsets` look for a coordinator then.
 
 Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete.
 """
@@ -36,7 +36,7 @@ _OFFSETS_AT_ONCE = 20
 
 @dataclass(slots=True)
 class GroupMemberDescription:
-    """One member of a group and what it was assigned."""
+    """One member of a group and its assignment."""
 
     member_id: str
     client_id: str
@@ -47,7 +47,7 @@ class GroupMemberDescription:
 
 @dataclass(slots=True)
 class GroupDescription:
-    """A group as its coordinator tells it; `state` is Dead when there is no such group."""
+    """A group as described by its coordinator; `state` is Dead if the group does not exist."""
 
     group_id: str
     state: str
@@ -61,10 +61,10 @@ class GroupAdmin(AdminCalls):
     """Administration of groups."""
 
     async def groups(self, states: Collection[str] = ()) -> dict[str, tuple[str, str]]:
-        """The groups of the cluster in order: (state, protocol type) by name; the state is "" from old brokers.
+        """Return the cluster's groups in order: (state, protocol type) by name; old brokers report "" as state.
 
         Args:
-            states: Only groups in one of these, all when there is none.
+            states: Only groups in one of these states; empty: all.
 
         Raises:
             KafkaError: UNSUPPORTED_VERSION: states, of a broker before 2.6.
@@ -76,7 +76,9 @@ class GroupAdmin(AdminCalls):
             for node_id in metadata.brokers:
                 channel = await self.pool.broker(node_id)
                 if states and channel.version_of(ListGroupsRequest.API_KEY) < _FIRST_WITH_STATES:
-                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker does not tell the states of its groups")
+                    raise KafkaError(
+                        ErrorCode.UNSUPPORTED_VERSION, "the broker does not report the states of its groups"
+                    )
                 response = await channel.send(ListGroupsRequest(list(states)), ListGroupsResponse)
                 raise_for(response.error_code, f"broker {node_id} cannot list its groups now")
                 groups |= {group.group_id: (group.group_state, group.protocol_type) for group in response.groups}
@@ -99,7 +101,7 @@ class GroupAdmin(AdminCalls):
     async def delete_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Forget a group's offsets of partitions; of topics that its members read they stay.
+        """Delete a group's offsets of partitions; offsets of topics that its members read are kept.
 
         Returns:
             NONE, or why not (GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_TOPIC_OR_PARTITION), by partition.
@@ -132,7 +134,7 @@ class GroupAdmin(AdminCalls):
         return await self.retry(attempt)
 
     async def describe_group(self, group_id: str) -> GroupDescription:
-        """A group, its state and its members. Raises KafkaError."""
+        """Return a group with its state and members. Raises KafkaError."""
 
         async def attempt() -> GroupDescription:
             channel = await self.pool.existing_coordinator(group_id)
@@ -147,13 +149,13 @@ class GroupAdmin(AdminCalls):
     async def coordinated_by(
         self, broker_id: int, names: Collection[str] | None = None
     ) -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:
-        """The groups that a broker coordinates, those with these names (None: all), with their committed offsets.
+        """Return a broker's coordinated groups, filtered by `names` (None: all), with their committed offsets.
 
         One connection is used for all, so that very many may be asked for. A group that just moves, or may not be
         seen, is left out.
 
         Raises:
-            KafkaError: The broker can't be asked, or can't list its groups now.
+            KafkaError: The broker cannot be reached, or can't list its groups now.
         """
 
         async def attempt() -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:
@@ -210,7 +212,10 @@ class GroupAdmin(AdminCalls):
         return await self.retry(attempt)
 
     async def commit_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Set the offsets of a group that has no members. Raises KafkaError (UNKNOWN_MEMBER_ID when it has some)."""
+        """Set the offsets of a group without members.
+
+        Raises KafkaError (UNKNOWN_MEMBER_ID if the group has members).
+        """
         from barnabas.wire.protocol.messages.offset_commit import (
             OffsetCommitRequest,
             OffsetCommitRequestPartition,
@@ -239,7 +244,7 @@ class GroupAdmin(AdminCalls):
         await self.retry(attempt)
 
     async def _existing_coordinator(self, group_id: str) -> Channel:
-        """A connection to the coordinator of a group; without any group's offsets there is none to look for.
+        """Return a connection to a group's coordinator, without creating the offsets topic.
 
         Raises:
             KafkaError: GROUP_ID_NOT_FOUND; or as from `Pool.coordinator`.

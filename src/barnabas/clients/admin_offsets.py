@@ -1,4 +1,4 @@
-"""Where partitions begin and end, and where they shall begin.
+"""Administration of partition offsets: start, end and lookup by time, and deletion of records.
 
 Source: protocol guide, ListOffsets, DeleteRecords; KIP-107.
 """
@@ -25,10 +25,10 @@ class OffsetAdmin(AdminCalls):
     async def offsets(
         self, partitions: Iterable[TopicPartition], timestamp_ms: int, *, is_read_committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """Return where partitions begin (EARLIEST), end (LATEST), or first reach a timestamp (-1: they never do).
+        """Return the start (EARLIEST), the end (LATEST) or the first offset of a timestamp (-1: none) of partitions.
 
         Args:
-            partitions: Which ones.
+            partitions: The partitions.
             timestamp_ms: See above.
             is_read_committed: The end is the last stable offset: no transaction is open below it.
 
@@ -46,7 +46,7 @@ class OffsetAdmin(AdminCalls):
             by_channel = await self.by_leader(sorted(wanted - found.keys()))
             for channel, group in by_channel.items():
                 if is_read_committed and channel.version_of(ListOffsetsRequest.API_KEY) < _FIRST_WITH_ISOLATION:
-                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker knows no transactions")
+                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker does not support transactions")
                 request = ListOffsetsRequest(
                     -1,
                     int(is_read_committed),
@@ -68,13 +68,13 @@ class OffsetAdmin(AdminCalls):
         return found
 
     async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KafkaError]:
-        """Have partitions begin at an offset; -1 stands for the high watermark.
+        """Delete a partition's records below an offset; -1 stands for the high watermark.
 
         Returns:
             Where each partition begins now, or why its records were not deleted.
 
         Raises:
-            KafkaError: A partition's leader can't be asked.
+            KafkaError: A partition's leader cannot be reached.
         """
         from barnabas.wire.protocol.messages.delete_records import (
             DeleteRecordsPartition,

@@ -1,8 +1,8 @@
-"""Limits of users and client ids, and what they do: what holds clients, who uses how much, an hour of traffic.
+"""Quotas of users and client ids, and their effects: throttled clients, usage, an hour of traffic.
 
-Limits are those of the cluster, and any Kafka from 2.6 on knows them. What they do is asked of each broker, as limits
-are per broker, by an API of Barnabas's own. Kafka closes the connection where it is asked; that is told as
-UNSUPPORTED_VERSION.
+Quotas belong to the cluster; any Kafka from 2.6 on supports them. Their effects are requested from each broker, because
+quotas apply per broker, through an API of Barnabas. Kafka closes the connection when it receives that request; this is
+reported as UNSUPPORTED_VERSION.
 
 Source: docs/quotas.md; schemas/messages/ExplainQuotasRequest.json; KIP-546.
 """
@@ -25,34 +25,34 @@ _NO_RIGHT = "this takes DESCRIBE_CONFIGS on the cluster; without it a user can o
 
 _NO_LIMITS = "this takes DESCRIBE_CONFIGS on the cluster"
 
-# The types of what a limit is for, by the protocol's names.
+# The entity types of quotas, by the protocol's names.
 _USER, _CLIENT_ID = "user", "client-id"
 
 
 class Limited(NamedTuple):
-    """Whom a limit is for: a name; "" for all that have none of their own; None where it does not count."""
+    """The entity of a quota: for user and client id, a name, "" (the default), or None (not part of the entity)."""
 
     user: str | None
     client_id: str | None
 
     def parts(self) -> dict[str, str | None]:
-        """As the protocol has it: a name or None, which is the default, by type."""
+        """Return the protocol's form: a name, or None for the default, by type."""
         named = ((_USER, self.user), (_CLIENT_ID, self.client_id))
         return {kind: name or None for kind, name in named if name is not None}
 
     @property
     def entity(self) -> Entity:
-        """As limits are kept."""
+        """Return the entity in the form in which quotas are stored."""
         return Entity(*(DEFAULT if name == "" else name for name in self))
 
 
 def by_level(limits: Iterable[tuple[Limited, dict[str, float]]]) -> list[tuple[Limited, dict[str, float]]]:
-    """Sort limits from the first level to the last: the first one that is for a client is in force."""
+    """Sort quotas by level; the first level with a quota for a client is in force."""
     return sorted(limits, key=lambda each: (each[0].entity.level, each[0].user or "", each[0].client_id or ""))
 
 
 class View(IntEnum):
-    """What is asked for."""
+    """The kind of data that a request asks for."""
 
     EXPLAIN = 0
     TOP = 1
@@ -62,13 +62,13 @@ class View(IntEnum):
 
 
 class QuotaStateAdmin(AdminCalls):
-    """Questions about quotas, one answer for each broker, by broker id; and the limits themselves.
+    """Queries about quotas, with one response per broker id; and administration of the quotas themselves.
 
     All raise KafkaError: CLUSTER_AUTHORIZATION_FAILED; UNSUPPORTED_VERSION of a broker that does not know the request.
     """
 
     async def limits(self) -> dict[Limited, dict[str, float]]:
-        """All limits, by their names."""
+        """Return all quotas, by entity and name."""
         from barnabas.wire.protocol.messages.describe_client_quotas import (
             DescribeClientQuotasRequest,
             DescribeClientQuotasResponse,
@@ -91,7 +91,7 @@ class QuotaStateAdmin(AdminCalls):
         return await self.retry(attempt)
 
     async def alter_limits(self, limited: Limited, changes: Mapping[str, float | None]) -> None:
-        """Set limits by their names, or delete those that are None.
+        """Set the named quotas of an entity; None deletes a quota.
 
         Raises:
             KafkaError: INVALID_REQUEST: there is no such limit, or it can't have this value.
@@ -125,30 +125,30 @@ class QuotaStateAdmin(AdminCalls):
         return await self._ask(ExplainQuotasRequest(View.EXPLAIN, user, client_id))
 
     async def pace(self, view: View, lasting_s: int) -> list[Told]:
-        """As `explain` of this connection's own clients, of one limit; and say that they keep to it by themselves.
+        """Like `explain` for this connection's own clients and one quota; announce that they pace themselves.
 
         Args:
-            view: PACE_READS or PACE_WRITES: of which limit.
-            lasting_s: For so many seconds, 10 at the most, unless it is said again; 0: no more. Until then they are
-                in the `pacer_count` of all who share that limit.
+            view: PACE_READS or PACE_WRITES: the quota.
+            lasting_s: Duration in seconds, at most 10, unless it is announced again; 0: end it. Until then the
+                clients are in the `pacer_count` of all clients that share the quota.
         """
         return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))
 
     async def top(self, last_s: int) -> list[Told]:
-        """List usage, averaged over the last seconds, the largest first."""
+        """List usage, averaged over the last seconds, in descending order."""
         return await self._ask(ExplainQuotasRequest(View.TOP, None, None, last_s))
 
     async def top_of(self, broker_id: int, last_s: int) -> Told:
-        """List usage of one broker, as `top`."""
+        """List usage of one broker, like `top`."""
         request = ExplainQuotasRequest(View.TOP, None, None, last_s)
         return await self._answer(await self.pool.broker(broker_id), request)
 
     async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[Told]:
-        """Return usage in each of the last seconds, and all limits; of everybody where nobody is named."""
+        """Return usage in each of the last seconds, and all quotas; of all clients if none is named."""
         return await self._ask(ExplainQuotasRequest(View.RECORDED, user, client_id, last_s))
 
     async def recorded_by(self, node_id: int, last_s: int) -> Told:
-        """Return what one broker recorded of everybody in each of the last seconds."""
+        """Return one broker's recorded usage of all clients in each of the last seconds."""
         return await self._answer(
             await self.pool.broker(node_id), ExplainQuotasRequest(View.RECORDED, None, None, last_s)
         )

@@ -1,4 +1,4 @@
-"""Where replicas are: log directories, reassignments, and which replica leads.
+"""Administration of replicas: log directories, reassignments and leader election.
 
 Source: protocol guide, DescribeLogDirs, AlterReplicaLogDirs, ListPartitionReassignments, AlterPartitionReassignments,
 ElectLeaders; KIP-113, KIP-455, KIP-460.
@@ -19,14 +19,14 @@ _GRACE_MS = 5_000
 
 
 class ElectionType(IntEnum):
-    """Who may become leader; the protocol's codes."""
+    """The kind of leader election; the protocol's codes."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class Reassignment(NamedTuple):
-    """A partition that is moving: all its replicas, and which of them come and go."""
+    """A partition under reassignment: all its replicas, those being added and those being removed."""
 
     replicas: list[int]
     adding: list[int]
@@ -49,7 +49,7 @@ class ReplicaLog(NamedTuple):
 
 
 class LogDir(NamedTuple):
-    """One log directory of a broker; `error_code` says why nothing is known of what is in it."""
+    """One log directory of a broker; `error_code` is set if its content is not known."""
 
     path: str
     error_code: ErrorCode
@@ -67,7 +67,7 @@ class ReplicaAdmin(AdminCalls):
     """Administration of replicas."""
 
     async def log_dirs(self, broker_ids: Iterable[int]) -> dict[int, list[LogDir]]:
-        """The log directories of brokers, and the logs in them.
+        """Return the log directories of brokers, and the logs in them.
 
         Raises:
             KafkaError: BROKER_NOT_AVAILABLE for a broker that is not there, ...
@@ -99,17 +99,17 @@ class ReplicaAdmin(AdminCalls):
     async def alter_log_dirs(
         self, broker_id: int, directories: Mapping[TopicPartition, str]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Have a broker move its replicas into other log directories of its own; it starts to, and goes on by itself.
+        """Start moving a broker's replicas between its log directories; the moves continue in the background.
 
         Args:
-            broker_id: Whose.
+            broker_id: The broker.
             directories: Where each replica shall be; one that the broker has not yet is created there.
 
         Returns:
             NONE, or why not, for each.
 
         Raises:
-            KafkaError: The broker can't be asked.
+            KafkaError: The broker cannot be reached.
         """
         from barnabas.wire.protocol.messages.alter_replica_log_dirs import (
             AlterReplicaLogDir,
@@ -142,7 +142,7 @@ class ReplicaAdmin(AdminCalls):
     async def reassignments(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, Reassignment]:
-        """The partitions that are moving, of those that are named or of all.
+        """Return the partitions under reassignment, among the named ones or all.
 
         Raises:
             KafkaError: UNSUPPORTED_VERSION by a broker before 2.4.
@@ -162,7 +162,7 @@ class ReplicaAdmin(AdminCalls):
             channel = await self.pool.controller()
             timeout_ms = self.timeout_ms + _GRACE_MS
             response = await channel.send(request, ListPartitionReassignmentsResponse, timeout_ms=timeout_ms)
-            raise_for(response.error_code, response.error_message or "the reassignments can't be listed")
+            raise_for(response.error_code, response.error_message or "cannot list reassignments")
             return {
                 TopicPartition(topic.name, part.partition_index): Reassignment(
                     part.replicas, part.adding_replicas, part.removing_replicas
@@ -176,13 +176,13 @@ class ReplicaAdmin(AdminCalls):
     async def alter_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, PartitionError]:
-        """Have partitions move to other replicas, or (None) not move on.
+        """Reassign partitions to other replicas; None cancels a reassignment.
 
         Returns:
             NONE, or why not, for each.
 
         Raises:
-            KafkaError: The controller can't be asked.
+            KafkaError: The controller cannot be reached.
         """
         from barnabas.wire.protocol.messages.alter_partition_reassignments import (
             AlterPartitionReassignmentsRequest,
@@ -214,10 +214,10 @@ class ReplicaAdmin(AdminCalls):
     async def elect_leaders(
         self, election_type: ElectionType, partitions: Iterable[TopicPartition] | None
     ) -> dict[TopicPartition, PartitionError]:
-        """Have leaders elected.
+        """Elect leaders of partitions.
 
         Args:
-            election_type: Who may become leader; a broker before 2.4 knows preferred replicas alone.
+            election_type: The election type; a broker before 2.4 supports only PREFERRED.
             partitions: Of which partitions; of all when None.
 
         Returns:
@@ -225,7 +225,7 @@ class ReplicaAdmin(AdminCalls):
             say.
 
         Raises:
-            KafkaError: The controller can't be asked, or refuses all of it.
+            KafkaError: The controller cannot be reached, or refuses all of it.
         """
         from barnabas.wire.protocol.messages.elect_leaders import (
             ElectLeadersRequest,
@@ -239,7 +239,9 @@ class ReplicaAdmin(AdminCalls):
         async def attempt() -> dict[TopicPartition, PartitionError]:
             channel = await self.pool.controller()
             if election_type is not ElectionType.PREFERRED and channel.version_of(request.API_KEY) < 1:
-                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker elects preferred replicas alone")
+                raise KafkaError(
+                    ErrorCode.UNSUPPORTED_VERSION, "the broker supports only the election of preferred replicas"
+                )
             timeout_ms = self.timeout_ms + _GRACE_MS
             response = await channel.send(request, ElectLeadersResponse, timeout_ms=timeout_ms)
             raise_for(response.error_code, f"no leaders were elected: {ErrorCode(response.error_code).name}")

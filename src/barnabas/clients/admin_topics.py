@@ -1,4 +1,4 @@
-"""Topics, asked for, created, changed and deleted.
+"""Administration of topics: list, create, grow and delete them.
 
 Source: protocol guide, CreateTopics, CreatePartitions, DeleteTopics, Metadata; KIP-4, KIP-195.
 """
@@ -21,7 +21,10 @@ from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest, D
 
 @dataclass(slots=True)
 class NewTopic:
-    """A topic to create; -1 leaves a count to the broker, `assignments` (partition to replicas) replaces both."""
+    """A topic to create.
+
+    A count of -1 uses the broker's default; `assignments` (partition to replicas) replaces both.
+    """
 
     name: str
     partition_count: int = -1
@@ -32,7 +35,7 @@ class NewTopic:
 
 @dataclass(slots=True)
 class NewPartitions:
-    """How many partitions a topic shall have in all, and the brokers of each new one's replicas (None: any)."""
+    """A topic's new number of partitions, and the replicas of each new one (None: any)."""
 
     total_count: int
     new_assignments: Sequence[Sequence[int]] | None = None
@@ -70,7 +73,7 @@ class TopicAdmin(AdminCalls):
         self.pool.forget(name)
 
     async def create_partitions(self, topics: Mapping[str, NewPartitions], *, validate_only: bool = False) -> None:
-        """Give topics more partitions.
+        """Add partitions to topics.
 
         Raises:
             KafkaError: The first topic that was refused (INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, ...).
@@ -100,7 +103,7 @@ class TopicAdmin(AdminCalls):
             self.pool.forget(name)
 
     async def topics(self, names: Sequence[str] | None = None) -> dict[str, TopicMetadata]:
-        """Describe topics (None: all), by name in order; those that do not exist have an error code."""
+        """Describe topics (None: all) in order of name; those that do not exist have an error code."""
         metadata = await self.retry(lambda: self.pool.metadata(names))
         return dict(sorted(metadata.topics.items()))
 

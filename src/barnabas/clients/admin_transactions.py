@@ -1,13 +1,13 @@
-"""Transactions, as their coordinators and as the partitions see them, and the end of those that hang.
+"""Transactions as seen by coordinators and by partitions, and the abort of hanging ones.
 
-A transaction hangs when a partition has records of it, no marker that ends it, and no coordinator that will write one:
-its producer wrote to a partition that it had not announced, or the coordinator forgot it. Nobody reads committed
-records behind it any more, and nothing is compacted there. KIP-664 gave Kafka 3.0 requests to find such transactions;
-here they are found by what Kafka 2.7 answers too: the last stable offset, the batches behind it, and
+A transaction hangs if a partition has records of it, no marker that ends it, and no coordinator that will write one:
+its producer wrote to a partition that it had not announced, or the coordinator forgot it. Committed records behind it
+stay unreadable, and nothing is compacted there. KIP-664 added requests to Kafka 3.0 that find such transactions. This
+module uses data that Kafka 2.7 provides as well: the last stable offset, the batches behind it, and
 `__transaction_state`.
 
-Invariant: a transaction is said to hang only if its partition has it open before and after its coordinator was asked:
-one that ended between the two leaves its marker there first.
+Invariant: a transaction counts as hanging only if its partition has it open both before and after the query to its
+coordinator. A transaction that ended between the two leaves its marker there first.
 
 Source: KIP-98, KIP-664; protocol guide, WriteTxnMarkers.
 """
@@ -31,7 +31,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(slots=True, frozen=True)
 class OpenTransaction:
-    """A transaction that a partition has no marker for.
+    """A transaction without a marker in a partition.
 
     Attributes:
         first_offset: Of its first record in the partition.
@@ -54,7 +54,7 @@ class OpenTransaction:
 
 
 def track(header: BatchHeader, partition: TopicPartition, is_open: dict[int, OpenTransaction]) -> None:
-    """Bring what is open in a partition, by producer id, up to date with its next batch."""
+    """Update a partition's open transactions, by producer id, with its next batch."""
     if header.is_control:
         is_open.pop(header.producer_id, None)
         return
@@ -76,12 +76,12 @@ class TransactionAdmin(OffsetAdmin):
     """Administration of transactions."""
 
     async def coordinated(self) -> dict[str, TransactionState]:
-        """All transactional ids in order, as their coordinators wrote them down last.
+        """Return all transactional ids in order, with their last logged state.
 
         What coordinators only have in mind is not there: a change that is on its way into the log.
 
         Raises:
-            KafkaError: `__transaction_state` can't be read.
+            KafkaError: `__transaction_state` cannot be read.
             ProtocolError: It has records that are none of its own.
         """
 
@@ -99,21 +99,21 @@ class TransactionAdmin(OffsetAdmin):
         return dict(sorted(states.items()))
 
     async def coordinators(self) -> dict[int, int]:
-        """Find the broker that coordinates the ids of each partition of `__transaction_state`; -1: none now."""
+        """Return the coordinator of the ids in each partition of `__transaction_state`; -1: none now."""
         metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
         return {part.partition: part.leader_id for part in metadata.topics[TRANSACTION_STATE_TOPIC].partitions.values()}
 
     async def open_transactions(
         self, partitions: Iterable[TopicPartition], tell: Progress = lambda done, total, what: None
     ) -> list[OpenTransaction]:
-        """The transactions that are open in partitions, by partition and offset.
+        """Return the transactions that are open in partitions, by partition and offset.
 
         Args:
             partitions: Where to look.
-            tell: Is told which partition of how many is read.
+            tell: Receives the progress: the current partition and their number.
 
         Raises:
-            KafkaError: A partition can't be read.
+            KafkaError: A partition cannot be read.
         """
         wanted = sorted(partitions)
         # In this order: what becomes stable between the two is not read in vain, what begins is found the next time.
@@ -130,10 +130,10 @@ class TransactionAdmin(OffsetAdmin):
         return found
 
     async def uncoordinated(self, suspects: Iterable[OpenTransaction]) -> list[OpenTransaction]:
-        """Return those of open transactions that no coordinator will end.
+        """Return the open transactions that no coordinator will end.
 
         Raises:
-            KafkaError: A partition, or `__transaction_state`, can't be read.
+            KafkaError: A partition, or `__transaction_state`, cannot be read.
         """
         seen = list(suspects)
         if not seen:
@@ -154,10 +154,10 @@ class TransactionAdmin(OffsetAdmin):
     async def find_hanging(
         self, partition: TopicPartition, is_meant: Callable[[OpenTransaction], bool]
     ) -> OpenTransaction:
-        """Return the transaction of a partition that is meant.
+        """Return the hanging transaction of a partition that `is_meant` selects.
 
         Raises:
-            BarnabasError: There is none, or it does not hang.
+            BarnabasError: It does not exist, or does not hang.
         """
         found = await self.open_transactions([partition])
         for each in found:
@@ -172,7 +172,7 @@ class TransactionAdmin(OffsetAdmin):
         raise BarnabasError(f"no such transaction is open in {partition}; those that are begin at {begun}")
 
     async def check_hanging(self, transaction: OpenTransaction) -> None:
-        """Raise BarnabasError where a transaction that is open does not hang: why not."""
+        """Raise BarnabasError with the reason if an open transaction does not hang."""
         if await self.uncoordinated([transaction]):
             return
         for state in (await self.coordinated()).values():
@@ -187,7 +187,7 @@ class TransactionAdmin(OffsetAdmin):
         """Write the marker that aborts a transaction into its partition. See `uncoordinated` first.
 
         Args:
-            transaction: Which one.
+            transaction: The hanging transaction.
             coordinator_epoch: The epoch that the marker bears. None: the least that the partition accepts, which is
                 that of the producer's last marker there; a larger one would shut out the producer's coordinator.
 
@@ -239,7 +239,7 @@ class TransactionAdmin(OffsetAdmin):
         await self.retry(attempt)
 
     async def _largest_coordinator_epoch(self) -> int:
-        """The largest epoch that any coordinator may have: how often its partition has had a new leader."""
+        """Return the largest possible epoch of a coordinator: how often its partition has had a new leader."""
         metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
         topic = metadata.topics.get(TRANSACTION_STATE_TOPIC)
         return max((part.leader_epoch for part in topic.partitions.values()), default=0) if topic else 0

@@ -1,4 +1,4 @@
-"""Users' SCRAM credentials, asked for and changed. The password itself is never sent.
+"""Administration of users' SCRAM credentials. The password itself is never sent.
 
 Source: protocol guide, DescribeUserScramCredentials, AlterUserScramCredentials; KIP-554.
 """
@@ -24,7 +24,7 @@ _NAMES = {mechanism.code: mechanism.name for mechanism in SCRAM_MECHANISMS.value
 
 
 class NewCredential(NamedTuple):
-    """The credential of a user for a mechanism; made of the password by `make`."""
+    """A user's credential for one mechanism, derived from the password by `make`."""
 
     mechanism: ScramMechanism
     iterations: int
@@ -36,7 +36,7 @@ class NewCredential(NamedTuple):
 
     @classmethod
     def make(cls, mechanism: ScramMechanism, password: str, iterations: int, salt: bytes) -> "NewCredential":
-        """Takes milliseconds."""
+        """Derive a credential from a password; takes milliseconds."""
         return cls(mechanism, iterations, salt, mechanism.salted_password(password.encode(), salt, iterations))
 
 
@@ -44,7 +44,7 @@ class UserAdmin(AdminCalls):
     """Administration of users with SCRAM credentials."""
 
     async def describe(self, users: Sequence[str] = ()) -> dict[str, dict[str, int]]:
-        """Iterations by mechanism, by user; of all users where nobody is named.
+        """Return iterations by mechanism, by user; of all users if none is named.
 
         Raises:
             KafkaError: RESOURCE_NOT_FOUND (a user has none), CLUSTER_AUTHORIZATION_FAILED, ...
@@ -53,19 +53,19 @@ class UserAdmin(AdminCalls):
 
         async def attempt() -> DescribeUserScramCredentialsResponse:
             answer = await (await self.pool.any_broker()).send(request, DescribeUserScramCredentialsResponse)
-            raise_for(answer.error_code, answer.error_message or "users can't be described")
+            raise_for(answer.error_code, answer.error_message or "cannot describe users")
             return answer
 
         answer = await self.retry(attempt)
         for result in answer.results:
-            raise_for(result.error_code, result.error_message or f"user {result.user} can't be described")
+            raise_for(result.error_code, result.error_message or f"cannot describe user {result.user}")
         return {
             result.user: {_NAMES.get(info.mechanism, "?"): info.iterations for info in result.credential_infos}
             for result in answer.results
         }
 
     async def set(self, user: str, credentials: Sequence[NewCredential]) -> None:
-        """Give a user credentials. Raises KafkaError (UNACCEPTABLE_CREDENTIAL, CLUSTER_AUTHORIZATION_FAILED, ...)."""
+        """Set a user's credentials. Raises KafkaError (UNACCEPTABLE_CREDENTIAL, CLUSTER_AUTHORIZATION_FAILED, ...)."""
         upsertions = [
             ScramCredentialUpsertion(user, each.mechanism.code, each.iterations, each.salt, each.salted_password)
             for each in credentials
@@ -73,7 +73,7 @@ class UserAdmin(AdminCalls):
         await self._alter(user, AlterUserScramCredentialsRequest(upsertions=upsertions))
 
     async def delete(self, user: str, mechanisms: Sequence[ScramMechanism]) -> None:
-        """Take credentials away. Raises KafkaError (RESOURCE_NOT_FOUND, CLUSTER_AUTHORIZATION_FAILED, ...)."""
+        """Delete a user's credentials. Raises KafkaError (RESOURCE_NOT_FOUND, CLUSTER_AUTHORIZATION_FAILED, ...)."""
         deletions = [ScramCredentialDeletion(user, mechanism.code) for mechanism in mechanisms]
         await self._alter(user, AlterUserScramCredentialsRequest(deletions))
 

@@ -1,6 +1,6 @@
-"""Reads a partition's batches as they are, from an offset to another: nothing is decoded, and no record is left out.
+"""Reads a partition's raw batches in a range of offsets, without decoding or dropping records.
 
-For what looks at batches themselves (transactions and their markers); what wants records uses `Consumer`.
+For code that works on batches (transactions and their markers); code that needs records uses `Consumer`.
 
 Source: protocol guide, Fetch.
 """
@@ -37,10 +37,10 @@ async def read_batches(
     fetch_bytes: int = _FETCH_BYTES,
     aborted: list[AbortedTransaction] | None = None,
 ) -> AsyncGenerator[tuple[BatchHeader, memoryview]]:
-    """Batches of magic 2 with what lies between two offsets; older formats, which know no producers, are passed over.
+    """Yield the batches of magic 2 in a range of offsets; skip older formats, which have no producer ids.
 
     Args:
-        admin: Whose cluster, and how long a fetch may be tried again.
+        admin: The cluster, and the timeout of retries.
         partition: Of which partition.
         start_offset: The first batch has it, or what comes after it.
         end_offset: No batch begins here or later. At most the high watermark.
@@ -49,7 +49,7 @@ async def read_batches(
             last stable offset.
 
     Raises:
-        KafkaError: The partition can't be read, or its high watermark stays below `end_offset`.
+        KafkaError: The partition cannot be read, or its high watermark stays below `end_offset`.
         CorruptRecordsError: An answer that is no run of batches.
     """
     position = start_offset
@@ -86,7 +86,7 @@ async def _fetch(
     fetch_bytes: int,
     aborted: list[AbortedTransaction] | None,
 ) -> memoryview | None:
-    """Fetch a partition from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
+    """Fetch a partition from an offset; None: the offset is gone. Empty: nothing is left below the end."""
     is_throttled = True
     while is_throttled:
         channel = await admin.pool.leader(partition)
@@ -120,4 +120,4 @@ async def _fetch(
     if code is ErrorCode.OFFSET_OUT_OF_RANGE:
         return None
     admin.pool.forget(partition.topic)
-    raise KafkaError(code, f"partition {partition} can't be read: {code.name}")
+    raise KafkaError(code, f"cannot read partition {partition}: {code.name}")

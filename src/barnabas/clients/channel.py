@@ -1,8 +1,8 @@
-"""One connection to one broker: requests go out, answers come back to whoever asked.
+"""One connection to one broker: sends requests and matches responses to them.
 
-A frame is an int32 size and that many bytes. Answers carry the correlation id of their request; Kafka answers in
-order, but nothing here leans on it. The version of each request is the highest that both sides know, found with
-ApiVersions when the connection opens, and never above Kafka 2.7's.
+A frame is an int32 size and that many bytes. Responses carry the correlation id of their request; Kafka answers in
+order, but the channel does not rely on it. Each request uses the highest version that both sides support, up to Kafka
+2.7's; the channel learns the broker's versions by ApiVersions when the connection opens.
 
 Source: protocol guide, "Common request and response structure", "Api versions".
 """
@@ -32,7 +32,7 @@ R = TypeVar("R", bound=Message)
 _SIZE = Struct(">i")
 MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 DEFAULT_REQUEST_TIMEOUT_MS = 30_000
-# How long what was sent last may take to leave when a connection is closed.
+# Time limit for sending the last data when a connection is closed.
 _CLOSE_TIMEOUT_S = 5.0
 _CLOSED = "the broker closed it"
 # 10 ms of most; records stay as they are.
@@ -42,15 +42,15 @@ _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", sock
 
 
 class UnreachableError(KafkaError):
-    """None of the brokers could be connected to; not worth an immediate retry."""
+    """No broker accepted a connection; an immediate retry is pointless."""
 
 
 class HungUpError(KafkaError):
-    """The peer closed the connection when asked for its versions: TLS, another protocol, or a Kafka before 0.10."""
+    """The peer closed the connection on ApiVersions: it uses TLS or another protocol, or is a Kafka before 0.10."""
 
 
 class Channel:
-    """A connection that has agreed on versions.
+    """A connection with negotiated versions.
 
     Attributes:
         host, port: Where it leads.
@@ -83,7 +83,7 @@ class Channel:
         request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
         env: ClientEnvironment | None = None,
     ) -> None:
-        """Use `connect`."""
+        """Create a channel over open streams; call `connect` instead."""
         self.host = host
         self.port = port
         self.versions: dict[int, tuple[int, int]] = {}
@@ -111,20 +111,20 @@ class Channel:
         security: ClientSecurity | None = None,
         versions: Mapping[int, tuple[int, int]] | None = None,
     ) -> "Channel":
-        """Open a connection, ask the broker for its versions, and log in where that is wanted.
+        """Open a connection, get the broker's versions, and log in if `security` requires it.
 
         Args:
             timeout_ms: How long the connection and the answer to the question for versions may take together.
             env: The world; the machine's own by default.
-            security: How; None: in the clear, and as nobody.
+            security: TLS and login; None: neither.
             request_timeout_ms: How long to wait for the answer to a request that does not say so itself.
-            versions: What the broker knows; None: it is asked. Those before Kafka 0.10 can't be.
+            versions: The broker's API versions; None: ask the broker, which Kafka before 0.10 does not support.
 
         Raises:
             HungUpError: It was asked, and hung up.
-            KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol, a certificate that is refused);
+            KafkaError: NETWORK_EXCEPTION (unreachable, no answer, another protocol, a rejected certificate);
                 says which address. SASL_AUTHENTICATION_FAILED and others: the login failed.
-            ConfigError: A store of keys can't be used.
+            ConfigError: A keystore is unusable.
         """
         env = env or machine_environment()
         context = None if security is None else security.context()
@@ -161,21 +161,21 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """Whether another request may be sent."""
+        """Return whether the channel accepts another request."""
         return self._failure is None
 
     def version_of(self, api_key: int, max_version: int | None = None) -> int:
-        """The version in which a request of this API is sent.
+        """Return the version in which requests of this API are sent.
 
         Args:
-            max_version: What the caller can fill in; Kafka 2.7's highest when None.
+            max_version: The highest version that the caller supports; Kafka 2.7's highest when None.
 
         Raises:
             KafkaError: UNSUPPORTED_VERSION, when the ranges do not meet.
         """
         api = APIS[api_key]
         highest = api.max_version if max_version is None else min(max_version, api.max_version)
-        # What is private is not told of: whoever asks for it finds out.
+        # Private APIs are not listed: the request itself shows whether they are supported.
         unknown = (api.min_version, api.max_version) if api.is_private else (0, -1)
         least, most = self.versions.get(api_key, unknown)
         version = min(highest, most)
@@ -193,7 +193,7 @@ class Channel:
         max_version: int | None = None,
         timeout_ms: int | None = None,
     ) -> R:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Args:
             answer: The response's class.
@@ -213,7 +213,7 @@ class Channel:
     async def ask(
         self, request: Message, answer: type[R], *, max_version: int | None = None, timeout_ms: int | None = None
     ) -> R:
-        """As `send`, but whether the login still holds: for what belongs to a login."""
+        """Send a request as `send` does, without a check of the login; for the login's own requests."""
         version = self.version_of(request.API_KEY, max_version)
         timeout_ms = self._request_timeout_ms if timeout_ms is None else timeout_ms
         correlation_id = self._write(request, version)
@@ -232,7 +232,7 @@ class Channel:
         finally:
             self._waiting.pop(correlation_id, None)
             if future.done() and not future.cancelled():
-                # Where sending failed nobody has asked it why: that it was told is enough.
+                # Retrieves the exception of a failed send, which was reported already.
                 future.exception()
         _, pos = decode_response_header(frame, request.API_KEY, version)
         if len(frame) > _DECODED_AT_ONCE_BYTES and self._elsewhere is not None and answer.API_KEY != _FETCH:
@@ -244,7 +244,7 @@ class Channel:
     async def send_without_answer(
         self, request: Message, *, max_version: int | None = None, timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
     ) -> None:
-        """Send a request that is not answered (Produce with acks=0).
+        """Send a request without a response (Produce with acks=0).
 
         Args:
             max_version: See `version_of`.
@@ -266,8 +266,8 @@ class Channel:
             raise failure from None
 
     async def close(self) -> None:
-        """Close the connection; whoever still waits gets NETWORK_EXCEPTION."""
-        # What was sent without an answer may still be on its way out.
+        """Close the connection; pending requests fail with NETWORK_EXCEPTION."""
+        # Requests without a response may still be in the send buffer.
         self._writer.close()
         self._end(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.host}:{self.port} was closed"))
         self._task.cancel()
@@ -317,7 +317,7 @@ class Channel:
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.REQUEST_TIMED_OUT:
                 raise
-            # Whoever is there answered something else, or hung up.
+            # The peer sent another answer, or hung up.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
             if isinstance(error, KafkaError) and error.message.endswith(_CLOSED):
                 message += ", or not so: is security.protocol right?"
@@ -332,12 +332,12 @@ class Channel:
             while True:
                 (size,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
                 if not 4 <= size <= MAX_RESPONSE_BYTES:
-                    self._fail(self._lost(f"an answer of {size} bytes is none of Kafka's"))
+                    self._fail(self._lost(f"the size of an answer, {size} bytes, is invalid"))
                     return
                 frame = memoryview(await self._reader.readexactly(size))
                 (correlation_id,) = _SIZE.unpack_from(frame)
                 future = self._waiting.get(correlation_id)
-                # An answer that nobody waits for any more came after its timeout.
+                # A response without a waiter came after its timeout.
                 if future is not None and not future.done():
                     future.set_result(frame)
         except asyncio.IncompleteReadError:
@@ -345,13 +345,13 @@ class Channel:
         except OSError as error:
             self._fail(self._lost(_reason(error)))
         except MemoryError:
-            self._fail(self._lost("there is no memory for its answer"))
+            self._fail(self._lost("there is not enough memory for its answer"))
 
     def _lost(self, reason: str) -> KafkaError:
         return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
 
     def _fail(self, failure: KafkaError) -> None:
-        """Abort the connection, with what was not sent yet; all requests that wait fail with this error."""
+        """Abort the connection and drop unsent data; all pending requests fail with this error."""
         self._writer.transport.abort()
         self._end(failure)
 
@@ -370,11 +370,11 @@ def _no_answer(host: str, port: int, waited_s: float) -> KafkaError:
 
 
 def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
-    """Why a connection could not be opened."""
+    """Describe why a connection could not be opened."""
     if isinstance(error, UnicodeError) or (isinstance(error, socket.gaierror) and error.errno in _UNKNOWN_HOST):
         return f"unknown host: {host}"
     if isinstance(error, socket.gaierror):
-        return f"host {host} can't be looked up: {error.strerror}"
+        return f"cannot resolve host {host}: {error.strerror}"
     refused: str | None = getattr(error, "verify_message", None)
     if refused is not None:
         return f"the certificate of {host}:{port} is refused: {refused}"
@@ -382,7 +382,7 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """The system's text for an error, in lower case; asyncio's own texts repeat the address."""
+    """Return the system's text for an error in lower case; asyncio's own texts repeat the address."""
     # Of TLS: its number is not the system's. (To ask for the class would import `ssl` for everybody.)
     of_tls: str | None = getattr(error, "reason", None)
     if of_tls:
@@ -393,15 +393,15 @@ def _reason(error: OSError) -> str:
 
 
 def parse_servers(text: str) -> list[tuple[str, int]]:
-    """Read `host:port,host:port`.
+    """Parse `host:port,host:port`.
 
     Raises:
-        BarnabasError: Not of this form; says what it should look like.
+        BarnabasError: The text has another form; the error shows the right one.
     """
     servers = []
     for item in text.split(","):
         host, colon, port = item.strip().rpartition(":")
         if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise BarnabasError(f"{item.strip()!r} is no server address: write host:port, for example 127.0.0.1:9092")
+            raise BarnabasError(f"{item.strip()!r} is not a server address: write host:port, such as 127.0.0.1:9092")
         servers.append((host.strip("[]"), int(port)))
     return servers

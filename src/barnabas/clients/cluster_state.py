@@ -1,6 +1,6 @@
-"""The state of a cluster at one moment: its brokers, what its partitions lack, and which broker may stop.
+"""A snapshot of a cluster: its brokers, degraded partitions, and the brokers that may stop.
 
-Pure: `admin_cluster.py` asks for it.
+Pure: `admin_cluster.py` collects it.
 
 Source: protocol guide, Metadata; KIP-455.
 """
@@ -17,14 +17,14 @@ _MOST_NAMES: Final = 3
 
 
 class Broker(NamedTuple):
-    """A broker that is registered, or that has replicas.
+    """A broker that is registered, or that holds replicas.
 
     Attributes:
         address: None when it is not registered.
-        software: What it runs, as far as it tells; None when it does not answer.
+        software: Its name and version, as far as reported; None when it does not answer.
         protocol_version: Its inter.broker.protocol.version; None when it does not answer.
         failure: Why it does not answer; empty when it does.
-        rack: None: it has none, or that is not known.
+        rack: None: it has no rack, or the rack is unknown.
     """
 
     broker_id: int
@@ -36,7 +36,7 @@ class Broker(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition as the controller knows it, and the least number of replicas in sync that take acks=all.
+    """A partition as known by the controller, with its min.insync.replicas.
 
     Attributes:
         leader_id: -1 when there is none.
@@ -52,7 +52,7 @@ class Partition(NamedTuple):
 
 
 class Trouble(Enum):
-    """What a partition lacks, and what it would lack if a broker stopped."""
+    """A degraded state of a partition, now or after a broker stops."""
 
     OFFLINE = "offline"
     UNDER_MIN_ISR = "under min.insync.replicas"
@@ -62,7 +62,7 @@ class Trouble(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster at one moment.
+    """A snapshot of a cluster.
 
     Attributes:
         controller_id: -1 when there is none.
@@ -77,12 +77,12 @@ class Cluster:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether there is a controller, all brokers answer, and all partitions have all replicas in sync."""
+        """Return whether a controller exists, all brokers answer, and all partitions have all replicas in sync."""
         is_whole = self.controller_id >= 0 and not any(broker.failure for broker in self.brokers.values())
         return is_whole and not any(set(troubles(each)) - {Trouble.AT_MIN_ISR} for each in self.partitions)
 
     def counts(self, broker_id: int) -> tuple[int, int, int]:
-        """Return how many partitions a broker leads, is in sync with, and has a replica of."""
+        """Return how many partitions a broker leads, is in sync with, and has replicas of."""
         return (
             sum(each.leader_id == broker_id for each in self.partitions),
             sum(broker_id in each.isr for each in self.partitions),
@@ -90,7 +90,7 @@ class Cluster:
         )
 
     def if_stopped(self, broker_id: int) -> list[tuple[Partition, Trouble]]:
-        """Return the partitions that would be offline, or take no acks=all, if a broker stopped.
+        """Return the partitions that would be offline, or below min.insync.replicas, after a broker stops.
 
         Only brokers that answer count: one that was killed is in sync for as long as its session lasts.
         """
@@ -107,9 +107,9 @@ class Cluster:
         return found
 
     def obstacles(self, broker_id: int) -> list[str]:
-        """Return why a broker may not stop now, in parts of a sentence; nothing: it may."""
+        """Return the reasons against stopping a broker now, as parts of a sentence; empty: it may stop."""
         if self.controller_id < 0:
-            return ["there is no controller, so nobody would be elected"]
+            return ["there is no controller, so no leaders would be elected"]
         by_reason: dict[str, list[TopicPartition]] = {}
         for partition, trouble in self.if_stopped(broker_id):
             if partition.replicas == [broker_id]:
@@ -117,13 +117,13 @@ class Cluster:
             elif trouble is Trouble.OFFLINE:
                 reason = "no other replica in sync of {}"
             else:
-                reason = "no acks=all would be taken by {}"
+                reason = "acks=all would fail for {}"
             by_reason.setdefault(reason, []).append(partition.name)
         return [reason.format(named(names)) for reason, names in by_reason.items()]
 
 
 def troubles(partition: Partition) -> list[Trouble]:
-    """Return all that can be said of a partition; nothing: all is well."""
+    """Return the degraded states of a partition; empty: it is healthy."""
     in_sync, wanted = len(partition.isr), len(partition.replicas) - len(partition.adding)
     found = []
     if partition.leader_id < 0:
@@ -132,13 +132,13 @@ def troubles(partition: Partition) -> list[Trouble]:
         found.append(Trouble.UNDER_MIN_ISR)
     if in_sync < wanted:
         found.append(Trouble.UNDER_REPLICATED)
-    # Of one replica it is always so, and nobody wants to hear of it every time.
+    # Always true with one replica, so it is not reported then.
     if in_sync == partition.min_isr and wanted > 1:
         found.append(Trouble.AT_MIN_ISR)
     return found
 
 
 def named(names: Sequence[TopicPartition]) -> str:
-    """Name partitions in a line: the first ones, and how many more there are."""
+    """List the first partitions, and the number of the others, in one line."""
     first = ", ".join(map(str, names[:_MOST_NAMES]))
     return first if len(names) <= _MOST_NAMES else f"{first} and {len(names) - _MOST_NAMES} more"

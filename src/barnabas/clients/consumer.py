@@ -1,8 +1,8 @@
-"""Reads records of chosen partitions, one long poll per broker at a time.
+"""Consumer: reads records of chosen partitions, with one long poll per broker at a time.
 
-Invariant: records of a partition come in the order of their offsets, each once, from the position on. Control records
-are never shown, and with `is_read_committed` no record of a transaction that is open or aborted. Each batch's CRC is
-checked. A leader is told the epoch in which it is taken for one: where it is behind or was replaced, it refuses.
+Invariant: records of a partition come in order of offset, each once, from the position on. Control records are never
+returned; with `is_read_committed`, neither are records of open or aborted transactions. Each batch's CRC is checked.
+Each fetch carries the known leader epoch, so that a stale or replaced leader rejects it.
 
 Source: protocol guide, Fetch; design page, the consumer; KIP-320; KIP-98 for aborted transactions.
 """
@@ -23,7 +23,7 @@ from barnabas.wire.records.record import Record, iterate_records
 
 
 class FetchedBatch(NamedTuple):
-    """Records that were written together."""
+    """Records of one batch."""
 
     partition: TopicPartition
     records: list[Record]
@@ -37,7 +37,7 @@ OFFSETS_TIMEOUT_MS = 60_000
 
 
 class Consumer:
-    """Reads from positions that its user sets; groups are `GroupMember`'s business.
+    """Reads from positions that its user sets; `GroupMember` handles groups.
 
     Attributes:
         positions: The offset of the next record to be read, by partition.
@@ -77,31 +77,31 @@ class Consumer:
         self._failure: BarnabasError | None = None
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Read these partitions from these offsets on, and no others."""
+        """Read only these partitions, from these offsets on."""
         self.positions = dict(positions)
         self._pauses_until.clear()
         self._failure = None
 
     async def seek_to_beginning(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these from their first record on. Raises KafkaError."""
+        """Read these partitions from their first record on. Raises KafkaError."""
         self.positions |= await self._admin.offsets(partitions, EARLIEST)
 
     async def seek_to_end(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these from the next record written on. Raises KafkaError."""
+        """Read these partitions from the next written record on. Raises KafkaError."""
         self.positions |= await self._admin.offsets(partitions, LATEST, is_read_committed=self._is_read_committed)
 
     async def poll(self, timeout_ms: int) -> Fetched:
         """Wait for records.
 
         Returns:
-            What came first, batch by batch; nothing when `timeout_ms` passed without any.
+            The first records, batch by batch; empty after `timeout_ms` without any.
 
         Raises:
-            KafkaError: An error that time does not heal, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` and
+            KafkaError: A permanent error, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` and
                 CORRUPT_MESSAGE for a batch that its CRC does not fit among them. What other partitions gave is
                 returned first.
             CorruptRecordsError: A batch that cannot be read.
-            ProtocolError: An answer that is none.
+            ProtocolError: A malformed answer.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_ms / 1000
@@ -125,7 +125,7 @@ class Consumer:
                 return fetched
 
     async def close(self) -> None:
-        """Give up what is being waited for."""
+        """Cancel pending fetches."""
         tasks = [*self._polls.values(), *self._searches.values()]
         self._polls.clear()
         self._searches.clear()
@@ -134,7 +134,7 @@ class Consumer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ask(self) -> None:
-        """Start a long poll at each leader that none runs at, and a search for those that are not known."""
+        """Start a long poll at each leader without one, and a search for unknown leaders."""
         now = asyncio.get_running_loop().time()
         wanted: dict[Channel, dict[TopicPartition, int]] = {}
         for partition, offset in self.positions.items():
@@ -182,7 +182,7 @@ class Consumer:
         )
 
     async def _collect(self, channel: Channel, fetched: Fetched) -> None:
-        """Add what a broker answered to `fetched`; an error waits in `_failure`."""
+        """Add a broker's response to `fetched`; keep an error in `_failure`."""
         task, asked = self._polls.pop(channel), self._asked.pop(channel)
         try:
             response = task.result()
@@ -211,7 +211,7 @@ class Consumer:
                     self._failure = self._failure or error
 
     def _take_batches(self, partition: TopicPartition, data: PartitionData, fetched: Fetched) -> None:
-        """Add a partition's batches, up to the first that is damaged, and move its position behind them."""
+        """Add a partition's batches, up to the first corrupt one, and advance its position past them."""
         position = self.positions[partition]
         if data.records is None:
             return
@@ -220,7 +220,7 @@ class Consumer:
         aborted: set[int] = set()
         for batch in batches(data.records):
             if not is_crc_valid(batch, 0, len(batch)):
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch does not fit its CRC")
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch has a wrong CRC")
             header = read_header(batch)
             while begun and begun[-1].first_offset <= header.last_offset:
                 aborted.add(begun.pop().producer_id)
@@ -228,7 +228,7 @@ class Consumer:
                 # An aborted transaction ends with its marker; the producer's next one may be committed.
                 aborted.discard(header.producer_id)
             elif not (header.is_transactional and header.producer_id in aborted):
-                # A batch is sent whole, also where the position lies within it.
+                # A batch is sent whole, even if the position is within it.
                 records = [record for record in iterate_records(batch) if record.offset >= position]
                 if records:
                     fetched.append(FetchedBatch(partition, records, header.is_log_append_time))
@@ -246,7 +246,7 @@ class Consumer:
             raise KafkaError(code, f"offset {self.positions[partition]} of partition {partition} is not in the log")
 
     def _pause(self, partition: TopicPartition, error: BarnabasError) -> None:
-        """Leave a partition alone for a moment, then look for its leader again.
+        """Pause a partition for a moment, then look for its leader again.
 
         Raises:
             BarnabasError: The error, where time does not heal it.

@@ -1,7 +1,7 @@
-"""What the members of a consumer group say to each other: the "consumer" protocol's subscription and assignment.
+"""Subscription and assignment of the "consumer" protocol, as exchanged by the members of a group.
 
-An int16 version stands before each. Both are written in version 0, whose fields come first in every later one, so that
-any version is read as that.
+Each begins with an int16 version. Both are written in version 0, whose fields come first in all later versions, so that
+any version can be read as version 0.
 
 Source: protocol guide, group membership API.
 """
@@ -21,19 +21,19 @@ _VERSION = Struct(">h")
 
 
 def encode_subscription(topics: Sequence[str]) -> bytes:
-    """A member's wish for some topics."""
+    """Encode a member's subscription to topics."""
     out = WireBuffer(_VERSION.pack(0))
     ConsumerProtocolSubscription(list(topics)).encode(0, out)
     return bytes(out)
 
 
 def decode_subscription(data: bytes) -> list[str]:
-    """The topics that a member wants. Raises ProtocolError."""
+    """Return the topics of a member's subscription. Raises ProtocolError."""
     return ConsumerProtocolSubscription.decode(0, memoryview(data), _VERSION.size)[0].topics
 
 
 def encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:
-    """The partitions that a member is to read."""
+    """Encode a member's assigned partitions."""
     topics: dict[str, AssignedTopic] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, AssignedTopic(topic)).partitions.append(partition)
@@ -43,7 +43,7 @@ def encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """The partitions that a member is to read; none where it was told nothing. Raises ProtocolError."""
+    """Return a member's assigned partitions; empty data: none. Raises ProtocolError."""
     if not data:
         return []
     decoded, _ = ConsumerProtocolAssignment.decode(0, memoryview(data), _VERSION.size)

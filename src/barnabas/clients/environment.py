@@ -1,6 +1,6 @@
-"""All that a client uses of the world outside: connections, the time of day, random numbers.
+"""The outside world of a client: connections, the time of day, random numbers.
 
-Durations are measured by the event loop's time, so a loop with a virtual time controls them too.
+Durations use the event loop's time, so a loop with virtual time controls them too.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def dial_tls(host: str, port: int, context: "ssl.SSLContext") -> Streams:
-    """Connect over the machine's own network, and speak TLS. Raises OSError."""
+    """Connect over the system's network with TLS. Raises OSError."""
     return await asyncio.open_connection(host, port, limit=_READ_AHEAD_BYTES, ssl=context)
 
 
 @dataclass(slots=True)
 class ClientEnvironment:
-    """What clients are given.
+    """The environment of clients.
 
     Attributes:
-        clock: The time of records; how old what is known of the cluster is.
+        clock: The time of records, and of cached metadata.
         dice: Which partition records without a key go to.
         dial: Opens a connection to a host and port; raises OSError.
         dial_tls: The same, with TLS.
@@ -45,10 +45,10 @@ class ClientEnvironment:
 
 
 async def dial(host: str, port: int) -> Streams:
-    """Connect over the machine's own network. Raises OSError."""
+    """Connect over the system's network. Raises OSError."""
     return await asyncio.open_connection(host, port, limit=_READ_AHEAD_BYTES)
 
 
 def machine_environment() -> ClientEnvironment:
-    """The machine's own."""
+    """Return the environment of this system."""
     return ClientEnvironment(SystemClock(), system_dice(), dial, elsewhere=asyncio.to_thread)

@@ -1,11 +1,11 @@
-"""A member of a consumer group: joins, is assigned partitions, commits offsets, leaves.
+"""A member of a consumer group: joins, receives partitions, commits offsets, leaves.
 
     join (JoinGroup) -> the leader divides the partitions (range) -> SyncGroup -> heartbeats
         -> REBALANCE_IN_PROGRESS: commit, join again
 
-Subscription and assignment are the "consumer" protocol's (`consumer_protocol.py`); the range assignor divides each
-topic's partitions in order among the members that subscribed to it, sorted by their ids: the first ones get one more
-where it does not come out even.
+Subscription and assignment use the "consumer" protocol (`consumer_protocol.py`). The range assignor divides each
+topic's partitions in order among its subscribers, sorted by member id; the first members get one more if the number is
+not divisible.
 
 Source: protocol guide, group membership API; KIP-54 for range, KIP-394 for MEMBER_ID_REQUIRED.
 """
@@ -114,15 +114,15 @@ class GroupMember:
         return await self._positions(auto_offset_reset)
 
     async def wait_for_rebalance(self) -> None:
-        """Wait until the group rebalances (then `needs_rejoin` is set) or the heartbeats failed."""
+        """Wait until the group rebalances (which sets `needs_rejoin`) or a heartbeat fails."""
         if self._heartbeats is not None:
             await asyncio.wait([self._heartbeats])
 
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit the next offsets to be read, of partitions that are assigned; of others they are left out.
+        """Commit the next offsets to read; partitions that are not assigned are skipped.
 
         Raises:
-            KafkaError: REBALANCE_IN_PROGRESS and the like, when the group is no longer what it was.
+            KafkaError: REBALANCE_IN_PROGRESS and the like, after the group has changed.
         """
         self.raise_failure()
         by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
@@ -147,7 +147,7 @@ class GroupMember:
         await retry(attempt, self._rebalance_timeout_ms)
 
     async def leave(self) -> None:
-        """Leave the group, so that the others need not wait for the session to end."""
+        """Leave the group, so that the others need not wait for the session timeout."""
         await self._stop_heartbeats()
         if not self._member_id:
             return
@@ -160,7 +160,7 @@ class GroupMember:
             pass  # the session's timeout says the same, later
 
     def raise_failure(self) -> None:
-        """Raise what ended the heartbeats, if anything but a rebalance did: a BarnabasError, or what a bug raised."""
+        """Raise the error that ended the heartbeats, unless it was a rebalance."""
         if self._failure is not None:
             raise self._failure
 
@@ -219,7 +219,7 @@ class GroupMember:
         return positions
 
     async def _beat(self) -> None:
-        """Heartbeat until the group rebalances or the coordinator refuses."""
+        """Send heartbeats until the group rebalances or the coordinator returns an error."""
         request = HeartbeatRequest(self._group_id, self._generation, self._member_id)
 
         async def attempt() -> None:
@@ -233,10 +233,10 @@ class GroupMember:
         try:
             while True:
                 await asyncio.sleep(self._heartbeat_interval_ms / 1000)
-                # Another coordinator may need longer than a session to take over; it then begins sessions anew.
+                # Another coordinator may need longer than a session to take over; it then restarts sessions.
                 await retry(attempt, self._rebalance_timeout_ms)
         except Exception as error:
-            # Whatever it is, the member must not go on as if it still beat: `raise_failure` tells its user.
+            # After any error the member must stop: `raise_failure` reports it to the user.
             self.needs_rejoin = True
             if not isinstance(error, KafkaError) or error.code not in _REJOIN:
                 self._failure = error
@@ -264,7 +264,7 @@ class GroupMember:
 def assign_range(
     subscriptions: Mapping[str, Sequence[str]], partition_counts: Mapping[str, int]
 ) -> dict[str, list[TopicPartition]]:
-    """Divide partitions among members: Kafka's range assignor.
+    """Divide partitions among members by Kafka's range assignor.
 
     Args:
         subscriptions: The topics of each member id.

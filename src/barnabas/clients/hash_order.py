@@ -1,7 +1,7 @@
-"""The order in which Kafka's tools walk their hash tables, for output that is the same line for line.
+"""The iteration order of Java's hash tables, for output that matches Kafka's tools line for line.
 
-A table has a power of two of buckets, at least 16; an element stands in the bucket of the low bits of its mixed hash,
-a bucket is sorted by mixed hashes. The table doubles before an insertion that would bring it to three quarters.
+A table has a power of two of buckets, at least 16. The low bits of an element's mixed hash select its bucket; a bucket
+is sorted by mixed hashes. The table doubles before an insertion that would bring it to three quarters.
 
 Source: the behaviour of Kafka 2.7.2's tools (tests/compat/test_log_dump.py compares them).
 """
@@ -18,7 +18,7 @@ _LARGEST_SMALL_SET = 4
 
 
 def string_hash(text: str) -> int:
-    """Java's hash of a string: over UTF-16 units, as an unsigned number of 32 bits."""
+    """Return Java's hash of a string: over UTF-16 units, as an unsigned number of 32 bits."""
     data = text.encode("utf-16-be", "surrogatepass")
     number = 0
     for index in range(0, len(data), 2):
@@ -27,12 +27,12 @@ def string_hash(text: str) -> int:
 
 
 def topic_partition_hash(topic_partition: TopicPartition) -> int:
-    """Java's hash of a topic and partition."""
+    """Return Java's hash of a topic and partition."""
     return ((31 + topic_partition.partition) * 31 + string_hash(topic_partition.topic)) & 0xFFFFFFFF
 
 
 def in_hash_order(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Items in the order of a table to which they were added one by one."""
+    """Return items in the order of a table to which they were added one by one."""
     listed = list(items)
     bucket_count = _LEAST_BUCKETS
     for count in range(len(listed)):
@@ -41,7 +41,7 @@ def in_hash_order(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
 
 
 def added_in_sets(sets: Iterable[list[T]], hash_of: Callable[[T], int]) -> list[T]:
-    """Items in the order of a table to which they were added set by set."""
+    """Return items in the order of a table to which they were added set by set."""
     listed: list[T] = []
     bucket_count = _LEAST_BUCKETS
     for items in sets:

@@ -1,6 +1,6 @@
-"""What the records of `__consumer_offsets` and `__transaction_state` say, as Kafka's DumpLogSegments words it.
+"""Records of `__consumer_offsets` and `__transaction_state` as text, in the format of Kafka's DumpLogSegments.
 
-They have formats of their own: an int16 type (key) or version (value), then the fields of the schema of that name.
+Key and value begin with an int16 type (key) or version (value); the fields of the schema of that name follow.
 
 Source: OffsetCommitKey and -Value, GroupMetadataKey and -Value, TransactionLogKey and -Value,
 ConsumerProtocolAssignment; cli facts, kafka-dump-log.
@@ -39,7 +39,7 @@ _STATES = (
 
 
 class KeyAndValue(Protocol):
-    """A record, from wherever it was read."""
+    """A record from any source."""
 
     @property
     def key(self) -> bytes | None: ...
@@ -49,10 +49,10 @@ class KeyAndValue(Protocol):
 
 
 def decode_offsets_record(record: KeyAndValue) -> tuple[str, str]:
-    """A record of `__consumer_offsets`.
+    """Return the text of a record of `__consumer_offsets`.
 
     Raises:
-        ProtocolError: It is none.
+        ProtocolError: The value is invalid.
     """
     key_type, key = _split(record.key, "its key")
     if key_type in _OFFSET_KEY_TYPES:
@@ -62,14 +62,14 @@ def decode_offsets_record(record: KeyAndValue) -> tuple[str, str]:
     if key_type == GroupMetadataKey.API_KEY:
         group_key, _ = GroupMetadataKey.decode(_KEY_VERSION, key)
         return f"group_metadata::group={group_key.group}", _group_value(record.value)
-    raise ProtocolError(f"its key is of type {key_type}, which no record of __consumer_offsets has")
+    raise ProtocolError(f"its key type {key_type} is invalid for __consumer_offsets")
 
 
 def decode_transaction_record(record: KeyAndValue) -> tuple[str, str]:
-    """A record of `__transaction_state`.
+    """Return the text of a record of `__transaction_state`.
 
     Raises:
-        ProtocolError: It is none.
+        ProtocolError: The value is invalid.
     """
     version, key = _split(record.key, "its key")
     transaction_key, _ = TransactionLogKey.decode(version, key)
@@ -80,7 +80,7 @@ def decode_transaction_record(record: KeyAndValue) -> tuple[str, str]:
     value, _ = TransactionLogValue.decode(version, data)
     status = value.transaction_status
     if not 0 <= status < len(_STATES):
-        raise ProtocolError(f"there is no transaction status {status}")
+        raise ProtocolError(f"transaction status {status} does not exist")
     sets = [
         [TopicPartition(part.topic, partition) for partition in part.partition_ids]
         for part in value.transaction_partitions or ()
@@ -134,5 +134,5 @@ def _assignment(member: MemberMetadata, protocol_type: str) -> str:
 
 
 def _hex(data: bytes) -> str:
-    """As one number: without zeros in front."""
+    """Return the bytes as one hexadecimal number without leading zeros."""
     return f"{int.from_bytes(data, 'big'):X}" if data else ""

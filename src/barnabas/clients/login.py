@@ -1,9 +1,8 @@
-"""A client's login on a connection, and the next ones where sessions end.
+"""SASL logins of a client's connection: the first one, and the renewals before sessions expire.
 
     SaslHandshake v1 ─► SaslAuthenticate, as often as the mechanism asks ─► session.lifetime ─► again
 
-Invariant: nothing else is sent on the connection from the handshake to the last answer; who has something to send
-waits for that.
+Invariant: from the handshake to the last response, no other request is sent on the connection; other requests wait.
 
 Source: protocol guide, SASL; KIP-152, KIP-368; Kafka 2.7.2, SaslClientAuthenticator.
 """
@@ -30,13 +29,13 @@ _LEAST_PART, _MORE_PART = 0.85, 0.1
 
 
 class Asks(Protocol):
-    """Sends one request after the other."""
+    """Sends one request after another."""
 
     async def ask(self, request: Message, answer: type[R], *, max_version: int | None = None) -> R: ...
 
 
 class Login:
-    """The principal that a connection is logged in as, and until when."""
+    """The login of a connection, and its expiry."""
 
     __slots__ = ("_again_at_s", "_clock", "_dice", "_lock", "_security", "_where")
 
@@ -53,13 +52,13 @@ class Login:
 
     @property
     def is_due(self) -> bool:
-        """Whether nothing may be sent before `renew` was waited for."""
+        """Return whether requests must wait for `renew`."""
         if self._lock.locked():
             return True
         return self._again_at_s is not None and asyncio.get_running_loop().time() >= self._again_at_s
 
     async def renew(self, channel: Asks) -> None:
-        """Log in again, unless somebody else just did.
+        """Log in again, unless another caller just did.
 
         Raises:
             KafkaError: As `begin`.
@@ -95,10 +94,9 @@ async def log_in(channel: Asks, security: ClientSecurity, dice: "Random", now_ms
     assert client is not None
     agreed = await channel.ask(SaslHandshakeRequest(security.mechanism), SaslHandshakeResponse, max_version=1)
     if agreed.error_code:
-        offered = ", ".join(agreed.mechanisms) or "none"
-        raise KafkaError(
-            ErrorCode(agreed.error_code), f"{where} does not take {security.mechanism}: its mechanisms are {offered}"
-        )
+        mechanisms = ", ".join(agreed.mechanisms)
+        reason = f"its mechanisms are {mechanisms}" if mechanisms else "SASL is not enabled on that listener"
+        raise KafkaError(ErrorCode(agreed.error_code), f"{where} does not support {security.mechanism}: {reason}")
     response = client.first()
     while True:
         got = await channel.ask(SaslAuthenticateRequest(response), SaslAuthenticateResponse, max_version=1)

@@ -1,7 +1,7 @@
-"""The offset table of a mirror: how far it is, and which target offset stands for which source offset.
+"""The offset table of a mirror: its progress, and the mapping of source offsets to target offsets.
 
-It is a compacted topic of one partition in the target. Its records are written in the transactions that write what is
-mirrored, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
+It is a compacted topic of one partition in the target. Its records are written in the transactions of the mirrored
+records, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
 
     place    key    ["place", mirror, source cluster's id, topic, partition]
              value  {"target": topic, "position": n, "begin": b, "generation": g, "runs": [...],
@@ -13,23 +13,24 @@ mirrored, so that place, translation and data are one commit. Keys and values ar
     owner    key    ["owner", mirror, alias of the source]
              value  {"generation": g, "cluster": its id, "host": name, "pid": n, "started_ms": n}
 
-Runs are a flat list, three numbers for each: the source offsets left out since the end of the run before, the target
-offsets likewise (both from 0 for the first), and how many records there are.
+Runs are a flat list with three numbers each: the source offsets skipped since the end of the previous run, the target
+offsets likewise (both from 0 for the first), and the number of records.
 
 Invariants:
 
-- All source offsets from a place's `begin` up to its `position`, that one not included, are accounted for: mirrored, or
-  rightly left out (a marker, an aborted record, one that compaction took, one that came from the target). What is below
-  `begin` was never mirrored, or is forgotten, also where a segment of it is still there: the target was made anew.
-- A run is source offsets without a gap that are target offsets without a gap. As a transaction's marker takes a target
-  offset, no run goes beyond a transaction.
-- A place bears the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
-  log start has passed a segment's `end`, it gets a tombstone: what the table holds is bounded by what the source holds.
-- A path says which clusters all batches of a producer id in this cluster have passed, their origin first. It is
-  committed, and its transaction complete, before the first of these batches is written. When another producer has taken
-  the place of one, its path gets the `end` of the target's log; when the log start has passed that, a tombstone.
+- All source offsets from a place's `begin` up to its `position`, excluded, are accounted for: mirrored, or rightly
+  skipped (a marker, an aborted record, one that compaction removed, one that came from the target). Offsets below
+  `begin` were never mirrored, or are forgotten, even if a segment of them still exists: the target was recreated.
+- A run maps contiguous source offsets to contiguous target offsets. As a transaction's marker takes a target offset, no
+  run extends beyond a transaction.
+- A place contains the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
+  log start has passed a segment's `end`, the segment gets a tombstone: so the size of the source limits the size of the
+  table.
+- A path names the clusters that all batches of a producer id in this cluster have passed, origin first. It is
+  committed, and its transaction complete, before the first of these batches is written. When another producer has
+  replaced one, its path gets the `end` of the target's log; when the log start has passed that, a tombstone.
 
-A record of a kind that is not known, or that is no such JSON, is passed over: a later version may have written it.
+Records of an unknown kind or with other JSON are skipped: a later version may have written them.
 
 Source: ours. The offset syncs of MirrorMaker 2 (KIP-382) answer the same question, less exactly.
 """
@@ -51,7 +52,7 @@ RUNS_PER_SEGMENT: Final = 64
 
 
 class SourcePartition(NamedTuple):
-    """Which partition is mirrored, and by which mirror."""
+    """The key of a mirrored partition: mirror and source partition."""
 
     mirror: str
     cluster_id: str
@@ -68,7 +69,7 @@ class Run(NamedTuple):
 
 
 class BatchMark(NamedTuple):
-    """The batch of the source that was read last: another one at its last offset means that the topic was made anew."""
+    """The last batch read from the source; another batch at its last offset means that the topic was recreated."""
 
     offset: int
     timestamp_ms: int
@@ -76,10 +77,10 @@ class BatchMark(NamedTuple):
 
 
 class ProducerPath(NamedTuple):
-    """What batches of a producer have passed.
+    """The clusters that batches of a producer have passed.
 
     Attributes:
-        source: Whose partition it writes.
+        source: The partition that it writes.
         path: Ids of clusters: their origin first, the one last that they were mirrored from.
         end_offset: All its batches are below it in the target; None: it may write more.
     """
@@ -99,7 +100,7 @@ class Place:
         generation: Of the mirror's run that wrote it.
         runs: The newest ones.
         begin: The source offset from which on the table accounts for everything.
-        batch: The last batch read; None where none was.
+        batch: The last batch read; None: none was read.
     """
 
     target_topic: str
@@ -121,7 +122,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Which process mirrors a source, as it wrote down when it began."""
+    """The process that mirrors a source, as recorded at its start."""
 
     mirror: str
     alias: str
@@ -133,7 +134,7 @@ class Owner:
 
 
 class Coverage(Enum):
-    """How well the table knows a source offset."""
+    """How precisely the table knows a source offset."""
 
     EXACT = "exact"
     BEFORE = "before"
@@ -143,10 +144,10 @@ class Coverage(Enum):
 
 
 class Translation(NamedTuple):
-    """The place in the target at which to read on.
+    """The target offset that corresponds to a source offset.
 
     Attributes:
-        offset: None: the table knows no mirrored record, so that the end of the target stands for it.
+        offset: None: the table has no mirrored record, so the end of the target applies.
         coverage: How sure that is.
     """
 
@@ -171,7 +172,7 @@ class MirrorOffsets:
         self.producers: dict[int, ProducerPath] = {}
 
     def apply(self, key: bytes | None, value: bytes | None) -> None:
-        """Bring what is known up to date with a committed record; in the order of the log."""
+        """Apply a committed record; call in the order of the log."""
         match _loaded(key):
             case ["place", str(mirror), str(cluster_id), str(topic), int(partition)]:
                 source = SourcePartition(mirror, cluster_id, topic, partition)
@@ -186,7 +187,7 @@ class MirrorOffsets:
                 _put(self.owners, (mirror, alias), value, lambda read: _read_owner(mirror, alias, read))
 
     def latest_owner(self, mirror: str, alias: str, cluster_id: str) -> Owner | None:
-        """Return the mirror that was last to begin with a source: by this name, or with its cluster by another name."""
+        """Return the last mirror that claimed a source: by this name, or the same cluster under another name."""
         owners = [
             owner
             for owner in self.owners.values()
@@ -195,11 +196,11 @@ class MirrorOffsets:
         return max(owners, key=lambda owner: owner.generation, default=None)
 
     def runs(self, source: SourcePartition) -> list[Run]:
-        """All runs of a source partition, in order."""
+        """Return all runs of a source partition, in order."""
         return list(self._runs_from(source, 0))
 
     def translate(self, source: SourcePartition, offset: int) -> Translation | None:
-        """Return where to read on in the target in place of `offset` of the source; None: it is not mirrored.
+        """Return the target offset that corresponds to `offset` of the source; None: the partition is not mirrored.
 
         It is where the first mirrored record at or above `offset` stands, or behind the last that was mirrored.
         """
@@ -219,7 +220,7 @@ class MirrorOffsets:
         return Translation(self._target_end(source), coverage)
 
     def source_offset(self, source: SourcePartition, target_offset: int) -> int | None:
-        """From where on a source partition was yet to be read by who has read the target up to an offset.
+        """Return the source offset from which a reader of the target up to `target_offset` must continue.
 
         It is where the first record stands that was mirrored to `target_offset` or above, or that is to be mirrored
         next; None: it is not mirrored.
@@ -233,7 +234,7 @@ class MirrorOffsets:
         return place.position
 
     def _runs_from(self, source: SourcePartition, index: int) -> Iterator[Run]:
-        """The runs of a source partition from one of its segments on, but for segments that are below `begin`."""
+        """Yield a source partition's runs from one of its segments on, except segments below `begin`."""
         segments, place = self.segments.get(source, {}), self.places.get(source)
         begin = 0 if place is None else place.begin
         for first in sorted(segments)[index:]:
@@ -243,14 +244,14 @@ class MirrorOffsets:
             yield from place.runs
 
     def _target_end(self, source: SourcePartition) -> int | None:
-        """Return the offset behind the record that was mirrored last; None: the table knows of none."""
+        """Return the target offset after the last mirrored record; None: the table has none."""
         segments = self.segments.get(source, {})
         runs = self.places[source].runs or (segments[max(segments)].runs if segments else ())
         return runs[-1].target_offset + runs[-1].record_count if runs else None
 
 
 def extended(runs: tuple[Run, ...], more: Iterable[Run]) -> tuple[Run, ...]:
-    """Add runs of what was mirrored since, in the order of their source offsets; those that are in step become one."""
+    """Append newer runs in order of source offset; contiguous ones are merged."""
     grown = list(runs)
     for run in more:
         if grown:
@@ -263,7 +264,7 @@ def extended(runs: tuple[Run, ...], more: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def runs_of(source_offsets: Sequence[int], target_offset: int) -> Iterator[Run]:
-    """Return the runs of records that stand in the target one after the other from an offset on."""
+    """Yield the runs of records at consecutive target offsets."""
     if isinstance(source_offsets, range):
         yield Run(source_offsets.start, target_offset, len(source_offsets))
         return
@@ -272,7 +273,7 @@ def runs_of(source_offsets: Sequence[int], target_offset: int) -> Iterator[Run]:
 
 
 def place_record(source: SourcePartition, place: Place) -> tuple[bytes, bytes]:
-    """The key and the value of a place."""
+    """Return the key and the value of a place."""
     value = {
         "target": place.target_topic,
         "position": place.position,
@@ -285,29 +286,29 @@ def place_record(source: SourcePartition, place: Place) -> tuple[bytes, bytes]:
 
 
 def segment_record(source: SourcePartition, segment: Segment) -> tuple[bytes, bytes]:
-    """The key and the value of a segment, which has a run at least."""
+    """Return the key and the value of a segment, which has at least one run."""
     value = {"target": segment.target_topic, "end": segment.end_offset, "runs": _flat(segment.runs)}
     return _dumped(["segment", *source, segment.runs[0].source_offset]), _dumped(value)
 
 
 def segment_tombstone(source: SourcePartition, first_source_offset: int) -> bytes:
-    """The key of a segment that is to be forgotten; its value is null."""
+    """Return the key of a segment to delete; its value is null."""
     return _dumped(["segment", *source, first_source_offset])
 
 
 def path_record(producer_id: int, path: ProducerPath) -> tuple[bytes, bytes]:
-    """The key and the value of a producer's path."""
+    """Return the key and the value of a producer's path."""
     value = {"path": list(path.path), "end": path.end_offset}
     return path_tombstone(producer_id, path), _dumped(value)
 
 
 def path_tombstone(producer_id: int, path: ProducerPath) -> bytes:
-    """The key of a path that is to be forgotten; its value is null."""
+    """Return the key of a path to delete; its value is null."""
     return _dumped(["path", *path.source, producer_id])
 
 
 def owner_record(owner: Owner) -> tuple[bytes, bytes]:
-    """The key and the value of an owner."""
+    """Return the key and the value of an owner."""
     value = {
         "generation": owner.generation,
         "cluster": owner.cluster_id,
@@ -378,7 +379,7 @@ def _read_owner(mirror: str, alias: str, value: object) -> Owner | None:
 
 
 def _flat(runs: Iterable[Run]) -> list[int]:
-    """Runs as they are written."""
+    """Return runs in their stored form."""
     flat: list[int] = []
     source_end = target_end = 0
     for source_offset, target_offset, count in runs:
@@ -388,7 +389,7 @@ def _flat(runs: Iterable[Run]) -> list[int]:
 
 
 def _runs(flat: Sequence[object]) -> tuple[Run, ...] | None:
-    """Runs as they were written; None: they can't have been."""
+    """Parse runs from their stored form; None: it is invalid."""
     runs = []
     source_end = target_end = 0
     for start in range(0, len(flat), 3):
@@ -407,7 +408,7 @@ def _dumped(value: object) -> bytes:
 
 
 def _loaded(data: bytes | None) -> object:
-    """Decode JSON; None where it is none."""
+    """Decode JSON; None: it is invalid."""
     try:
         return json.loads(data or b"null")
     except (ValueError, RecursionError):

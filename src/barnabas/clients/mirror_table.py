@@ -1,12 +1,12 @@
-"""Reads a mirror's offset table: what was committed to it, whatever transactions are still open.
+"""Reads the committed records of a mirror's offset table, whatever transactions are still open.
 
-Who reads with read_committed sees nothing beyond the first open transaction. Here that could be any partition's, and
-writers that wait for their places would wait for each other. So the table is read up to its high watermark, and each
-transaction counts when its own marker has been read. A writer has all its own markers before it as soon as its
-InitProducerId was answered.
+A read_committed reader sees nothing beyond the first open transaction. In this table that transaction could belong to
+any partition, and writers waiting for their places would wait for each other. Therefore the table is read up to its
+high watermark, and each transaction counts once its own marker has been read. All of a writer's own markers come before
+its InitProducerId response.
 
-Of two transactions of one partition the later one's marker may come first, where they are of two producers with two
-coordinators. So of each key the record with the highest offset counts, as for compaction.
+If two producers with two coordinators write transactions for one partition, the later transaction's marker may come
+first. Therefore the record with the highest offset counts for each key, as in compaction.
 
 Source: KIP-98; protocol guide, Fetch.
 """
@@ -25,13 +25,13 @@ _TABLE = TopicPartition(TABLE_TOPIC, 0)
 
 
 async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> int:
-    """Apply what is committed to the table from an offset up to its high watermark, as that is when it is called.
+    """Apply the table's committed records from an offset up to its current high watermark.
 
     What was applied before may be read again: of each key the last record counts.
 
     Args:
         pool: The target's.
-        offsets: What is known; is brought up to date.
+        offsets: The known content, which is updated.
         from_offset: Where to read on; the log's start where that is above it, or where it is beyond the log's end.
 
     Returns:
@@ -39,8 +39,8 @@ async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> in
         is no table.
 
     Raises:
-        KafkaError: The table can't be read.
-        CorruptRecordsError: It holds what is no batch of records.
+        KafkaError: The table cannot be read.
+        CorruptRecordsError: It contains invalid batches.
     """
     admin = Admin(pool)
     try:

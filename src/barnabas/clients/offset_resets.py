@@ -1,4 +1,4 @@
-"""Which offsets a reset gives a group, within what the logs hold: of commands and of the page alike.
+"""Offset resets of a group within the logs' bounds, for commands and the page.
 
 Source: cli page, kafka-consumer-groups; KIP-122.
 """
@@ -20,7 +20,7 @@ _NAMED: Final = 10
 
 @dataclass(slots=True)
 class Reset:
-    """Where offsets shall go; at most one is set."""
+    """The target of an offset reset; at most one field is set."""
 
     to_offset: int | None
     to_earliest: bool
@@ -31,13 +31,13 @@ class Reset:
     by_duration: str | None
 
     def count(self) -> int:
-        """Count the offsets that are set."""
+        """Count the fields that are set."""
         values = (self.to_offset, self.shift_by, self.to_datetime, self.by_duration)
         return sum(value is not None for value in values) + self.to_earliest + self.to_latest + self.to_current
 
 
 def check_no_members(described: GroupDescription) -> None:
-    """Refuse to reset a group at work: its members would commit over it. Raises BarnabasError."""
+    """Raise BarnabasError if the group has members, which would overwrite the reset."""
     if described.state in ("Empty", "Dead"):
         return
     members = [member.member_id for member in described.members]
@@ -57,7 +57,7 @@ async def plan_reset(
     now_ms: int,
     tell: Callable[[str], object],
 ) -> dict[TopicPartition, int]:
-    """Return the offsets that a reset gives a group, within what the logs hold.
+    """Return the offsets to which a reset moves a group, within the logs' bounds.
 
     Args:
         admin: The cluster's.
@@ -68,19 +68,19 @@ async def plan_reset(
         tell: Told of each offset that had to be another one.
 
     Raises:
-        BarnabasError: There are none such.
+        BarnabasError: No such offsets exist.
     """
     committed = await admin.committed_offsets(name)
     partitions = sorted(committed) if topics is None else await topic_partitions(admin, topics)
     if not partitions:
-        raise BarnabasError(f"group {name} has no offsets: say which topics with --topic")
+        raise BarnabasError(f"group {name} has no offsets: name topics with --topic")
     return await within_logs(admin, await _wanted(admin, name, partitions, committed, reset, now_ms), tell)
 
 
 async def within_logs(
     admin: Admin, wanted: Mapping[TopicPartition, int], tell: Callable[[str], object]
 ) -> dict[TopicPartition, int]:
-    """Return offsets within what the logs hold; tells which were not. Raises KafkaError."""
+    """Limit offsets to the logs' bounds and report the changed ones. Raises KafkaError."""
     first, end = await admin.offsets(wanted, EARLIEST), await admin.offsets(wanted, LATEST)
     bounded = {part: min(max(offset, first[part]), end[part]) for part, offset in wanted.items()}
     for partition, offset in wanted.items():
@@ -123,7 +123,7 @@ async def _wanted(
 
 
 def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
-    """Read `name` (None: all of its partitions) and `name:0,1`. Raises BarnabasError."""
+    """Parse `name` (None: all of its partitions) and `name:0,1`. Raises BarnabasError."""
     wanted: dict[str, list[int] | None] = {}
     for text in texts:
         name, colon, indexes = text.partition(":")
@@ -134,7 +134,7 @@ def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
 
 
 async def topic_partitions(admin: Admin, texts: Sequence[str]) -> list[TopicPartition]:
-    """The partitions that `name` and `name:0,1` stand for. Raises KafkaError, BarnabasError: there are none such."""
+    """Return the partitions named by `name` and `name:0,1`. Raises KafkaError; BarnabasError: one does not exist."""
     wanted = parse_topics(texts)
     known = await admin.topics(list(wanted))
     partitions = []
@@ -159,7 +159,7 @@ def _timestamp_ms(text: str) -> int:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read an ISO 8601 duration of days, hours, minutes and seconds. Raises BarnabasError."""
+    """Parse an ISO 8601 duration of days, hours, minutes and seconds. Raises BarnabasError."""
     match = re.fullmatch(
         r"P(?=.)(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", text.strip().upper()
     )

@@ -1,7 +1,7 @@
-"""Which partition a record goes to, as Java's producer decides it.
+"""The partition of a record, by the rules of Java's producer.
 
 With a key: murmur2 of its bytes, without the sign bit, modulo the number of partitions; so all clients put a key into
-the same partition. Without one: the same partition until a batch is full, then another (KIP-480).
+the same partition. Without a key: the same partition until a batch is full, then another (KIP-480).
 
 Source: murmur2 is Austin Appleby's public-domain MurmurHash2, 32 bits, with Kafka's seed.
 """
@@ -17,7 +17,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """The hash of some bytes, from 0 to 2^32 - 1."""
+    """Return the hash of bytes, from 0 to 2^32 - 1."""
     length = len(data)
     number = _SEED ^ length
     whole = length & ~3
@@ -33,12 +33,12 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for_key(key: bytes, partition_count: int) -> int:
-    """The partition of a keyed record."""
+    """Return the partition of a key."""
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 class StickyPartition:
-    """The partition of records without a key, for one topic."""
+    """The current partition for records of one topic without a key."""
 
     __slots__ = ("_dice", "_partition", "_partition_count")
 
@@ -48,14 +48,14 @@ class StickyPartition:
         self._partition_count = 1
 
     def choose(self, partition_count: int) -> int:
-        """The partition that records go to now."""
+        """Return the partition for the next record."""
         self._partition_count = partition_count
         if not 0 <= self._partition < partition_count:
             self._partition = self._dice.randrange(partition_count)
         return self._partition
 
     def move_on(self) -> None:
-        """A batch is full: another partition, if there is one."""
+        """Switch to another partition after a full batch, if there is more than one."""
         if self._partition_count > 1:
             step = self._dice.randrange(1, self._partition_count)
             self._partition = (self._partition + step) % self._partition_count

@@ -1,9 +1,9 @@
-"""Connections to all brokers of a cluster, and what is known of its topics and leaders.
+"""Connections to all brokers of a cluster, and cached metadata of its topics and leaders.
 
-Connections open when they are needed and are replaced when they broke; who wants one that is being opened waits for
-that one. Metadata is asked for again when a caller says that it was wrong (`forget`) or when it is older than
-`metadata_max_age_ms`; a coordinator, when the connection to it is gone. Brokers that failed last are asked last, after
-them those to which a connection was lost.
+Connections open on demand and are replaced after they break; concurrent callers share the connection attempt. Metadata
+is fetched again after a caller reports it as wrong (`forget`) or when it is older than `metadata_max_age_ms`; a
+coordinator, when its connection is gone. Brokers whose last attempt failed are tried last, after brokers to which a
+connection was lost.
 
 Source: protocol guide, Metadata and FindCoordinator.
 """
@@ -39,7 +39,7 @@ _LOGIN_ERRORS = (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SAS
 
 @dataclass(slots=True)
 class PartitionMetadata:
-    """One partition as Metadata tells it; `leader_id` is -1 when there is none, `leader_epoch` where it is not told."""
+    """A partition in a Metadata response; `leader_id` is -1 if there is none, `leader_epoch` -1 if it is missing."""
 
     partition: int
     leader_id: int
@@ -51,7 +51,7 @@ class PartitionMetadata:
 
 @dataclass(slots=True)
 class TopicMetadata:
-    """One topic as Metadata tells it; leaders may be told the epochs that they have by it only where these are true."""
+    """A topic in a Metadata response. Leaders may receive the epochs in it only if these are reliable."""
 
     name: str
     error_code: ErrorCode
@@ -62,7 +62,7 @@ class TopicMetadata:
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """An answer to Metadata; `racks` has every broker, with None where it is told of none."""
+    """A Metadata response; `racks` contains every broker, with None if its rack is not reported."""
 
     cluster_id: str | None = None
     controller_id: int = -1
@@ -75,7 +75,7 @@ class Pool:
     """One cluster's connections, for at most one member of any group; also an async context manager.
 
     Attributes:
-        client_id: What the brokers see.
+        client_id: The client id.
         env: The world.
         metadata_max_age_ms: How old a leader may be before it is asked for again.
         request_timeout_ms: How long an answer may take, where a request does not say so itself.
@@ -135,11 +135,11 @@ class Pool:
         await asyncio.gather(*(channel.close() for channel in channels))
 
     def use_bootstrap_servers(self, bootstrap_servers: str) -> None:
-        """Set where to look for the cluster from now on, as far as it is not known already. Raises BarnabasError."""
+        """Set the addresses for the next search of the cluster. Raises BarnabasError."""
         self._bootstrap = parse_servers(bootstrap_servers)
 
     async def any_broker(self) -> Channel:
-        """A connection to whichever broker answers: an open one, else the first known that can be reached.
+        """Return a connection to any broker: an open one, or else the first known broker that can be reached.
 
         Raises:
             UnreachableError: None can be reached; says why for the last one tried.
@@ -150,7 +150,7 @@ class Pool:
             return is_open[self.env.dice.randrange(len(is_open))] if len(is_open) > 1 else is_open[0]
         failure: KafkaError | None = None
         known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
-        # Who stands still takes a connection, and answers nothing.
+        # A paused broker accepts connections but does not answer.
         lost = {place[:2] for place, channel in self._channels.items() if not channel.is_open}
         for address in sorted(known, key=lambda address: (address in lost, self._failures.get(address, 0))):
             try:
@@ -164,23 +164,26 @@ class Pool:
         raise UnreachableError(failure.code, failure.message) from failure
 
     async def broker(self, node_id: int) -> Channel:
-        """A connection to one broker. Raises KafkaError (BROKER_NOT_AVAILABLE when the cluster has none of this id)."""
+        """Return a connection to one broker.
+
+        Raises KafkaError (BROKER_NOT_AVAILABLE: the cluster has no such broker).
+        """
         if node_id not in self._brokers:
             await self.metadata([])
         address = self._brokers.get(node_id)
         if address is None:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not there")
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not registered")
         return await self._channel(address)
 
     async def controller(self) -> Channel:
-        """A connection to the cluster's controller. Raises KafkaError."""
+        """Return a connection to the cluster's controller. Raises KafkaError."""
         metadata = await self.metadata([])
         if metadata.controller_id not in metadata.brokers:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster has no controller now")
         return await self.broker(metadata.controller_id)
 
     async def coordinator(self, group_id: str) -> Channel:
-        """A connection to a group's coordinator, for this group alone: joining holds up whatever is asked after it.
+        """Return a connection to a group's coordinator for this group alone, because a join delays later requests.
 
         Raises:
             KafkaError: COORDINATOR_NOT_AVAILABLE: ask again later. INVALID_REPLICATION_FACTOR: that won't help.
@@ -203,7 +206,7 @@ class Pool:
             raise
 
     async def existing_coordinator(self, group_id: str) -> Channel | None:
-        """As `coordinator`; None where the cluster has never had a group: to look for a coordinator creates the topic.
+        """Like `coordinator`; None if the cluster has never had a group, because a search would create the topic.
 
         Raises:
             KafkaError: As from `coordinator`.
@@ -215,7 +218,10 @@ class Pool:
         return await self.coordinator(group_id)
 
     async def transaction_coordinator(self, transactional_id: str) -> Channel:
-        """A connection to a transactional id's coordinator. Raises KafkaError (COORDINATOR_NOT_AVAILABLE, ...)."""
+        """Return a connection to a transactional id's coordinator.
+
+        Raises KafkaError (COORDINATOR_NOT_AVAILABLE, ...).
+        """
         key = f"transaction {transactional_id}"
         address = self._known_coordinator(key, "")
         if address is None:
@@ -233,7 +239,7 @@ class Pool:
             raise
 
     def _known_coordinator(self, key: str, group_id: str) -> tuple[str, int] | None:
-        """Where a coordinator was found, if it was and the connection to it did not break since."""
+        """Return the cached address of a coordinator; None: it is unknown, or the connection to it broke."""
         address = self._coordinators.get(key)
         channel = None if address is None else self._channels.get((*address, group_id))
         if channel is not None and not channel.is_open:
@@ -242,7 +248,7 @@ class Pool:
         return address
 
     async def _check_offsets_topic(self) -> None:
-        """Find out whether there will ever be a coordinator: its topic may ask for more brokers than there are.
+        """Check that a coordinator can exist: its topic may require more brokers than there are.
 
         Raises:
             KafkaError: INVALID_REPLICATION_FACTOR: there won't.
@@ -260,7 +266,7 @@ class Pool:
     async def metadata(
         self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False, channel: Channel | None = None
     ) -> ClusterMetadata:
-        """Ask a broker (None: any) for the cluster's brokers and for topics (None: all of them).
+        """Request the brokers and topics (None: all) of the cluster from a broker (None: any).
 
         Without `allow_auto_topic_creation` no topic is created, whatever its name and the broker's version.
 
@@ -295,10 +301,10 @@ class Pool:
         return metadata
 
     async def topic(self, name: str, *, allow_auto_topic_creation: bool = False) -> TopicMetadata:
-        """Return a topic's metadata, asked for if it is not known or too old.
+        """Return a topic's metadata, from the cache if it is recent enough.
 
         Raises:
-            KafkaError: What the broker says of the topic, for example UNKNOWN_TOPIC_OR_PARTITION.
+            KafkaError: The topic's error, for example UNKNOWN_TOPIC_OR_PARTITION.
         """
         known = self._topics.get(name)
         if known is not None and self._clock.monotonic_ms() - known[0] < self.metadata_max_age_ms:
@@ -317,7 +323,7 @@ class Pool:
         return topic
 
     async def leader(self, partition: TopicPartition) -> Channel:
-        """A connection to a partition's leader. Raises KafkaError (LEADER_NOT_AVAILABLE: ask again later)."""
+        """Return a connection to a partition's leader. Raises KafkaError (LEADER_NOT_AVAILABLE: try again later)."""
         topic = await self.topic(partition.topic)
         if partition.partition not in topic.partitions:
             # It may have grown since it was asked for.
@@ -339,14 +345,14 @@ class Pool:
             raise
 
     def known_leader(self, partition: TopicPartition) -> Channel | None:
-        """The connection to a partition's leader, as far as both are known and need not be asked for."""
+        """Return the open connection to a partition's leader; None: a request is needed first."""
         leader_id = self.known_leader_id(partition)
         address = None if leader_id is None else self._brokers.get(leader_id)
         channel = None if address is None else self._channels.get((*address, ""))
         return channel if channel is not None and channel.is_open else None
 
     def known_leader_id(self, partition: TopicPartition) -> int | None:
-        """The id of a partition's leader; None when it must be asked for."""
+        """Return the id of a partition's leader; None: a request is needed first."""
         known = self._topics.get(partition.topic)
         if known is None or self._clock.monotonic_ms() - known[0] >= self.metadata_max_age_ms:
             return None
@@ -354,21 +360,21 @@ class Pool:
         return None if metadata is None or metadata.leader_id < 0 else metadata.leader_id
 
     def known_leader_epoch(self, partition: TopicPartition) -> int:
-        """The leader epoch to tell a partition's leader, which refuses one that is behind or ahead; -1: none."""
+        """Return the leader epoch to send to a partition's leader, which rejects any other epoch; -1: none."""
         known = self._topics.get(partition.topic)
         metadata = None if known is None else known[1].partitions.get(partition.partition)
         return metadata.leader_epoch if metadata is not None and known is not None and known[1].are_epochs_true else -1
 
     def forget(self, topic: str) -> None:
-        """A leader turned out to be wrong: ask again before the next use."""
+        """Discard a topic's leaders, after one was wrong."""
         self._topics.pop(topic, None)
 
     def forget_coordinator(self, group_id: str) -> None:
-        """A coordinator turned out to be wrong: ask again before the next use."""
+        """Discard a group's coordinator, after it was wrong."""
         self._coordinators.pop(group_id, None)
 
     def forget_transaction_coordinator(self, transactional_id: str) -> None:
-        """The same of a transactional id's."""
+        """Discard a transactional id's coordinator, after it was wrong."""
         self._coordinators.pop(f"transaction {transactional_id}", None)
 
     async def _channel(self, address: tuple[str, int], group_id: str = "") -> Channel:
@@ -378,7 +384,7 @@ class Pool:
             return channel
         task = self._connecting.get(place)
         if task is None:
-            # As a task: who gives up waiting does not take the connection from the others, and they share its failure.
+            # As a task: a cancelled caller does not cancel the connection for others, and they share its failure.
             task = asyncio.get_running_loop().create_task(self._connect(address, group_id))
             self._connecting[place] = task
             task.add_done_callback(lambda done: self._connected(place, done))
@@ -437,7 +443,7 @@ class Pool:
 
 
 async def _reasons(channel: Channel, missing: Sequence[str]) -> dict[str, ErrorCode]:
-    """Return why topics are missing in a list of all: they do not exist, or the user may not see them.
+    """Return why topics are missing in a full list: they do not exist, or the user may not see them.
 
     ListOffsets tells one from the other and creates nothing.
     """
@@ -461,7 +467,7 @@ def _topic_message(name: str, code: ErrorCode) -> str:
         case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return f"topic {name} does not exist"
         case ErrorCode.INVALID_TOPIC_EXCEPTION:
-            return f"{name!r} is no topic name: letters, digits, '.', '_' and '-', at most 249 of them"
+            return f"{name!r} is not a valid topic name: use at most 249 letters, digits, '.', '_' and '-'"
         case ErrorCode.LEADER_NOT_AVAILABLE:
             return f"topic {name} has no leader now"
     return f"topic {name}: {code.name}"

@@ -1,13 +1,13 @@
-"""Where a run or a mirror stands in its topics, held against what is there: pure comparison of offsets.
+"""Comparison of a run's or mirror's positions with the current content of its topics. Pure.
 
-What can have happened to a partition while nobody read it:
+Possible losses in a partition while nobody read it:
 
-| loss | is | what is lost |
+| loss | cause | lost offsets |
 | --- | --- | --- |
-| OVERTAKEN | retention deleted what had not been read | offsets from the position up to the log's start |
-| SHORTER | the log ends before the position: truncated, or the topic was deleted and made anew | unknown |
-| REPLACED | another record than the one read last stands at its offset: the topic was deleted and made anew | unknown |
-| GONE | the topic or the partition is no more | unknown |
+| OVERTAKEN | retention deleted unread records | offsets from the position up to the log's start |
+| SHORTER | the log ends before the position: truncated, or the topic was deleted and recreated | unknown |
+| REPLACED | the last read record's offset holds another record: the topic was deleted and recreated | unknown |
+| GONE | the topic or the partition does not exist any more | unknown |
 | OTHER_CLUSTER | the cluster has another id: it was replaced, or another one is read | unknown |
 """
 
@@ -26,11 +26,11 @@ Offsets = dict[str, dict[int, int]]
 
 
 class PlanError(BarnabasError):
-    """A run or a mirror can't be as asked: one line that says why and what to do."""
+    """A run or a mirror is impossible as configured: one line with the reason and the remedy."""
 
 
 class OnDataLoss(Enum):
-    """The answer to records that are gone before they were read."""
+    """The reaction to records that were deleted before they were read."""
 
     STOP = "stop"
     CONTINUE = "continue"
@@ -38,7 +38,7 @@ class OnDataLoss(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A place to begin or to end: a moment, or offsets; neither: the beginning or the end of the topics."""
+    """A start or an end: a time, or offsets; neither: the start or the end of the topics."""
 
     time_ms: int | None = None
     offsets: Mapping[str, Mapping[int, int]] | None = None
@@ -46,18 +46,18 @@ class Bound:
 
 
 class Loss(Enum):
-    """A kind of loss; the value says it to people."""
+    """A kind of loss; the value is its readable text."""
 
     OVERTAKEN = "deleted by retention before it was read"
     SHORTER = "the log ends before what was read: truncated, or the topic was deleted and made anew"
     REPLACED = "another record stands where the last one was read: the topic was deleted and made anew"
-    GONE = "the partition is not there any more"
+    GONE = "the partition does not exist any more"
     OTHER_CLUSTER = "the cluster is another one than the one that was read"
 
 
 @dataclass(frozen=True, slots=True)
 class LostRange:
-    """Offsets of one partition that this run can't read any more, `end_offset` not included.
+    """Offsets of one partition that this run cannot read any more, `end_offset` excluded.
 
     For losses other than OVERTAKEN what was in the partition beyond the position is unknown; then `end_offset` is the
     position itself. `resume_offset` is where reading can go on; None where there is nothing to read.
@@ -71,7 +71,7 @@ class LostRange:
     resume_offset: int | None
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Describe the loss in one line."""
         place = f"{self.topic}-{self.partition}"
         if self.loss is Loss.OVERTAKEN:
             count = self.end_offset - self.start_offset
@@ -81,14 +81,14 @@ class LostRange:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The offsets that a partition holds, from `start_offset` up to, not including, `end_offset`."""
+    """The offsets in a partition, from `start_offset` to `end_offset`, which is excluded."""
 
     start_offset: int
     end_offset: int
 
 
 class Mark(Protocol):
-    """What tells the last thing that was read of a partition from another one at its offset; equal where it is that."""
+    """The identity of the last read record or batch of a partition, for comparison with the one now at its offset."""
 
     @property
     def offset(self) -> int: ...
@@ -103,17 +103,17 @@ Marks = Mapping[str, Mapping[int, Mark]]
 def lost_ranges(
     positions: Offsets, extents: Extents, marks: Marks, found: Marks, is_same_cluster: bool = True
 ) -> list[LostRange]:
-    """Tell what a run that stands at `positions` can't read any more.
+    """Return the losses of a run at `positions`.
 
     Args:
-        positions: Where the run stands.
-        extents: What the partitions hold; one that is not in it is not there.
+        positions: The positions of the run.
+        extents: The offsets in the partitions; missing ones do not exist.
         marks: The last record that the run has read of each partition.
-        found: What stands at the offsets of `marks` now; one that could not be read is not in it.
+        found: The marks now at those offsets; unreadable ones are missing.
         is_same_cluster: Whether the cluster's id is still the one that was read.
 
     Returns:
-        One for each partition that has lost something, in order; none when all can be read on.
+        One for each partition with a loss, in order; empty if all can continue.
     """
     return list(_lost(positions, extents, marks, found, is_same_cluster))
 
@@ -178,7 +178,7 @@ def merged(older: Offsets, newer: Offsets) -> Offsets:
 
 
 def clamped(ends: Offsets, targets: Offsets | None) -> Offsets:
-    """Return `ends`, none beyond its target."""
+    """Return `ends`, limited to their targets."""
     if targets is None:
         return ends
     return {
@@ -190,7 +190,7 @@ def clamped(ends: Offsets, targets: Offsets | None) -> Offsets:
 
 
 def is_before(ends: Offsets, positions: Offsets) -> bool:
-    """Tell whether a partition ends before its position."""
+    """Return whether a partition ends before its position."""
     return any(ends[topic][number] < place for topic, numbers in positions.items() for number, place in numbers.items())
 
 
@@ -203,7 +203,7 @@ def latest_of(ends: Offsets, positions: Offsets) -> Offsets:
 
 
 def is_reached(positions: Offsets, targets: Offsets) -> bool:
-    """Tell whether all partitions of `targets` have been read up to there."""
+    """Return whether all partitions of `targets` have been read up to there."""
     return all(
         positions.get(topic, {}).get(partition, 0) >= target
         for topic, partitions in targets.items()
@@ -212,7 +212,7 @@ def is_reached(positions: Offsets, targets: Offsets) -> bool:
 
 
 def offset_count(starts: Offsets, ends: Offsets) -> int:
-    """Return how many offsets there are between two places of the same partitions."""
+    """Return the number of offsets between two positions of the same partitions."""
     return sum(end - starts[topic][number] for topic, numbers in ends.items() for number, end in numbers.items())
 
 
@@ -228,7 +228,7 @@ def lag_of(positions: Offsets, extents: Extents) -> dict[str, dict[int, int]]:
 
 
 def matching_topics(there: Iterable[str], wanted: Sequence[str]) -> list[str]:
-    """Return the topics that were asked for, each once.
+    """Return the existing topics that match, each once.
 
     Args:
         there: Those of the cluster.
@@ -244,12 +244,12 @@ def _is_wanted(topic: str, text: str) -> bool:
 
 
 def is_pattern(text: str) -> bool:
-    """Return whether a text is a pattern, and no topic's name."""
+    """Return whether a text is a pattern, and not a topic's name."""
     return len(text) > 2 and text.startswith("/") and text.endswith("/")
 
 
 def parse_bound(text: str) -> Bound:
-    """Read where to begin or end: earliest, latest, a time, or offsets as JSON.
+    """Parse a start or an end: earliest, latest, a time, or offsets as JSON.
 
     Raises:
         PlanError: it is none of these.
@@ -264,7 +264,7 @@ def parse_bound(text: str) -> Bound:
 
 
 def parse_time(text: str) -> int:
-    """Read a moment, as milliseconds since 1970: ISO 8601 (UTC unless it says otherwise), or such milliseconds.
+    """Parse a time to milliseconds since 1970: ISO 8601 (UTC by default), or such milliseconds.
 
     Raises:
         PlanError: it is neither.
@@ -274,14 +274,14 @@ def parse_time(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise PlanError(f"{text!r} is no time; write 2026-11-17T14:00, with Z or +01:00 where it is not UTC") from None
+        raise PlanError(f"{text!r} is not a time; write 2026-11-17T14:00, with +01:00 if it is not UTC") from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1000)
 
 
 def parse_offsets(text: str) -> dict[str, dict[int, int]]:
-    """Read offsets as Spark writes them: `{"topic": {"0": 12}}`.
+    """Parse offsets in Spark's format: `{"topic": {"0": 12}}`.
 
     Raises:
         PlanError: they are something else.
@@ -292,4 +292,4 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
             for topic, partitions in json.loads(text).items()
         }
     except (ValueError, TypeError, AttributeError):
-        raise PlanError(f'{text!r} are no offsets; they look like {{"topic": {{"0": 12}}}}') from None
+        raise PlanError(f'{text!r} are not offsets; write them as {{"topic": {{"0": 12}}}}') from None

@@ -1,12 +1,12 @@
-"""Sends records in batches.
+"""Producer: sends records in batches.
 
-Records of one partition are collected while the batch before them is on its way (or for `linger_ms`); one batch of a
-partition is in flight at a time, so they arrive in order. What time heals is tried again until `delivery_timeout_ms`
-has passed. With `enable_idempotence` each batch carries producer id, epoch and sequence, and a batch that was written
-already is not written again: then nothing is lost and nothing doubled.
+Records of a partition are collected while the previous batch is in flight (or for `linger_ms`). One batch per partition
+is in flight at a time, so records arrive in order. Transient errors are retried until `delivery_timeout_ms` has passed.
+With `enable_idempotence`, each batch carries producer id, epoch and sequence, and the broker does not write a batch
+twice: no record is lost or duplicated.
 
-Invariant: every record that was handed over gets an outcome, whatever fails: what the broker refuses, what cannot be
-encoded, an answer that is none, a bug of ours. So `flush` and `close` always end.
+Invariant: every accepted record gets an outcome, whatever fails: rejection by the broker, an encoding error, a
+malformed response, an internal error. So `flush` and `close` always end.
 
 Source: design page, the producer; KIP-98 for idempotence; KIP-480 for the partition of records without a key.
 """
@@ -41,7 +41,7 @@ _SEQUENCE_ERRORS = frozenset(
 
 
 class RecordMetadata(NamedTuple):
-    """The place at which a record was written; `offset` is -1 with acks=0."""
+    """The position of a written record; `offset` is -1 with acks=0."""
 
     topic: str
     partition: int
@@ -50,7 +50,7 @@ class RecordMetadata(NamedTuple):
 
 
 class _Batch:
-    """Records that go out together, and who waits for each of them."""
+    """Records sent together, and the futures of their senders."""
 
     __slots__ = ("created", "deadline", "futures", "records", "size_bytes")
 
@@ -124,12 +124,12 @@ class Producer:
         timestamp_ms: int | None = None,
         headers: Iterable[Header] = (),
     ) -> "asyncio.Future[RecordMetadata]":
-        """Hand over one record.
+        """Queue one record for sending.
 
         Returns:
             Where it was written, once it was. Its exception is a BarnabasError: the KafkaError that the broker gave in
             the end, REQUEST_TIMED_OUT after `delivery_timeout_ms`, UNKNOWN_SERVER_ERROR with its cause for what could
-            not be sent at all, or ProtocolError for an answer that is none.
+            not be sent at all, or ProtocolError for a malformed answer.
 
         Raises:
             KafkaError: The topic is not there (and is not created), or has no such partition.
@@ -159,7 +159,7 @@ class Producer:
         return future
 
     async def flush(self) -> None:
-        """Wait until all that was handed over so far was written or has failed."""
+        """Wait until every record accepted so far is written or has failed."""
         waiting = []
         for queue in self._queues.values():
             queue.is_flushing = True
@@ -211,7 +211,7 @@ class Producer:
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
     def _open_batch(self, queue: "_Queue", size_bytes: int) -> _Batch:
-        """The batch that the next record goes into; a new one when the last is full or there is none."""
+        """Return the batch for the next record; a new one if the last is full or none exists."""
         if queue.batches and queue.batches[-1].size_bytes + size_bytes <= self._batch_size_bytes:
             return queue.batches[-1]
         now = _now()
@@ -220,7 +220,7 @@ class Producer:
         return batch
 
     async def _run(self, partition: TopicPartition, queue: "_Queue") -> None:
-        """Send the batches of one partition, one after the other, until this task is cancelled."""
+        """Send the batches of one partition in sequence, until this task is cancelled."""
         try:
             while True:
                 while not queue.batches:
@@ -237,7 +237,7 @@ class Producer:
                     self._succeed(partition, batch, response)
                 queue.in_flight = None
         finally:
-            # Nobody sends what is left, nor what would come.
+            # No task sends the remaining or later records.
             self._is_closed = True
             for batch in queue.all_batches():
                 self._fail(batch, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed"))
@@ -284,7 +284,7 @@ class Producer:
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
     def _stop_sequence(self, queue: "_Queue", error: BarnabasError) -> None:
-        """Fail what an idempotent producer sends to this partition from now on.
+        """Fail all further records of an idempotent producer to this partition.
 
         Whether the batch was written is not known, so the next one must not take its sequences.
         """
@@ -312,10 +312,10 @@ class Producer:
         response = await channel.send(request, ProduceResponse, timeout_ms=self._request_timeout_ms)
         answers = [answer for topic in response.responses for answer in topic.partition_responses]
         if not answers:
-            raise ProtocolError(f"{channel.host}:{channel.port} answered Produce, and no partition of it")
+            raise ProtocolError(f"{channel.host}:{channel.port} answered Produce without a partition")
         answer = answers[0]
         code = ErrorCode(answer.error_code)
-        # The batch was written already, by an attempt whose answer was lost.
+        # An earlier attempt, whose answer was lost, wrote the batch already.
         if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and self._is_idempotent:
             return None
         if code is not ErrorCode.NONE:
@@ -361,12 +361,12 @@ class Producer:
 
 
 def _now() -> float:
-    """The loop's time, in seconds."""
+    """Return the loop's time, in seconds."""
     return asyncio.get_running_loop().time()
 
 
 def _for_user(partition: TopicPartition, error: Exception) -> BarnabasError:
-    """The exception for a record's future: a BarnabasError as it is, another as UNKNOWN_SERVER_ERROR with its cause."""
+    """Return the exception for a record's future: a BarnabasError, or UNKNOWN_SERVER_ERROR with the cause."""
     if isinstance(error, BarnabasError):
         return error
     failure = KafkaError(
@@ -377,7 +377,7 @@ def _for_user(partition: TopicPartition, error: Exception) -> BarnabasError:
 
 
 class _Queue:
-    """The batches of one partition that wait, in order, and the one on its way."""
+    """The waiting batches of one partition, in order, and the one in flight."""
 
     __slots__ = ("batches", "failure", "in_flight", "is_flushing", "next_sequence", "task", "wake")
 
@@ -391,5 +391,5 @@ class _Queue:
         self.wake = asyncio.Event()
 
     def all_batches(self) -> list[_Batch]:
-        """Return all batches: those on their way and those that wait."""
+        """Return all batches, in flight or waiting."""
         return [*([self.in_flight] if self.in_flight is not None else []), *self.batches]

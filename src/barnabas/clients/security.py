@@ -1,11 +1,11 @@
-"""How a client reaches brokers that want TLS or a login: Kafka's client settings, and what connections make of them.
+"""Security of a client's connections to brokers (TLS and logins), from Kafka's client settings.
 
     security.protocol    PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
-    ssl.*                whom to trust, and who it is itself; names are checked against certificates unless told not to
+    ssl.*                truststore and own certificate; host names are verified unless disabled
     sasl.mechanism       PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER
-    sasl.jaas.config     who logs in
+    sasl.jaas.config     the credentials
 
-Invariant: what is secret stands in no repr and no error.
+Invariant: no repr and no error contains a secret.
 
 Source: security page; producer, consumer and admin configs of Kafka 2.7.
 """
@@ -33,8 +33,8 @@ class ClientSecurity:
     """The security settings that all connections of a client share.
 
     Attributes:
-        tls: None: it speaks in the clear.
-        mechanism, login: How and as whom it logs in; empty, None: not at all.
+        tls: None: no TLS.
+        mechanism, login: The mechanism and credentials of the login; empty, None: no login.
     """
 
     tls: "TlsSettings | None" = None
@@ -43,10 +43,10 @@ class ClientSecurity:
     _context: "ssl.SSLContext | None" = field(default=None, repr=False)
 
     def context(self) -> "ssl.SSLContext | None":
-        """Return the TLS context, made when it is first needed; None: in the clear.
+        """Return the TLS context, created on first use; None: no TLS.
 
         Raises:
-            ConfigError: A store can't be used.
+            ConfigError: A store cannot be used.
         """
         if self.tls is not None and self._context is None:
             from barnabas.wire.security.tls.contexts import client_context
@@ -55,7 +55,7 @@ class ClientSecurity:
         return self._context
 
     def new_login(self, random_bytes: Callable[[int], bytes], now_ms: int) -> "SaslClient | None":
-        """The client's side of one login; None: it does not log in. Raises ConfigError."""
+        """Return the client's side of one login; None: no login. Raises ConfigError."""
         if self.login is None:
             return None
         from barnabas.wire.security.sasl.client import new_client
@@ -64,25 +64,25 @@ class ClientSecurity:
 
 
 def is_security_setting(name: str) -> bool:
-    """Return whether a client's setting says how it reaches brokers."""
+    """Return whether a client setting concerns connection security."""
     return name == "security.protocol" or name.startswith(_PREFIXES)
 
 
 def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
-    """Put together what a client's settings say.
+    """Build the security settings from a client's settings.
 
     Args:
         values: By Kafka's names; others are not looked at.
 
     Returns:
-        None: in the clear, and nobody logs in.
+        None: neither TLS nor a login.
 
     Raises:
-        ConfigError: They can't be; it names the setting, and holds no secret.
+        ConfigError: A setting is invalid; the error names it, and contains no secret.
     """
     protocol = values.get("security.protocol", PLAINTEXT).upper()
     if protocol not in PROTOCOLS:
-        raise ConfigError(f"security.protocol={protocol} is not there: {', '.join(PROTOCOLS)} are")
+        raise ConfigError(f"security.protocol={protocol} is not supported: use {', '.join(PROTOCOLS)}")
     if protocol == PLAINTEXT:
         return None
     security = ClientSecurity()
@@ -101,9 +101,9 @@ def _set_login(security: ClientSecurity, values: Mapping[str, str]) -> None:
 
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MECHANISMS:
-        raise ConfigError(f"sasl.mechanism={mechanism} is not there: set one of {', '.join(MECHANISMS)}")
+        raise ConfigError(f"sasl.mechanism={mechanism} is not supported: use one of {', '.join(MECHANISMS)}")
     if "sasl.jaas.config" not in values:
-        raise ConfigError("sasl.jaas.config is missing: it says who logs in")
+        raise ConfigError("sasl.jaas.config is missing: it must contain the credentials")
     try:
         security.login = parse_jaas(values["sasl.jaas.config"], mechanism)
     except ConfigError as error:

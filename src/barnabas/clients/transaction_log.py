@@ -1,4 +1,4 @@
-"""What `__transaction_state` says of transactions: one record for each change, the newest of an id counts.
+"""Transaction states in `__transaction_state`: one record per change; the newest record of an id counts.
 
     key    int16 type 0 | transactional id
     value  int16 version 0 | producer id, epoch, timeout, state, partitions, times; no value: the id is forgotten
@@ -23,7 +23,7 @@ _KEY_VERSION = 0
 
 
 class TransactionStatus(IntEnum):
-    """The status of a transaction; the codes of the log, and the names that Kafka gives them."""
+    """The status of a transaction; the codes of the log, and Kafka's names."""
 
     Empty = 0
     Ongoing = 1
@@ -36,17 +36,17 @@ class TransactionStatus(IntEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether its coordinator will end it."""
+        """Return whether the coordinator will still end the transaction."""
         return self in (self.Ongoing, self.PrepareCommit, self.PrepareAbort, self.PrepareEpochFence)
 
 
 class TransactionState(NamedTuple):
-    """A transactional id as its coordinator wrote it down last.
+    """The last logged state of a transactional id.
 
     Attributes:
         log_partition: The partition of `__transaction_state` that has it; that one's leader is the coordinator.
-        partitions: Those that take part; empty in a transaction that is over.
-        started_ms: When the transaction began; -1: there has been none.
+        partitions: The partitions in the transaction; empty after its end.
+        started_ms: When the transaction began; -1: there was none.
     """
 
     transactional_id: str
@@ -61,10 +61,10 @@ class TransactionState(NamedTuple):
 
 
 def replay(records: Iterable[Record], log_partition: int, states: dict[str, TransactionState]) -> None:
-    """Bring what is known up to date with records of the log, in their order.
+    """Apply records of the log, in their order.
 
     Raises:
-        ProtocolError: A record that is none of a transaction log's.
+        ProtocolError: A record does not belong to a transaction log.
     """
     for record in records:
         transactional_id = _transactional_id(record)
@@ -77,7 +77,7 @@ def replay(records: Iterable[Record], log_partition: int, states: dict[str, Tran
 
 
 def _transactional_id(record: Record) -> str | None:
-    """Whom a record is about; None for a type that is not known."""
+    """Return the transactional id of a record; None: its type is unknown."""
     key = record.key or b""
     if len(key) < _PREFIX.size:
         raise ProtocolError(f"the key of record {record.offset} of a transaction log has {len(key)} bytes")

@@ -1,10 +1,10 @@
-"""How a client reaches ZooKeeper, or a broker that serves its registry: TLS and logins.
+"""Security of a client's connection to ZooKeeper, or to a broker's registry: TLS and logins.
 
-    zookeeper.ssl.*              Kafka's: whom to trust, and who it is itself
+    zookeeper.ssl.*              Kafka's: truststore and own certificate
     barnabas.zookeeper.digest    user:password of ZooKeeper's scheme digest
     barnabas.zookeeper.sasl      user:password of SASL DIGEST-MD5, as Kafka's brokers log in
 
-Invariant: what is secret stands in no repr and no error.
+Invariant: no repr and no error contains a secret.
 
 Source: Kafka 2.7.2, ZkSecurityMigratorUtils, zookeeper.* of --zk-tls-config-file; ZooKeeper programmer's guide.
 """
@@ -37,7 +37,7 @@ ZOOKEEPER_SETTINGS: Final = (
 )
 """All that is looked at; zookeeper.clientCnxnSocket says nothing that the others don't."""
 STORE_TYPES: Final = {"pem": "PEM", "p12": "PKCS12", "pfx": "PKCS12"}
-"""What a store is by the end of its name, as ZooKeeper tells where no type is set."""
+"""Types of stores by file name suffix, as in ZooKeeper if no type is set."""
 _DEFAULT_TIMEOUT_MS = 10_000
 
 
@@ -48,7 +48,7 @@ def zookeeper_options(
     session_timeout_ms: int = _DEFAULT_TIMEOUT_MS,
     connection_timeout_ms: int = _DEFAULT_TIMEOUT_MS,
 ) -> ZooKeeperOptions:
-    """Put together what a client's settings say.
+    """Build the connection options from a client's settings.
 
     Args:
         connect: As zookeeper.connect.
@@ -56,7 +56,7 @@ def zookeeper_options(
         dice: For a login by SASL.
 
     Raises:
-        ConfigError: One can't be, or a store can't be used; it names it, and no secret.
+        ConfigError: A setting is invalid, or a store is unusable; the error names it, and contains no secret.
     """
     enable = values.get(ENABLE, "false").lower()
     if enable not in ("true", "false"):
@@ -84,15 +84,15 @@ def _user_and_password(values: Mapping[str, str], name: str) -> str | None:
 
 
 def tls_context(values: Mapping[str, str]) -> "ssl.SSLContext":
-    """Make the TLS context that zookeeper.ssl.* describe. Raises ConfigError."""
-    # Here: who speaks in the clear does without it.
+    """Return the TLS context for zookeeper.ssl.*. Raises ConfigError."""
+    # Imported here, because connections without TLS do not need it.
     from barnabas.wire.security.tls.contexts import client_context
     from barnabas.wire.security.tls.settings import read_settings
 
     def text(name: str) -> str | None:
         found = values.get(f"zookeeper.{name}")
         if found is None and name.endswith("store.type"):
-            # As ZooKeeper: its name says what it is.
+            # As in ZooKeeper, the file name determines the type.
             location = values.get(f"zookeeper.{name.removesuffix('type')}location", "")
             return STORE_TYPES.get(location.rpartition(".")[2].lower())
         return found

@@ -1,4 +1,4 @@
-"""What every layer shares: names for offsets and partitions, errors, time, waiting, configuration.
+"""Shared basics of every layer: types for offsets and partitions, errors, time, waiting, configuration.
 
 Imports the standard library only.
 """

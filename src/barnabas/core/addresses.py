@@ -1,18 +1,18 @@
-"""One form for each address, so that rules, counts, logs and figures mean the same peer by the same text. Pure.
+"""Canonical form of addresses, so that rules, counts, logs and metrics use the same text for a peer. Pure.
 
-| address | its form |
+| address | canonical form |
 | --- | --- |
-| IPv4 | as it is: 127.0.0.1 |
-| IPv4 through a socket of IPv6 (::ffff:127.0.0.1) | that of IPv4 |
-| IPv6 | eight groups in hexadecimal, none left out and none padded: 0:0:0:0:0:0:0:1 |
+| IPv4 | unchanged: 127.0.0.1 |
+| IPv4 through an IPv6 socket (::ffff:127.0.0.1) | the IPv4 address |
+| IPv6 | eight groups in hexadecimal, none omitted and none padded: 0:0:0:0:0:0:0:1 |
 | IPv6 that is valid on one link alone | the same, % and the link: fe80:0:0:0:0:0:0:1%2 |
 
-Source: java.net.InetAddress.getHostAddress, which is what Kafka compares the host of an access rule with.
+Source: java.net.InetAddress.getHostAddress, with which Kafka compares the host of an access rule.
 """
 
 
 def canonical_address(text: str) -> str:
-    """The one form of an address; what is none, as a name or `*`, stays as it is."""
+    """Return an address in canonical form; other texts, such as a name or `*`, stay unchanged."""
     if ":" not in text:
         return text
     # Here: a broker of which no IPv6 is asked starts without it.

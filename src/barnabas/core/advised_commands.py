@@ -1,7 +1,7 @@
-"""Writes the commands that explain, the page and error messages advise: a shell and our parser read each name as it is.
+"""Commands suggested by explain, the page and error messages, quoted so that a shell reads every name unchanged.
 
 Groups, client ids, users and paths may be any text. A name that begins with a dash must not be read as an option, and
-no character of a name may begin another command or steer the terminal into which the command is pasted.
+no character of a name may start another command or control the terminal into which the command is pasted.
 """
 
 import re
@@ -19,7 +19,7 @@ Word = str | tuple[str, object]
 
 
 def command(*words: Word) -> str:
-    """Return a command of ours as a shell reads it.
+    """Return a `barnabas` command, quoted for a shell.
 
     A value that begins with a dash is joined to its option by an equals sign; such a name stands last, behind `--`.
     """
@@ -27,14 +27,14 @@ def command(*words: Word) -> str:
 
 
 def options(*words: Word) -> str:
-    """Return part of a command as a shell reads it."""
+    """Return part of a command, quoted for a shell."""
     parts, names = list[str](), list[str]()
     for word in words:
         if isinstance(word, str):
             parts.append(word)
             continue
         option, value = word[0], str(word[1])
-        # A dash alone stands for standard input, and is no option.
+        # A single dash means standard input, and is not an option.
         if value == "-" or not value.startswith("-"):
             parts += [value] if option == NAME else [option, value]
         elif option == NAME:
@@ -51,7 +51,7 @@ def with_options(line: str, options: str) -> str:
 
 
 def quote(word: str) -> str:
-    """Quote a word for a shell; what can't be printed is written as an escape, which bash, zsh and POSIX 2024 read."""
+    """Quote a word for a shell; unprintable characters become escapes, which bash, zsh and POSIX 2024 read."""
     if word.isprintable():
         return shlex.quote(word)
     return "$'" + "".join(map(_escaped, word)) + "'"

@@ -1,6 +1,6 @@
-"""How this copy of the package was built, as pure Python or partly compiled, and how to install more of it.
+"""The build of this package, pure Python or partly compiled, and how to install its extras.
 
-What both builds do is the same (docs/adr/0004). For `--version`, bug reports and benchmarks; nothing may decide by it.
+Both builds behave the same (docs/adr/0004). For `--version`, bug reports and benchmarks; no code may depend on it.
 """
 
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -13,7 +13,7 @@ _SUFFIX = EXTENSION_SUFFIXES[0]  # of this interpreter's own
 
 
 def compiled_modules(package: Path = _PACKAGE) -> list[str]:
-    """Names of the modules that run as machine code, sorted; empty for pure Python.
+    """Return the names of the modules that run as machine code, sorted; empty for pure Python.
 
     An extension module wins over the source of the same name beside it, so looking at the files says what is imported.
 
@@ -27,10 +27,10 @@ def compiled_modules(package: Path = _PACKAGE) -> list[str]:
 
 
 def version_line() -> str:
-    """Return the line that `--version` prints: the version, and which build it is."""
+    """Return the line that `--version` prints: the version and the build."""
     return f"barnabas {__version__} ({'compiled' if compiled_modules() else 'pure Python'})"
 
 
 def install_hint(extra: str) -> str:
-    """Return how to install an extra of the package, which is in no package index."""
+    """Return the command that installs an extra of the package, which is in no package index."""
     return f"run pip install '.[{extra}]' in a checkout of Barnabas, or pip install 'FILE.whl[{extra}]' with its wheel"

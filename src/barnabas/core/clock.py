@@ -1,4 +1,4 @@
-"""Time comes from a clock that is handed in, so that tests can move it.
+"""Clocks: time comes from an injected clock, so that tests can move it.
 
 Invariant: nothing in the package but `SystemClock` reads the system's time for a decision.
 """
@@ -8,23 +8,23 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for what is stored, monotonic time for what is measured."""
+    """Wall time for stored times, monotonic time for durations."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch; may jump when the system's clock is set."""
+        """Return milliseconds since the epoch; may jump when the system's clock is set."""
         ...
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since an arbitrary start; never goes back."""
+        """Return milliseconds since an arbitrary start; never goes back."""
         ...
 
     def monotonic_ns(self) -> int:
-        """Nanoseconds since an arbitrary start, for what is measured and not decided; never goes back."""
+        """Return nanoseconds since an arbitrary start, for measurements and not for decisions; never goes back."""
         ...
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The system's clock."""
 
     __slots__ = ()
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What an answer says about one request, topic, partition or group.
+    """The result of a request, or of one topic, partition or group in it.
 
     A number without a name here is one of a newer broker: it is none of these, and is called UNKNOWN_CODE_<number>.
     """

@@ -1,7 +1,7 @@
 """The exceptions of the package.
 
-An error that belongs to one partition or group is data (an `ErrorCode` in the answer). An exception means that a
-connection must close, that a disk failed, that a configuration is impossible, or that there is a bug.
+An error of one partition or group is data (an `ErrorCode` in the response). An exception means that a connection must
+close, a disk failed, a configuration is invalid, or there is a bug.
 """
 
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 class BarnabasError(Exception):
-    """Whatever the package raises on purpose."""
+    """Any error that the package raises on purpose."""
 
 
 class ProtocolError(BarnabasError):
-    """Bytes from the other side that are no valid request, answer or record: the connection closes."""
+    """Bytes from a peer are not a valid request, response or record: the connection closes."""
 
 
 class EncodeError(BarnabasError):
-    """A message that cannot be encoded in its version: a bug of the sender, or a text that is too long."""
+    """A message cannot be encoded in its version: a bug of the sender, or a text that is too long."""
 
 
 class UnanswerableError(BarnabasError):
-    """A request failed for which the protocol has no answer: closing the connection is the only way to tell."""
+    """A request failed for which the protocol has no error response: the connection must close."""
 
 
 class StorageError(BarnabasError):
     """The disk failed: the log directory goes offline.
 
     Attributes:
-        path: The file or directory that can't be used; None where it is not known.
+        path: The file or directory that cannot be used; None where it is not known.
     """
 
     def __init__(self, message: str, path: "Path | None" = None) -> None:
@@ -42,11 +42,11 @@ class StorageError(BarnabasError):
 
 
 class ConfigError(BarnabasError):
-    """An invalid setting or option: one line that names it and says what to do."""
+    """A setting or option is invalid: one line that names it and the remedy."""
 
 
 class InvalidSettingsError(ConfigError):
-    """Several invalid settings.
+    """Several settings are invalid.
 
     Attributes:
         problems: One line for each.
@@ -58,10 +58,10 @@ class InvalidSettingsError(ConfigError):
 
 
 class ConfigValueError(ConfigError):
-    """A value that a setting cannot have, where the setting itself may be there.
+    """A value is invalid for an existing setting.
 
     Attributes:
-        shown: What of the value it is about, where that is not the text itself.
+        shown: The part of the value that is invalid, if not the whole text.
     """
 
     def __init__(self, message: str, shown: str | None = None) -> None:
@@ -70,16 +70,16 @@ class ConfigValueError(ConfigError):
 
 
 class StartupError(BarnabasError):
-    """The broker cannot start: one line that says why and what to do."""
+    """The broker cannot start: one line with the reason and the remedy."""
 
 
 class KafkaError(BarnabasError):
-    """An error code of the protocol, raised where a caller waits for a value (clients, controller).
+    """An error code of the protocol, raised to callers that wait for a value (clients, controller).
 
     Attributes:
         code: The protocol's code.
-        message: What a person should read; the code's name when nothing better is known, and empty where Kafka's
-            clients are told the code alone (None was given).
+        message: The readable message; by default the code's name, and empty where Kafka's
+            clients get only the code (None was given).
     """
 
     def __init__(self, code: ErrorCode, message: str | None = "") -> None:

@@ -1,4 +1,4 @@
-"""Work that blocks (fsync, recovery, commits) runs off the event loop and comes back as a result.
+"""Executors for blocking work (fsync, recovery, commits), which runs off the event loop and returns as a result.
 
 Invariant: `then` and `failed` always run on the event loop's thread; `work` never does in the broker.
 """
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Executor(Protocol):
-    """A named place for blocking work."""
+    """A named executor of blocking work."""
 
     def run(
         self,
@@ -22,19 +22,19 @@ class Executor(Protocol):
         then: Callable[[T], object],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Run `work()` elsewhere, then call `then(result)` or `failed(error)` on the event loop."""
+        """Run `work()` off the loop, then call `then(result)` or `failed(error)` on the event loop."""
         ...
 
 
 def submit(executor: Executor, work: Callable[[], T]) -> Pending[T]:
-    """Run `work` in an executor; a pending answer of its result, or of the exception that it raised."""
+    """Run `work` in an executor and return its result, or exception, as a pending answer."""
     pending: Pending[T] = Pending()
     executor.run(work, pending.complete, pending.fail)
     return pending
 
 
 def submit_while_wanted(executor: Executor, work: Callable[[], T]) -> Pending[T]:
-    """As `submit`, for work without effects: it is not begun once the pending answer was cancelled."""
+    """Like `submit`, for work without effects: it does not start after the pending answer was cancelled."""
     pending: Pending[T] = Pending()
 
     def work_if_wanted() -> T | None:
@@ -49,14 +49,14 @@ def submit_while_wanted(executor: Executor, work: Callable[[], T]) -> Pending[T]
 
 
 class OwnedExecutor(Executor, Protocol):
-    """An executor together with the duty to end it."""
+    """An executor that its owner must close."""
 
     def resize(self, thread_count: int) -> None:
-        """Have another number of threads from now on; what was given to those before is still done."""
+        """Change the number of threads; work submitted earlier still completes."""
         ...
 
     def close(self) -> None:
-        """Wait for what runs, drop what has not begun."""
+        """Wait for running work and drop work that has not begun."""
         ...
 
 
@@ -73,14 +73,14 @@ class StopSignal(Protocol):
 
 
 def new_stop_signal() -> StopSignal:
-    """One for threads."""
+    """Return a stop signal for threads."""
     from threading import Event
 
     return Event()
 
 
 class InlineExecutor:
-    """Runs the work inside of the call of `run`: for tests and for tools without an event loop."""
+    """Runs work inside the call of `run`: for tests and for tools without an event loop."""
 
     __slots__ = ()
 
@@ -136,12 +136,12 @@ class ThreadExecutor:
         self._pool.submit(work).add_done_callback(hand_over)
 
     def resize(self, thread_count: int) -> None:
-        """Have another number of threads from now on; what was given to those before is still done."""
+        """Change the number of threads; work submitted earlier still completes."""
         self._pool.shutdown(wait=False)
         self._retired.append(self._pool)
         self._pool = ThreadPoolExecutor(thread_count, thread_name_prefix=self._name)
 
     def close(self) -> None:
-        """Wait for what runs, drop what has not begun."""
+        """Wait for running work and drop work that has not begun."""
         for pool in (*self._retired, self._pool):
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,13 +1,13 @@
-"""Counts of values in buckets of a logarithmic scale: quantiles of what comes very often, for an addition each.
+"""Histograms with logarithmic buckets: quantiles of frequent events at the cost of one addition each.
 
 A histogram is a list of `BUCKET_COUNT` ints, so that the hot path makes no call. Each power of two is divided in eight
-buckets; one is at most an eighth as wide as the values in it, so a quantile is wrong by 6 % at the most:
+buckets; a bucket is at most an eighth as wide as its values, so a quantile is wrong by 6 % at most:
 
     value += SHIFT
     bits = value.bit_length()
     buckets[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
 
-Invariant: counts only grow, so what came since some moment is the difference of two copies.
+Invariant: counts only grow, so the events since a time are the difference of two copies.
 
 Source: HdrHistogram's logarithmic buckets with linear parts.
 """
@@ -20,7 +20,7 @@ SHIFT = 8
 
 
 def new_buckets() -> list[int]:
-    """An empty histogram, for values below 2^63."""
+    """Return an empty histogram, for values below 2^63."""
     return [0] * BUCKET_COUNT
 
 
@@ -32,13 +32,13 @@ def index_of(value: int) -> int:
 
 
 def middle_of(index: int) -> float:
-    """Return the value that a bucket's values are taken for."""
+    """Return the value that represents a bucket."""
     bits, part = index >> 3, index & 7
     return (8 + part + 0.5) * float(1 << (bits - 4)) - SHIFT
 
 
 class Durations:
-    """How long something took, each time.
+    """A histogram of durations.
 
     Attributes:
         buckets: A histogram of nanoseconds.
@@ -52,13 +52,13 @@ class Durations:
         self.sum_ns = 0
 
     def note(self, elapsed_ns: int) -> None:
-        """It took so long."""
+        """Record a duration."""
         self.buckets[index_of(elapsed_ns)] += 1
         self.sum_ns += elapsed_ns
 
 
 def quantiles(buckets: Sequence[int], zero_count: int, shares: Sequence[float]) -> list[float]:
-    """The values below which these shares of all values lie; NaN where there are none.
+    """Return the values below which these shares of all values lie; NaN if there are none.
 
     Args:
         zero_count: How many values were 0 and were not counted.

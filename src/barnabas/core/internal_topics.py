@@ -1,4 +1,4 @@
-"""The topics in which brokers keep their own state, under Kafka's names."""
+"""Names of the internal topics, in which brokers keep their own state; the names are Kafka's."""
 
 GROUP_OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
@@ -6,7 +6,7 @@ INTERNAL_TOPICS = frozenset((GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC))
 
 
 def cluster_settings(broker_count: int) -> dict[str, str]:
-    """Return how often a cluster keeps this state: on three brokers, two of which have what was acknowledged."""
+    """Return the replication settings of internal topics: on three brokers, acknowledged state is on two."""
     return {
         "offsets.topic.replication.factor": str(min(3, broker_count)),
         "transaction.state.log.replication.factor": str(min(3, broker_count)),

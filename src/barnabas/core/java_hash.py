@@ -1,4 +1,4 @@
-"""Java's hash of a text, by which Kafka spreads things: partitions over fetchers, groups over partitions.
+"""Java's hash of a text, by which Kafka distributes partitions over fetchers and groups over partitions.
 
     h = 31 * h + unit, over the UTF-16 units, as int32
 
@@ -12,7 +12,7 @@ _INT32_SIGN = 0x80000000
 
 
 def java_hash_code(text: str) -> int:
-    """Java's `String.hashCode`."""
+    """Return Java's `String.hashCode`."""
     encoded = text.encode("utf-16-be")
     hash_code = 0
     for unit in unpack(f">{len(encoded) // 2}H", encoded):
@@ -21,11 +21,11 @@ def java_hash_code(text: str) -> int:
 
 
 def as_int32(number: int) -> int:
-    """Return what is left of a number in 32 bits."""
+    """Return the low 32 bits of a number as an int32."""
     number &= _INT32_MASK
     return number - 2 * (number & _INT32_SIGN)
 
 
 def kafka_abs(hash_code: int) -> int:
-    """Return an int32 without its sign; Java's abs of the smallest one is 0 here, as Kafka has it."""
+    """Return an int32 without its sign; Java's abs of the smallest one becomes 0, as in Kafka."""
     return 0 if hash_code == -_INT32_SIGN else abs(hash_code)

@@ -1,17 +1,17 @@
-"""Sockets that HTTP is served on by asyncio."""
+"""Listening sockets of asyncio's HTTP servers."""
 
 import socket
 
 
 def listening_socket(host: str, port: int, backlog: int | None = None) -> socket.socket:
-    """Listen at an address; what its peers are sent goes out as it is written.
+    """Return a listening socket; accepted connections send data without delay (TCP_NODELAY).
 
     Args:
         host: An address, of IPv6 too, or a name; empty: every address.
         backlog: How many may wait to be met; None: as many as Python lets.
 
     Raises:
-        OSError: The name is unknown, or the address can't be listened on.
+        OSError: The name is unknown, or the address cannot be listened on.
     """
     found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, _, _, _, address = found[0]

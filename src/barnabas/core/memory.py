@@ -1,7 +1,7 @@
-"""Gives freed memory back to the system.
+"""Returns freed memory to the system.
 
-The C library keeps what was freed below the end of its heap for later. After a peak (a thousand connections that went
-away) that is memory which this process does not use and nobody else can.
+The C library keeps freed memory below the end of its heap for later use. After a peak (a thousand connections that
+closed), neither this process nor any other uses that memory.
 
 Source: malloc_trim(3). Only glibc has it; elsewhere nothing happens.
 """
@@ -10,7 +10,7 @@ import sys
 
 
 def give_memory_back() -> None:
-    """Give back what is free. It takes milliseconds, so call it after a peak only."""
+    """Return freed memory to the system. This takes milliseconds, so call it only after a peak."""
     if sys.platform != "linux":
         return
     # Not at start: most brokers never see such a peak.

@@ -1,7 +1,7 @@
-"""Ends this process when the process that started it ends, for whatever reason.
+"""Ends this process when its parent process ends, for whatever reason.
 
-On Linux the kernel does it: it kills a process when the thread that started it ends, so that thread must stay (the test
-kit has one for it). Elsewhere a thread of this process waits for the parent's end.
+On Linux the kernel does this: it kills a process when the thread that started it ends, so that thread must stay alive
+(the test kit keeps one for it). Elsewhere a thread of this process waits for the parent's end.
 
 Source: prctl(2), PR_SET_PDEATHSIG; pidfd_open(2); kqueue(2), EVFILT_PROC.
 """
@@ -36,7 +36,7 @@ def die_with_parent(parent_pid: int) -> None:
 
 
 def child_command(module: str, options: Sequence[str]) -> list[str]:
-    """Return the command line of a program of ours that dies with this process."""
+    """Return the command line of a module of this package that dies with this process."""
     # -P: modules in the working directory must not stand in for the library's.
     command = [sys.executable, "-P", "-m", module, *options]
     return [*command, "--die-with-parent", "--parent-pid", str(os.getpid())]
@@ -65,4 +65,4 @@ def _wait_for_end(pid: int) -> None:
     elif hasattr(os, "pidfd_open"):
         select.select([os.pidfd_open(pid)], [], [])
     else:
-        raise OSError("there is no way to wait for a process that is no child")
+        raise OSError("this system cannot wait for a process that is not a child")

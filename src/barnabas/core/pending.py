@@ -1,14 +1,14 @@
-"""An answer that is not there yet.
+"""Pending answers: values that will be set later.
 
 A handler that must wait (acks=all, a long poll, a join) returns a `Pending`; the domain ends it once, with a value or
-with an error, and whoever waits is called back on the spot. It belongs to the event loop's thread alone: no locks, no
-scheduling. An asyncio future would cost a loop iteration for each answer and a task for each reader.
+an error, and the waiter is called back at once. It belongs to the event loop's thread alone: no locks, no scheduling.
+An asyncio future would cost a loop iteration for each answer and a task for each reader.
 
 Invariants:
-- It ends once: `complete`, `fail` or `cancel`; what comes after is ignored.
-- A waiter that raises is a bug of the waiter: it is logged, and whoever ended the answer goes on, so that one of them
-  never costs the others their answers.
-- A failure that nobody waits for is logged: nothing is lost in silence.
+- It ends once: by `complete`, `fail` or `cancel`; later calls are ignored.
+- A waiter that raises is a bug of the waiter: the exception is logged, and the caller that ended the answer continues,
+  so that one waiter never costs the others their answers.
+- A failure without a waiter is logged.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ R = TypeVar("R")
 
 _logger = logging.getLogger(__name__)
 
-_WAITER_FAILED = "who waited for an answer could not take it"
+_WAITER_FAILED = "the receiver of an answer raised an exception"
 
 
 class Pending(Generic[T]):
-    """A value that is set once, later; or the reason why there will be none.
+    """A value that is set once, later, or an error in its place.
 
     Attributes:
-        is_done: Whether it has ended: with a value, with an error, or because nobody wants it any more; read-only.
+        is_done: Whether it has ended: with a value, with an error, or because it was cancelled; read-only.
         error: Why it failed; None while it is pending, and where there is a value.
-        on_cancel: Called when nobody wants the value any more (the connection closed); the domain sets it to
-            drop what it keeps for this answer.
+        on_cancel: Called when the answer is cancelled (the connection closed); the domain sets it to
+            release the state of this answer.
     """
 
     __slots__ = ("_callback", "_failed", "_value", "error", "is_done", "on_cancel")
@@ -47,10 +47,10 @@ class Pending(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value; only when `is_done`.
+        """Return the value; call only if `is_done`.
 
         Raises:
-            BaseException: What it failed with.
+            BaseException: The error.
         """
         if not self.is_done:
             raise RuntimeError("the answer is still pending")
@@ -60,7 +60,7 @@ class Pending(Generic[T]):
         return value
 
     def complete(self, value: T) -> None:
-        """Set the value and call whoever waits."""
+        """Set the value and call the waiter."""
         if self.is_done:
             return
         self.is_done = True
@@ -75,7 +75,7 @@ class Pending(Generic[T]):
                 _logger.exception(_WAITER_FAILED)
 
     def fail(self, error: BaseException) -> None:
-        """There will be no value: tell whoever waits why."""
+        """End with an error and call the waiter."""
         if self.is_done:
             return
         self.is_done = True
@@ -92,13 +92,13 @@ class Pending(Generic[T]):
             _logger.error("what something waited for failed", exc_info=error)
 
     def then(self, callback: Callable[[T], object], failed: Callable[[BaseException], object] | None = None) -> None:
-        """Call `callback` with the value, or `failed` with the error: now, if it is there, else once it is.
+        """Call `callback` with the value, or `failed` with the error: now if it is done, otherwise later.
 
         One waiter only. Without `failed` an error is logged.
         """
         if not self.is_done:
             if self._callback is not None:
-                raise RuntimeError("somebody already waits for this answer")
+                raise RuntimeError("the answer has a waiter already")
             self._callback, self._failed = callback, failed
         elif self.error is None:
             callback(self._value)
@@ -108,9 +108,7 @@ class Pending(Generic[T]):
             _logger.error("what something waited for failed", exc_info=self.error)
 
     def shaped(self, shape: Callable[[T], R]) -> "Pending[R]":
-        """Return an answer of `shape`'s result, once the value is there; fails with this answer, and where `shape`
-        raises.
-        """
+        """Return the pending result of `shape(value)`; it fails with this answer's error, or with `shape`'s."""
         result: Pending[R] = Pending()
         result.on_cancel = self.cancel
 
@@ -126,9 +124,7 @@ class Pending(Generic[T]):
         return result
 
     def followed(self, step: "Callable[[T], R | Pending[R]]") -> "Pending[R]":
-        """Return the answer of the next step, made from the value, now or later; fails with either, and where `step`
-        raises.
-        """
+        """Return the pending answer of `step(value)`; it fails with either error, or if `step` raises."""
         result: Pending[R] = Pending()
         result.on_cancel = self.cancel
 
@@ -148,7 +144,7 @@ class Pending(Generic[T]):
         return result
 
     def cancel(self) -> None:
-        """Give up waiting: the callbacks are dropped and the domain is told."""
+        """Stop waiting: drop the callbacks and notify the domain (`on_cancel`)."""
         if self.is_done:
             return
         self.is_done = True
@@ -158,7 +154,7 @@ class Pending(Generic[T]):
             on_cancel()
 
     def future(self) -> "asyncio.Future[T]":
-        """The same answer for a coroutine to await."""
+        """Return the answer as a future, for a coroutine to await."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
         def resolve(value: T) -> None:
@@ -174,9 +170,9 @@ class Pending(Generic[T]):
 
 
 def completed(value: T) -> Pending[T]:
-    """A pending answer that is already there."""
+    """Return a pending answer that has its value already."""
     pending: Pending[T] = Pending()
-    # As `complete` where nobody waits yet, without the call.
+    # Like `complete` without a waiter, without the call.
     pending.is_done = True
     pending._value = value
     return pending
@@ -192,7 +188,7 @@ class Spawner:
 
     def __init__(self, on_error: Callable[[BaseException], object]) -> None:
         """Args:
-        on_error: Told of an exception that a coroutine let out: a bug, to be logged.
+        on_error: Receives an uncaught exception of a coroutine: a bug, to be logged.
         """
         # In the order of their beginnings: they are cancelled in that order.
         self._tasks: dict[asyncio.Task[Any], None] = {}
@@ -201,7 +197,7 @@ class Spawner:
     def spawn(
         self, coroutine: Coroutine[Any, Any, T], on_failure: Callable[[BaseException], T] | None = None
     ) -> Pending[T]:
-        """Start a coroutine on the running loop; what it returns or raises ends the pending answer.
+        """Start a coroutine on the running loop; its result or exception ends the pending answer.
 
         Args:
             coroutine: What to run.
@@ -235,7 +231,7 @@ class Spawner:
         return pending
 
     async def close(self) -> None:
-        """Cancel what still runs and wait until it has ended."""
+        """Cancel running coroutines and wait until they have ended."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

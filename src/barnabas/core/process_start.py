@@ -1,4 +1,4 @@
-"""What a process that serves does once it has started, so that its event loop is held up for moments only."""
+"""Tuning of a server process after its start, so that its event loop never pauses for long."""
 
 import gc
 import sys
@@ -14,7 +14,7 @@ _SWITCH_INTERVAL_S: Final = 0.0002
 
 
 def has_started() -> None:
-    """Let the collector in again, and threads that compute: what was made up to now stays."""
+    """Enable the garbage collector, except for objects made so far, and shorten thread switches."""
     gc.freeze()
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
     gc.enable()

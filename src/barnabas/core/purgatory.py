@@ -1,11 +1,11 @@
-"""Operations that wait for a condition or a deadline.
+"""Delayed operations: they wait for a condition or a deadline.
 
-An operation is watched under keys (a partition, say). Whoever changes something under a key calls `notify`; each
-operation watched there is asked, once per turn of the event loop, whether it is complete now. At its deadline it
-completes with what there is.
+An operation is watched under keys (a partition, say). `notify` reports a change under a key; then each operation
+watched there is checked, once per iteration of the event loop, for completion. At its deadline it completes with the
+data at hand.
 
-What operations keep while they wait is bounded: where it is too much, those that have waited longest complete with what
-there is. Clients choose their deadlines themselves, and may choose none that comes.
+The memory of waiting operations is limited: above the limit, the oldest ones complete with the data at hand. Clients
+choose their own deadlines, however long.
 
 Invariants: an operation is completed exactly once, and is then forgotten under every key; one that raises fails alone.
 
@@ -20,18 +20,18 @@ from barnabas.core.timers import Timer, Timers
 
 
 class DelayedOperation(Protocol):
-    """Something that waits."""
+    """An operation that waits for a condition."""
 
     def try_complete(self) -> bool:
-        """Complete if the condition holds; returns whether it did."""
+        """Complete if the condition is true; returns whether it did."""
         ...
 
     def expire(self) -> None:
-        """The deadline has come: complete with what there is."""
+        """Complete with the data at hand, after the deadline."""
         ...
 
     def fail(self, error: Exception) -> None:
-        """One of the two above raised: whoever waits must learn it."""
+        """Fail the operation, after one of the methods above raised."""
         ...
 
 
@@ -48,28 +48,28 @@ class _Watched:
 
 
 class Purgatory:
-    """Holds delayed operations. Belongs to the event loop's thread.
+    """The waiting operations. Belongs to the event loop's thread.
 
     Attributes:
-        most_bytes: What all that wait may keep.
-        kept_bytes: What they keep, as far as it is counted.
+        most_bytes: The memory limit of all waiting operations.
+        kept_bytes: The memory that they use, as far as it is counted.
     """
 
     def __init__(
         self, timers: Timers, defer: Callable[[Callable[[], object]], object], most_bytes: int = 1 << 28
     ) -> None:
         """Args:
-        defer: Calls back later in this turn of the loop or in the next, so that whoever made the change is answered
+        defer: Calls back later in this iteration of the loop or in the next, so that the change is answered
             first (`Turns.add_check`).
         """
         self._timers = timers
         self._defer = defer
         self.most_bytes = most_bytes
         self.kept_bytes = 0
-        # The longest waiting first; only those that are counted.
+        # The oldest operations first; only counted ones.
         self._counted: dict[_Watched, None] = {}
         self._by_key: dict[Hashable, dict[DelayedOperation, _Watched]] = {}
-        # Those of very many keys: asked about each key, so that to begin and to end costs nothing for each.
+        # Operations with very many keys: checked for each key, so that their start and end cost nothing per key.
         self._with_many: dict[DelayedOperation, _Watched] = {}
         self._waiting: dict[DelayedOperation, _Watched] = {}
 
@@ -79,10 +79,10 @@ class Purgatory:
     def watch(
         self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float, kept_bytes: int = 0
     ) -> None:
-        """Wait until a change under one of `keys` completes the operation, `timeout_ms` at the most.
+        """Wait for a change under one of `keys` that completes the operation, at most `timeout_ms`.
 
         Args:
-            kept_bytes: What the operation keeps until then; 0: too little to be counted.
+            kept_bytes: The memory of the operation until then; 0: too little to count.
         """
         watched = _Watched(operation, tuple(keys))
         for key in watched.keys:
@@ -92,7 +92,7 @@ class Purgatory:
     def watch_many(
         self, operation: DelayedOperation, keys: Container[Hashable], timeout_ms: float, kept_bytes: int = 0
     ) -> None:
-        """The same for very many keys.
+        """Like `watch`, for very many keys.
 
         Args:
             keys: A set or a dict, kept and not copied.
@@ -115,7 +115,7 @@ class Purgatory:
             self._expire(next(iter(self._counted)))
 
     def notify(self, key: Hashable) -> None:
-        """Something changed under `key`."""
+        """Report a change under `key`."""
         # hot path: benchmarks/load (every append)
         if self._with_many:
             for watched in self._with_many.values():
@@ -133,7 +133,7 @@ class Purgatory:
         self._defer(partial(self._try, watched))
 
     def forget(self, operation: DelayedOperation) -> None:
-        """Nobody waits for the operation any more; harmless when it is complete."""
+        """Forget an operation that is not needed any more; does nothing if it is complete."""
         watched = self._waiting.pop(operation, None)
         if watched is None:
             return
@@ -151,7 +151,7 @@ class Purgatory:
                     del self._by_key[key]
 
     def expire_all(self) -> None:
-        """Complete everything with what there is: the broker stops."""
+        """Complete all operations with the data at hand, when the broker stops."""
         for watched in list(self._waiting.values()):
             self._expire(watched)
 

@@ -1,7 +1,7 @@
-"""Opens standard input, output and error where the process that started this one had closed them.
+"""Opens standard input, output and error if the parent process had closed them.
 
-The system gives a new file or socket the lowest number that is free. Where 0, 1 or 2 is, a log or a connection gets it,
-and what is meant for the terminal is written into that.
+The system gives a new file or socket the lowest free number. If 0, 1 or 2 is free, a log or a connection gets it, and
+terminal output would go there.
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 
 
 def open_standard_streams() -> None:
-    """Open those of 0, 1 and 2 that are closed, on the null device; `sys.stdin` and `sys.stdout` stay None."""
+    """Open the closed ones of 0, 1 and 2 on the null device; `sys.stdin` and `sys.stdout` stay None."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)

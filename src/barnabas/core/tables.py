@@ -7,7 +7,7 @@ def column_widths(columns: Sequence[str], rows: Sequence[Sequence[str]], availab
     """Return the widths of columns whose cells are wrapped between words.
 
     Args:
-        available: What all columns together may take, without what separates them.
+        available: The total width of all columns, without separators.
 
     Returns:
         None if the longest words of the columns do not fit beside each other.
@@ -24,7 +24,7 @@ def column_widths(columns: Sequence[str], rows: Sequence[Sequence[str]], availab
 
 
 def record_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a line for each cell of each row, behind its column's name; an empty line separates rows."""
+    """Return a line for each cell of each row, after its column's name; an empty line separates rows."""
     width = max(map(text_width, columns))
     lines: list[str] = []
     for row in rows:
@@ -37,7 +37,7 @@ def record_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def text_width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return how many terminal columns a text takes."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

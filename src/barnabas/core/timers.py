@@ -1,7 +1,7 @@
-"""Callbacks at a later time, on the event loop or by a test's hand.
+"""Timers: delayed callbacks, on the event loop or under a test's control.
 
-`LoopTimers` leans on the loop's own timer heap; `barnabas.testing.ManualTimers` fires what is due
-when the manual clock is advanced.
+`LoopTimers` uses the loop's own timer heap; `barnabas.testing.ManualTimers` fires due callbacks when the manual clock
+advances.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ class Timer(Protocol):
     """One scheduled callback."""
 
     def cancel(self) -> None:
-        """Forget the callback; harmless when it has already run."""
+        """Cancel the callback; does nothing if it has already run."""
         ...
 
 
 class Timers(Protocol):
-    """Something that can call back later."""
+    """A source of delayed callbacks."""
 
     def call_later(self, delay_ms: float, callback: Callable[..., object], *args: object) -> Timer:
         """Run `callback(*args)` once, `delay_ms` milliseconds from now, on the event loop."""

@@ -1,4 +1,4 @@
-"""Very many items, and an event loop that has others to serve."""
+"""Iteration over many items that leaves the event loop time for other work."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 async def in_turns(items: Iterable[T], at_once: int = 200) -> AsyncIterator[T]:
-    """Yield one item after the other, and let others have the loop after each `at_once` of them."""
+    """Yield items one by one; give other tasks the loop after each `at_once` of them."""
     for number, item in enumerate(items, 1):
         yield item
         if number % at_once == 0:

@@ -1,4 +1,4 @@
-"""Names for the numbers and keys that run through the whole broker.
+"""Types of the numbers and keys used in the whole broker.
 
 Source: design page, terminology.
 """
@@ -16,7 +16,7 @@ MOST_TOPIC_NAME_CHARACTERS = 249
 
 
 def is_topic_name(name: str) -> bool:
-    """Return whether a topic can be called so."""
+    """Return whether a name is valid for a topic."""
     characters = name.replace(".", "").replace("_", "").replace("-", "")
     return (
         0 < len(name) <= MOST_TOPIC_NAME_CHARACTERS

@@ -1,8 +1,8 @@
-"""How much happened lately: a few windows of time that are counted in turn. Pure.
+"""Rates of recent events, counted in a few rotating time windows. Pure.
 
-A window ends with the first event after its time; as many are kept as there are samples, and those that are too old to
-count are emptied. The rate is what they hold, divided by the time since the oldest began, which counts as all windows
-but one at the least: so a burst at the beginning is not taken for a high rate.
+A window ends with the first event after its time. There are as many windows as samples, and windows that are too old
+are emptied. The rate is the sum of the windows divided by the time since the oldest began, but at least by the time of
+all windows but one: so a burst at the beginning does not count as a high rate.
 
 Source: semantics, quotas (rate); Kafka 2.7.2, org.apache.kafka.common.metrics.stats.Rate, SimpleRate, Avg, SampledStat.
 """
@@ -17,10 +17,10 @@ class Windows:
     """Sums in windows of time.
 
     Attributes:
-        sums: What each window holds.
-        current: The one that counts now.
-        total: What all of them hold together as of the last event or question.
-        due_ms: Before this time no window ends and none is too old: what is counted is added to the current window and
+        sums: The sum of each window.
+        current: The current window.
+        total: The sum of all windows at the last event or query.
+        due_ms: Before this time no window ends or becomes too old: events are added to the current window and
             to the total, and nothing else happens.
     """
 
@@ -40,7 +40,7 @@ class Windows:
 
         Args:
             now_ms: By a clock that never goes back.
-            value: What it adds; less than 0 takes back what was counted.
+            value: The amount to add; a negative one subtracts.
         """
         # hot path: benchmarks/load (every request of a client that has a quota)
         if now_ms >= self.due_ms:
@@ -49,7 +49,7 @@ class Windows:
         self.total += value
 
     def _advance(self, now_ms: int) -> None:
-        """Begin a new window where the last one's time is over, and forget those that are too old."""
+        """Begin a new window if the last one's time is over, and drop windows that are too old."""
         starts_ms = self._starts_ms
         if not starts_ms:
             self._begin(0, now_ms)
@@ -59,7 +59,7 @@ class Windows:
         self.forget_old(now_ms)
 
     def forget_old(self, now_ms: int) -> None:
-        """Empty the windows that are too old to count."""
+        """Empty the windows that are too old."""
         if now_ms < self.due_ms:
             return
         starts_ms = self._starts_ms
@@ -67,7 +67,7 @@ class Windows:
         for index, start_ms in enumerate(starts_ms):
             if now_ms - start_ms >= lifetime_ms:
                 self._begin(index, now_ms)
-        # Added up anew: what was added and taken back one by one may leave a rest of rounding.
+        # Summed again, because single additions and subtractions may leave a rounding error.
         self.total = sum(self.sums)
         if starts_ms:
             self.due_ms = min(starts_ms[self.current] + self._window_ms, min(starts_ms) + lifetime_ms)
@@ -81,17 +81,17 @@ class Windows:
 
 
 class WindowedRate(Windows):
-    """How much happens in a second."""
+    """A rate per second."""
 
     __slots__ = ()
 
     def rate_per_s(self, now_ms: int) -> float:
-        """Return the rate; 0 where nothing was ever counted."""
+        """Return the rate; 0 if no event was ever counted."""
         measured_ms = self.measured_ms(now_ms)
         return self.total / (measured_ms / 1_000) if measured_ms else 0.0
 
     def measured_ms(self, now_ms: int) -> int:
-        """The time that the rate is taken over; 0 where nothing was ever counted."""
+        """Return the time over which the rate is taken; 0 if no event was ever counted."""
         starts_ms = self._starts_ms
         if not starts_ms:
             return 0
@@ -101,7 +101,7 @@ class WindowedRate(Windows):
         return elapsed_ms + missing * self._window_ms if missing > 0 else elapsed_ms
 
     def excess_ms(self, now_ms: int, limit_per_s: float) -> int:
-        """Return how long nothing may happen for the rate to be at its limit again; 0: it is not above it.
+        """Return the pause in ms after which the rate is back at its limit; 0: it does not exceed the limit.
 
         Args:
             limit_per_s: More than 0.
@@ -118,7 +118,7 @@ class WindowedRate(Windows):
 
 
 class SimpleRate(Windows):
-    """How much happens in a second, over the time since the oldest window began, or one window where that is more.
+    """A rate per second over the time since the oldest window began, but at least one window.
 
     So no more than one window's worth may come at once; replication is measured by it.
     """
@@ -126,14 +126,14 @@ class SimpleRate(Windows):
     __slots__ = ()
 
     def rate_per_s(self, now_ms: int) -> float:
-        """Return the rate; 0 where nothing was counted of late."""
+        """Return the rate; 0 if no recent event was counted."""
         self.forget_old(now_ms)
         return self.total / max(now_ms - self._oldest_ms(now_ms), self._window_ms) * 1_000
 
     def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
-        """Return how long nothing may happen for the rate to be at its limit again; 0: it is not above it.
+        """Return the pause in ms after which the rate is back at its limit; 0: it does not exceed the limit.
 
-        That is until the oldest window is forgotten at the most: then it is to be asked again.
+        It ends at the latest when the oldest window is dropped; then ask again.
         """
         # hot path: every throttled partition of a follower's fetch
         self.forget_old(now_ms)
@@ -149,7 +149,7 @@ class SimpleRate(Windows):
 
 
 class WindowedAverage:
-    """The average of what happened lately."""
+    """The average of recent events."""
 
     __slots__ = ("_counts", "_sums")
 
@@ -163,7 +163,7 @@ class WindowedAverage:
         self._counts.record(now_ms)
 
     def average(self, now_ms: int) -> float | None:
-        """The average of the events that still count; None where there is none."""
+        """Return the average of the recent events; None if there are none."""
         self._sums.forget_old(now_ms)
         self._counts.forget_old(now_ms)
         return self._sums.total / self._counts.total if self._counts.total else None

@@ -1,6 +1,6 @@
-"""Why a group is behind, a topic offline, a disk full: rules that read what brokers tell, and say what follows.
+"""Diagnosis: rules that explain lag, offline partitions, full disks and other problems from a cluster's state.
 
-`gather.py` asks, `seen.py` is what was seen at one moment, `rules/` has one question in each file, and `finding.py` is
-what they answer. Rules are pure, and know nothing that is not in what was seen: of a Kafka, which tells less, they
-answer with less, and say what can't be known.
+`gather.py` collects, `seen.py` is the snapshot, `rules/` has one question per file, and `finding.py` is their result.
+Rules are pure and use only the snapshot. Kafka's brokers report less, so findings about them are fewer and name the
+unknown parts.
 """

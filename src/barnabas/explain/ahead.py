@@ -1,4 +1,4 @@
-"""Read what lies ahead of groups, which have not committed it yet: how many records, and how old the first one is."""
+"""Reads the uncommitted records ahead of groups: their number, and the age of the first one."""
 
 from contextlib import aclosing
 from typing import Final, NamedTuple
@@ -10,13 +10,13 @@ from barnabas.explain.asking import MOST_READ, Asking, some_at_once
 from barnabas.explain.reading import RecordCount
 from barnabas.explain.seen import Ahead
 
-# Of one partition, and of all of them together.
+# The limits for one partition, and for all partitions together.
 _READ_BYTES: Final = 1 << 20
 _ALL_READ_BYTES: Final = 4 << 20
 
 
 class _Read(NamedTuple):
-    """What was found ahead of a committed offset, up to a stable one, or as far as so many bytes reach."""
+    """The records found ahead of a committed offset, up to a stable one, or within a number of bytes."""
 
     offset: int
     stable_offset: int
@@ -24,19 +24,19 @@ class _Read(NamedTuple):
     ahead: Ahead
 
     def still_tells(self, offset: int, stable_offset: int, most_bytes: int) -> bool:
-        """Whether reading again would find the same."""
+        """Return whether another read would find the same."""
         is_same_end = self.stable_offset == stable_offset if self.ahead.is_whole else self.most_bytes >= most_bytes
         return self.offset == offset and is_same_end
 
 
 class AheadReader:
-    """Reads ahead of groups, and not again where nothing has moved."""
+    """Reads ahead of groups, and only after offsets have moved."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, TopicPartition], _Read] = {}
 
     async def read(self, asking: Asking) -> None:
-        """Read what groups have not committed yet, where that is most first."""
+        """Read the uncommitted records of groups, in descending order of lag."""
         seen = asking.seen
         behind = sorted(
             (

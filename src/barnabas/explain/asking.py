@@ -1,4 +1,4 @@
-"""Ask brokers, and note in what is seen who did not answer and what was refused; the others are asked all the same."""
+"""Queries to brokers: failed and refused ones are noted in the snapshot, and the other brokers are still asked."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -16,10 +16,10 @@ from barnabas.explain.seen import Log, Seen
 A = TypeVar("A")
 T = TypeVar("T")
 
-# One attempt: a broker that does not answer is named, and not waited for.
+# One attempt: a broker that does not answer is named instead of retried.
 _ONCE_MS: Final = 1
 _AT_ONCE: Final = 6
-# So many partitions make a request: 10 ms of computing here.
+# The number of partitions in a request, which takes 10 ms of computation here.
 _LOGS_AT_ONCE: Final = 500
 REFUSED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -33,25 +33,25 @@ MOST_READ: Final = 200
 
 
 class Asking:
-    """What is asked for one look at a cluster."""
+    """The queries for one snapshot of a cluster."""
 
     def __init__(self, pool: Pool, patience_s: float, seen: Seen) -> None:
         """Args:
-        patience_s: How long one broker may take for one answer.
-        seen: Where is noted who was silent, and what was refused.
+        patience_s: The time limit for one answer of a broker.
+        seen: The snapshot, which also records silent brokers and refusals.
         """
         self.pool = pool
         self.seen = seen
         self._patience_s = patience_s
 
     def admin(self, kind: Callable[[Pool, int], T]) -> T:
-        """An administration that tries once: a class of `clients/admin_*.py`."""
+        """Return an admin client without retries: a class of `clients/admin_*.py`."""
         return kind(self.pool, _ONCE_MS)
 
     async def of_each(
         self, ask: Callable[[int], Awaitable[T]], broker_ids: Iterable[int] | None = None
     ) -> dict[int, T]:
-        """Ask brokers at the same time; those that fail are left out and noted."""
+        """Query brokers in parallel; leave out and note those that fail."""
         seen = self.seen
         there = (
             [] if seen.cluster is None else [each.broker_id for each in seen.cluster.brokers.values() if each.address]
@@ -75,7 +75,7 @@ class Asking:
         return {broker_id: each for broker_id, answer in zip(wanted, answers, strict=True) for each in answer}
 
     async def attempt(self, what: str, asking: Awaitable[T]) -> T | None:
-        """Ask for what is no broker's own; where it is not told, that is noted."""
+        """Send a query that is not about one broker; note a refusal."""
         try:
             async with asyncio.timeout(self._patience_s):
                 return await asking
@@ -86,7 +86,7 @@ class Asking:
         return None
 
     async def logs(self, names: AbstractSet[TopicPartition]) -> dict[TopicPartition, Log]:
-        """Ask each leader where its partitions begin and end."""
+        """Query each leader for the start and end of its partitions."""
         by_leader: dict[int, list[TopicPartition]] = {}
         for name, partition in self.seen.partitions.items():
             if name in names:
@@ -97,7 +97,7 @@ class Asking:
             led, logs = by_leader[broker_id], dict[TopicPartition, Log]()
             for begin in range(0, len(led), _LOGS_AT_ONCE):
                 some = led[begin : begin + _LOGS_AT_ONCE]
-                # In this order: what is written or becomes stable meanwhile only makes the lag larger.
+                # In this order, records that are written or become stable meanwhile only increase the lag.
                 start = await admin.offsets(some, EARLIEST)
                 stable = await admin.offsets(some, LATEST, is_read_committed=True)
                 end = await admin.offsets(some, LATEST)
@@ -108,7 +108,7 @@ class Asking:
         return {name: log for of_leader in found.values() for name, log in of_leader.items()}
 
     async def of_leader(self, name: TopicPartition, asking: Coroutine[object, object, T]) -> T | None:
-        """Wait for what a partition's leader tells; None where it does not answer."""
+        """Wait for a partition leader's answer; None: it does not answer."""
         leader_id = self.seen.partitions[name].leader_id
 
         async def ask(_: int) -> T:
@@ -121,7 +121,7 @@ class Asking:
 
 
 async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:
-    """Wait for many answers; one that waits on a connection holds up few others."""
+    """Wait for many answers with limited parallelism, so that a slow connection delays few others."""
     places = asyncio.Semaphore(_AT_ONCE)
 
     async def one(each: A) -> T:

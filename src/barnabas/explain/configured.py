@@ -1,4 +1,4 @@
-"""Ask for what is set: settings of topics, and limits."""
+"""Queries for configuration: settings of topics, and quotas."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _WHERE: Final = {
 
 
 async def see_settings(asking: Asking) -> None:
-    """Ask for the settings of the topics that are asked about, that lack something, or that take most room."""
+    """Read the settings of topics that are asked about, that have problems, or that use the most space."""
     seen = asking.seen
     sizes: dict[str, int] = {}
     for directory in seen.directories:
@@ -42,6 +42,6 @@ async def see_settings(asking: Asking) -> None:
 
 
 async def see_limits(asking: Asking) -> None:
-    """Ask for all limits that are set."""
+    """Read all quotas."""
     limits = await asking.attempt("limits", asking.admin(QuotaStateAdmin).limits()) or {}
     asking.seen.configured = {limited.entity: values for limited, values in by_level(limits.items())}

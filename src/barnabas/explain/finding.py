@@ -1,4 +1,4 @@
-"""What a rule finds: what is so, how sure that is, what it follows from, and what can be done."""
+"""Findings: the result of a rule, with severity, certainty, causes and suggested commands."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ Figure = str | int | float | bool | None | list[str] | list[int]
 
 
 class Severity(IntEnum):
-    """How bad it is; what is FINE answers a question and is nobody's trouble."""
+    """The severity of a finding; FINE answers a question and is no problem."""
 
     FINE = 0
     NOTICE = 1
@@ -17,10 +17,10 @@ class Severity(IntEnum):
 
 
 class Certainty(StrEnum):
-    """How a finding is known.
+    """The certainty of a finding.
 
-    MEASURED: a broker said so. INFERRED: it follows from what brokers said, if nothing else is at work. UNKNOWN: no
-    broker that answered tells it.
+    MEASURED: a broker reported it. INFERRED: it follows from reports, if nothing else is at work. UNKNOWN: no
+    broker that answered reports it.
     """
 
     MEASURED = "measured"
@@ -30,17 +30,17 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One answer.
+    """One result of a rule.
 
     Attributes:
-        subject: What it is about: `group billing`, `partition views-3`, `broker 2`.
-        verdict: What is so, in a word that stays the same; scripts may rely on it.
-        text: The same as a sentence, with its figures, for people.
-        since_ms: Since when, in wall milliseconds; None: it is not known.
+        subject: The subject: `group billing`, `partition views-3`, `broker 2`.
+        verdict: The fact, as a stable word on which scripts may rely.
+        text: The fact as a sentence with its figures, for people.
+        since_ms: The start of the fact, in wall milliseconds; None: unknown.
         figures: Numbers and names behind the text, by name with their units.
-        causes: What it follows from, the weightiest first.
-        commands: What to run to see more or to mend it; each is a command line.
-        silent: Brokers that did not answer and could have told more.
+        causes: The causes, the most important first.
+        commands: Command lines that show more or fix the problem.
+        silent: Brokers that did not answer and might know more.
     """
 
     subject: str
@@ -55,7 +55,7 @@ class Finding:
     silent: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON has it."""
+        """Return the finding in its JSON form."""
         return {
             "subject": self.subject,
             "verdict": self.verdict,
@@ -71,5 +71,5 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort by severity; what is as bad as something else stays in its order."""
+    """Sort by severity; findings of equal severity keep their order."""
     return sorted(findings, key=lambda each: -each.severity)

@@ -1,11 +1,11 @@
-"""Ask a cluster what rules want to see: its public APIs, and of our brokers their facts.
+"""Collects a snapshot of a cluster: public APIs from all brokers, diagnostic events from Barnabas's brokers.
 
-Whatever fails for one broker costs what that one alone knows: it is in `Seen.silent` with the reason, and the others
-are asked all the same. What the asker has no right to is in `Seen.refused`. Brokers of Kafka close the connection on
-the request `Facts`; who did is not asked again, and what moves there is looked at twice.
+A failed query costs only the data of that broker: `Seen.silent` has the reason, and the other brokers are still asked.
+Data that the caller has no right to see is listed in `Seen.refused`. Kafka's brokers close the connection on the
+request `Facts`; they are not asked again, and moving offsets are sampled twice instead.
 
-All is bounded: groups' lag is read in so many partitions and bytes of each, transactions are looked for where a last
-stable offset stands below an end, and of one that is found only its first batch is read.
+All queries are bounded: groups' lag is read in a limited number of partitions and bytes; transactions are searched only
+in partitions whose last stable offset is below the end, and only the first batch of each is read.
 """
 
 import asyncio
@@ -35,26 +35,26 @@ from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Member, Row, 
 from barnabas.explain.told import fitting, since_ms
 from barnabas.wire.security.acls import BindingFilter
 
-# Without facts the cluster is looked at twice, so long apart.
+# The time between the two samples of a cluster without diagnostic events.
 _LOOKS_APART_S: Final = 2.0
 _MOST_LOOKS: Final = 60
-# What is told of a partition begins when something changes there: how fast it goes now is seen by looking.
+# Recorded offsets of a partition begin with a change; the current rate comes from samples.
 _LOOKS_OF_TELLERS_MS: Final = 45_000
-# So many are looked at before others are served.
+# The number of rows processed before other tasks run.
 _ROWS_AT_ONCE: Final = 200
 _GROUPS_AT_ONCE: Final = 10
 _USE_OF_LAST_S: Final = 10
-# What a broker tells of the asker's own client.
+# The subjects that a broker reports about the caller's own client.
 _FETCHED: Final = "consumer_byte_rate"
 _OWN: Final = ("holds", "refusals", "requests")
 
 
 class Part(Enum):
-    """What may be asked for.
+    """A part of the snapshot.
 
-    LOGS are those of partitions that groups read, LAG is what lies ahead of them there, too. READERS are the logs of
-    the topic that is asked about, and all groups as they are now: any of them may read it. USE is what clients use, and
-    all limits that are set.
+    LOGS are the logs of partitions that groups read, LAG adds the records ahead of them. READERS are the logs of
+    the topic that is asked about, and all groups, any of which may read it. USE is the usage of clients, and
+    all quotas.
     """
 
     GROUPS = auto()
@@ -71,13 +71,13 @@ class Part(Enum):
 
 
 class Gatherer:
-    """Asks one cluster, as often as it is wanted."""
+    """Collects snapshots of one cluster."""
 
     def __init__(self, pool: Pool, timeout_ms: int, asked: Asked, window_ms: int) -> None:
         """Args:
         pool: The cluster's.
-        timeout_ms: How long one broker may take for one answer.
-        asked: What is asked about.
+        timeout_ms: The time limit for one answer of a broker.
+        asked: The subject of the question.
         window_ms: How far back events count.
         """
         self._pool = pool
@@ -93,14 +93,14 @@ class Gatherer:
         self._begin(Seen(0, 0))
 
     async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Seen:
-        """Ask for what is wanted.
+        """Collect the wanted parts.
 
         Args:
-            parts: What to see beside the cluster.
-            facts: Of which subjects to ask our brokers for what happened.
+            parts: The parts besides the cluster.
+            facts: The subjects of diagnostic events to read.
 
         Raises:
-            KafkaError: No broker can be asked, or what is asked about does not exist.
+            KafkaError: No broker is reachable, or the subject does not exist.
         """
         now_ms = self._pool.env.clock.now_ms()
         seen = self._begin(Seen(now_ms, now_ms - self._window_ms, self._asked))
@@ -143,10 +143,10 @@ class Gatherer:
         if Part.LIMITS in parts:
             await self._limits()
         if Part.USE in parts:
-            # A Kafka closes the connection where it is asked.
+            # Kafka closes the connection on this request.
             seen.use = await self._asking.of_each(self._use, seen.tellers)
             await see_limits(self._asking)
-        # It is large, and the caller's.
+        # It is large, and belongs to the caller.
         self._begin(Seen(0, 0))
         return seen
 
@@ -155,13 +155,13 @@ class Gatherer:
         return seen
 
     async def _cluster(self) -> Cluster:
-        """Ask for the cluster, with what its brokers run where the asker may know that. Raises KafkaError."""
+        """Read the cluster's state, with its brokers' versions if the caller may see them. Raises KafkaError."""
         try:
             return await ClusterAdmin(self._pool, round(self._patience_s * 1_000)).cluster()
         except KafkaError as error:
             if error.code not in REFUSED:
                 raise
-            self._seen.refused.append(f"what brokers run, and min.insync.replicas: {error.message}")
+            self._seen.refused.append(f"versions of brokers, and min.insync.replicas: {error.message}")
         known = await self._pool.metadata(None)
         brokers = {each: Broker(each, address, None, None, "") for each, address in sorted(known.brokers.items())}
         partitions = [
@@ -194,10 +194,10 @@ class Gatherer:
             for each in found
         ]
 
-    # --- what happened
+    # --- events
 
     async def _facts(self, subjects: Collection[str]) -> None:
-        """Ask our brokers for what happened; for the asker's own client that is one subject, which takes no right."""
+        """Read diagnostic events of brokers; only the subject of the caller's own client needs no right."""
         seen = self._seen
         is_own = "client" in subjects and self._asked.client_id is None
         subjects = [each for each in subjects if (each == "client") is is_own]
@@ -219,18 +219,18 @@ class Gatherer:
                     self._take(broker_id, subject, rows[begin : begin + _ROWS_AT_ONCE], is_own=is_own)
 
     def _take(self, broker_id: int, subject: str, told: object, *, is_own: bool) -> None:
-        """Keep of what a broker tells what has the form that is known."""
+        """Keep the rows of an answer that have a known form."""
         seen = self._seen
         fit, wrong = fitting(subject, told)
         if wrong:
-            seen.refused.append(f"some of what broker {broker_id} keeps, as it has another form: {wrong[:200]}")
+            seen.refused.append(f"some data of broker {broker_id}, as its form is unknown: {wrong[:200]}")
         for row in fit:
             parts = {kind: row[kind] for kind in _OWN} if is_own else {subject: [row]}
             for kind, rows in parts.items():
                 seen.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
 
     async def _fact(self, broker_id: int, subject: str) -> Told | None:
-        """Ask one broker for one subject; None where it does not tell."""
+        """Query one broker for one subject; None: it has no answer."""
         if broker_id in self._without_facts:
             return None
         try:
@@ -243,14 +243,14 @@ class Gatherer:
             elif error.code in REFUSED:
                 self._seen.refused.append(f"{subject}: {error.message}")
             elif error.code is ErrorCode.INVALID_REQUEST:
-                # One of ours, of a release that does not know this subject.
+                # A Barnabas broker of a release that does not know this subject.
                 self._seen.tellers.add(broker_id)
             else:
                 raise
         return None
 
     def _names_of(self, subject: str) -> list[str] | None:
-        """Name what is asked about, which takes fewer rights than all; None: all."""
+        """Return the names that are asked about, which need fewer rights than all; None: all."""
         if self._asked.name is None:
             return None
         match subject:
@@ -263,7 +263,7 @@ class Gatherer:
         return None
 
     def _measure_disks(self) -> None:
-        """Add to directories what only our brokers tell: how large their disks are."""
+        """Add disk sizes, which only Barnabas's brokers report, to directories."""
         seen = self._seen
         disks = {
             (row["broker_id"], disk["directory"]): disk for row in seen.rows("broker") for disk in row.get("disks", ())
@@ -276,18 +276,18 @@ class Gatherer:
     # --- groups and their lag
 
     async def _look(self, facts: Collection[str], *, with_logs: bool) -> None:
-        """See groups and logs, and how they moved since they were seen first."""
+        """Read groups and logs, and their movement since the first snapshot."""
         seen = self._seen
         await self._look_once(with_logs=with_logs)
         await self._facts(facts)
         others = {each.coordinator_id for each in seen.groups.values()} - seen.tellers
         others |= {seen.partitions[each].leader_id for each in seen.logs} - seen.tellers
         if len(self._members) == 1 and others:
-            # They tell nothing of the time before.
+            # These brokers report no history.
             await asyncio.sleep(_LOOKS_APART_S)
             await self._look_once(with_logs=with_logs)
         seen.members_before = self._members[0]
-        # Who tells knows better what was before.
+        # Brokers that report events have the better history.
         before_ms = seen.now_ms - (self._window_ms if others else _LOOKS_OF_TELLERS_MS)
         self._ends.forget(before_ms)
         self._commits.forget(before_ms)
@@ -345,13 +345,13 @@ class Gatherer:
         ]
 
     async def _limits(self) -> None:
-        """Ask what limits do, and, where nobody tells that, for the limits alone."""
+        """Read the effects of quotas or, if no broker reports them, the quotas alone."""
         admin, asked, seen = self._asking.admin(QuotaStateAdmin), self._asked, self._seen
         if self._without_limits:
-            # A Kafka closes the connection where it is asked, and others may wait for answers on it.
+            # Kafka closes the connection on this request, while other requests may wait for answers on it.
             seen.refused.append(self._without_limits)
         else:
-            told = await self._asking.attempt("what limits do", admin.explain(asked.user, asked.client_id))
+            told = await self._asking.attempt("effects of quotas", admin.explain(asked.user, asked.client_id))
             seen.limits = [*told] if told else []
             if told is None and self._without_facts:
                 self._without_limits = seen.refused[-1]

@@ -1,6 +1,6 @@
-"""Check JSON values against the part of JSON Schema that `facts.json` is written in. Pure.
+"""Validation of JSON values against the subset of JSON Schema that `facts.json` uses. Pure.
 
-`complaints` says what is wrong; `quick_check` is for the many values that nothing is wrong with.
+`complaints` lists errors; `quick_check` is a fast test for the many valid values.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def complaints(
     *,
     bears_more: bool = False,
 ) -> list[str]:
-    """Return what is wrong with a value, one line each; none: it is as the schema has it.
+    """Return the errors of a value, one line each; empty: it is valid.
 
     Args:
         defs: What `$ref` names.
@@ -74,7 +74,7 @@ def complaints(
 
 
 def quick_check(schema: dict[str, Any], defs: dict[str, Any], depth: int) -> Callable[[Any], bool]:
-    """Return what tells whether `complaints` has nothing to say of a value, where it bears more.
+    """Return a fast predicate for values without `complaints`, where unknown members are allowed.
 
     Args:
         defs: What `$ref` names.

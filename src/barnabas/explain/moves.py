@@ -1,4 +1,4 @@
-"""How offsets moved, as it was seen: of an offset that stays, when it was seen first and last."""
+"""Movement of offsets over time; for an unchanged offset, the first and the last time it was seen."""
 
 from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
@@ -17,10 +17,10 @@ class Moves(Generic[Key]):
         self._points: dict[Key, Series] = {}
 
     def see(self, key: Key, at_ms: int, offset: int) -> None:
-        """Note what is so now."""
+        """Record the current offset."""
         points = self._points.setdefault(key, [])
         while points and points[-1][0] > at_ms:
-            # The clock was set back: what is so now stands last all the same.
+            # The clock was set back: the current offset is still the last point.
             points.pop()
         if len(points) > 1 and points[-1][1] == points[-2][1] == offset:
             points.pop()
@@ -28,11 +28,11 @@ class Moves(Generic[Key]):
         del points[:-_MOST_POINTS]
 
     def of(self, key: Key) -> Series:
-        """Return what was seen, the oldest first."""
+        """Return the recorded points, oldest first."""
         return self._points.get(key, [])
 
     def forget(self, before_ms: int) -> None:
-        """Drop what was seen before a moment, but not what was so then."""
+        """Drop points before a time, except the one in force at that time."""
         for key, points in list(self._points.items()):
             if points[-1][0] < before_ms:
                 del self._points[key]

@@ -1,4 +1,4 @@
-"""Find the transactions that are open: each holds a last stable offset below a partition's end."""
+"""Search for open transactions, which keep a last stable offset below a partition's end."""
 
 from collections.abc import Iterable
 from contextlib import aclosing
@@ -11,12 +11,12 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.asking import MOST_READ, Asking, some_at_once
 from barnabas.explain.seen import Log, Open
 
-# Whatever is asked for, a broker gives one batch at least.
+# Whatever the limit, a broker returns at least one batch.
 _FIRST_BATCH_BYTES: Final = 4_096
 
 
 async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, with_ids: bool) -> None:
-    """Find the transactions that hold last stable offsets, and those that nobody will end."""
+    """Find open transactions at last stable offsets, and hanging ones among them."""
     seen = asking.seen
     missing = {each for each in where if each not in seen.logs}
     logs = {**seen.logs, **(await asking.logs(missing) if missing else {})}
@@ -36,7 +36,7 @@ async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, w
         for partition in state.partitions
     }
     suspects = [each for each in opened if told is not None and (each.producer_id, each.partition) not in known]
-    # One that ended while its coordinator was asked has left its marker by now.
+    # A transaction that ended during the query to its coordinator has its marker now.
     again = await asking.logs({each.partition for each in suspects}) if suspects else {}
     for each in opened:
         is_suspect = each in suspects
@@ -47,7 +47,7 @@ async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, w
 
 
 async def _first_open(asking: Asking, name: TopicPartition, log: Log) -> Open | None:
-    """Read the first batch behind a last stable offset: it is of the transaction that holds it there."""
+    """Read the first batch at a last stable offset, which belongs to the transaction that is open there."""
     reading = read_batches(asking.admin(AdminCalls), name, log.stable_offset, log.end_offset, _FIRST_BATCH_BYTES)
     async with aclosing(reading) as batches:
         async for header, _ in batches:

@@ -1,4 +1,4 @@
-"""The questions: what has to be seen to answer each, and the rule that does."""
+"""The questions: for each, the parts of the snapshot that it needs, and its rule."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -22,9 +22,9 @@ class Question(NamedTuple):
     """A question.
 
     Attributes:
-        text: What it asks.
-        parts: What has to be seen, beside the cluster.
-        facts: Of which subjects brokers are asked for facts.
+        text: The question.
+        parts: The required parts of the snapshot, besides the cluster.
+        facts: The required subjects of diagnostic events.
         rule: Answers it.
     """
 
@@ -35,7 +35,7 @@ class Question(NamedTuple):
 
 
 EVERYTHING: Final = Question(
-    "what is not as it should be",
+    "which problems are there",
     frozenset({Part.GROUPS, Part.LAG, Part.DIRECTORIES, Part.SETTINGS, Part.TRANSACTIONS}),
     (
         *("groups", "ends", "holds", "refusals", "requests", "full_answers"),
@@ -45,7 +45,7 @@ EVERYTHING: Final = Question(
 )
 QUESTIONS: Final = {
     "client": Question(
-        "is my client held",
+        "is my client throttled",
         frozenset({Part.LIMITS}),
         ("client", "holds", "refusals", "requests", "stalls"),
         explain_client,

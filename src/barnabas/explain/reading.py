@@ -1,4 +1,4 @@
-"""Count the records that lie ahead of a group, by the batches that were read there. Pure."""
+"""Counts the records ahead of a group in the batches that were read there. Pure."""
 
 from barnabas.explain.seen import Ahead
 from barnabas.wire.records.batch import BatchHeader
@@ -7,7 +7,7 @@ from barnabas.wire.records.record import Record, iterate_records
 
 
 class RecordCount:
-    """What can be read from an offset on: a marker is no record, and what was aborted is not read.
+    """Counts readable records from an offset on, without markers and aborted records.
 
     A transaction's records count once its marker says commit; of one that began before the offset only those behind it
     are seen, and its marker decides on them as well.
@@ -17,14 +17,14 @@ class RecordCount:
         self._from_offset = from_offset
         self._count = 0
         self._first_ms: int | None = None
-        # By producer id, of what is not decided: how many records, the first one's timestamp.
+        # The undecided records by producer id: their number, and the timestamp of the first one.
         self._undecided: dict[int, tuple[int, int]] = {}
 
     def add(self, header: BatchHeader, batch: memoryview) -> None:
-        """Count the next batch.
+        """Count the records of the next batch.
 
         Raises:
-            CorruptRecordsError: It is none.
+            CorruptRecordsError: The batch is invalid.
         """
         if header.is_control:
             marker = read_marker(next(iter(iterate_records(batch))))
@@ -56,7 +56,7 @@ class RecordCount:
             self._first_ms = first_ms if self._first_ms is None else min(self._first_ms, first_ms)
 
     def ahead(self, *, is_whole: bool) -> Ahead:
-        """Return what was counted; what no marker decided on, as that was not reached, counts as well."""
+        """Return the count, which includes transactions whose marker was not reached."""
         for count, first_ms in self._undecided.values():
             self._found(count, first_ms)
         self._undecided.clear()

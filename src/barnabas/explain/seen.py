@@ -1,7 +1,7 @@
-"""What was seen of a cluster at one moment, as plain values: what rules read.
+"""A snapshot of a cluster as plain values, the input of rules.
 
-What was not asked for is empty. Who did not answer is in `silent`; who does not know the request `Facts`, as no Kafka
-does, is not in `tellers`.
+Parts that were not requested are empty. Brokers that did not answer are in `silent`; brokers that do not support the
+request `Facts`, such as Kafka's, are not in `tellers`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ Series = list[tuple[int, int]]
 
 
 PACE_S: Final = 30
-"""Who reads how fast is looked at over so long."""
+"""The time over which read rates are measured."""
 _LOOKS_APART_MS: Final = 10_000
 
 
 class Member(NamedTuple):
-    """A member of a group and what it is to read."""
+    """A member of a group and its assignment."""
 
     member_id: str
     client_id: str
@@ -38,13 +38,13 @@ class Member(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """A group as its coordinator tells it.
+    """A group as reported by its coordinator.
 
     Attributes:
         state: Stable, Empty, PreparingRebalance, CompletingRebalance or Dead.
-        coordinator_id: The broker that told it.
+        coordinator_id: The broker that reported it.
         committed: Offsets by partition; of those that have one.
-        commits: What was committed when, by partition; ends with what is so now.
+        commits: The committed offsets over time, by partition; the last point is current.
     """
 
     name: str
@@ -56,17 +56,17 @@ class Group:
 
     @property
     def owners(self) -> dict[TopicPartition, Member]:
-        """Who reads each partition."""
+        """Return the member that reads each partition."""
         return {partition: member for member in self.members for partition in member.assignment}
 
 
 class Log(NamedTuple):
-    """Where a partition begins and ends, and how its end moved.
+    """The start and end of a partition's log, and the movement of its end.
 
     Attributes:
         stable_offset: Below it no transaction is open.
         end_offset: The high watermark.
-        ends: The ends that were seen when; ends with what is so now.
+        ends: The ends over time; the last point is current.
     """
 
     start_offset: int
@@ -76,12 +76,12 @@ class Log(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What lies between a committed offset and the last stable one.
+    """The records between a committed offset and the last stable one.
 
     Attributes:
         first_ms: The timestamp of the first record that can be read; None: there is none, or it has none.
         record_count: Records that can be read: no markers, nothing aborted.
-        is_whole: All of it was looked at; else the rest, which is larger than what is looked at, may hold more.
+        is_whole: All of it was read; otherwise the rest, beyond the read limit, may contain more.
     """
 
     first_ms: int | None
@@ -90,7 +90,7 @@ class Ahead(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A transaction that is open in a partition.
+    """An open transaction in a partition.
 
     Attributes:
         is_hanging: No coordinator will end it.
@@ -108,10 +108,10 @@ class Directory(NamedTuple):
     """A log directory of a broker.
 
     Attributes:
-        failure: Why it can't be used; empty: it can.
+        failure: Why it is unusable; empty: it works.
         logs: Bytes by partition.
         behind: How many records a replica is behind its partition's high watermark.
-        total_bytes, free_bytes: Of its disk; None where it is not told.
+        total_bytes, free_bytes: Of its disk; None: unknown.
     """
 
     broker_id: int
@@ -124,14 +124,14 @@ class Directory(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting in force, and where it stands: `topic`, `broker`, `all brokers`, `file` or `default`."""
+    """A setting in force, with its source: `topic`, `broker`, `all brokers`, `file` or `default`."""
 
     value: str
     where: str
 
 
 class Asked(NamedTuple):
-    """What is asked about; None: it does not matter."""
+    """The subject of a question; None: any."""
 
     name: str | None = None
     user: str | None = None
@@ -148,20 +148,20 @@ _NOTHING: Final = Asked()
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen.
+    """The snapshot.
 
     Attributes:
-        now_ms: The asker's wall clock.
+        now_ms: The local wall clock.
         since_ms: Events before it do not count.
         tellers: Brokers that answered `Facts`.
         silent: Why a broker did not answer, by its id.
-        refused: What the asker may not see, in parts of a sentence.
-        rules: Access rules; None: they were not told.
-        limits: What ExplainQuotas told, by broker.
-        configured: All limits that are set, by whom they are for, from the first level to the last.
-        fetched: Bytes in each of the last 30 s that a broker gave all clients of an id; of the largest ones.
-        use: What clients used of late as ExplainQuotas told it, the largest first, by broker.
-        round_trips_ms: How long a request that waits for nothing took, by broker.
+        refused: The data that the user may not see, as parts of a sentence.
+        rules: Access rules; None: not visible.
+        limits: The answers of ExplainQuotas, by broker.
+        configured: All quotas by entity, from the first level to the last.
+        fetched: Bytes sent in each of the last 30 s by a broker to all clients of an id; the largest ones.
+        use: Recent usage of clients from ExplainQuotas, in descending order, by broker.
+        round_trips_ms: The round trip of a trivial request, by broker.
     """
 
     now_ms: int
@@ -186,12 +186,12 @@ class Seen:
     tellers: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
-    # Rules look up each of thousands: for each way to look something up, how many there were, and all of them.
+    # Indexes for rules that look up thousands of rows: by kind of lookup, the row count at that time, and the index.
     _indexes: dict[tuple[str, str], tuple[int, dict[Any, list[Any]]]] = field(default_factory=dict, repr=False)
     _partitions: dict[TopicPartition, Partition] = field(default_factory=dict, repr=False)
 
     def rows(self, subject: str, **wanted: object) -> Iterator[Row]:
-        """The rows of a subject of `Facts` whose fields have these values."""
+        """Yield the rows of a subject of `Facts` whose fields have these values."""
         rows: Sequence[Row] = self.facts.get(subject, ())
         if wanted:
             first, value = next(iter(wanted.items()))
@@ -201,7 +201,7 @@ class Seen:
                 yield row
 
     def bad_logs(self, trouble: str) -> dict[tuple[int, TopicPartition], str]:
-        """Why logs can't be opened (`damaged`) or compacted (`uncleanable`), by broker and partition."""
+        """Return errors of logs that can't be opened (`damaged`) or compacted (`uncleanable`), by broker and log."""
         return {
             (row["broker_id"], TopicPartition(each["topic"], each["partition"])): each["reason"]
             for row in self.rows("broker")
@@ -210,7 +210,7 @@ class Seen:
         }
 
     def logs_of(self, topic: str) -> Sequence[TopicPartition]:
-        """The partitions of a topic of which logs were seen."""
+        """Return the partitions of a topic whose logs are in the snapshot."""
         return self._index("", "topic", self.logs, lambda name: name.topic).get(topic, ())
 
     def _index(
@@ -226,13 +226,13 @@ class Seen:
 
     @property
     def partitions(self) -> Mapping[TopicPartition, Partition]:
-        """The partitions of the cluster, by name."""
+        """Return the partitions of the cluster, by name."""
         if self.cluster is not None and len(self._partitions) != len(self.cluster.partitions):
             self._partitions = {each.name: each for each in self.cluster.partitions}
         return self._partitions
 
     def address(self, broker_id: int) -> str:
-        """Name a broker, with where it is if that is known."""
+        """Return the name of a broker, with its address if that is known."""
         broker = None if self.cluster is None else self.cluster.brokers.get(broker_id)
         if broker is None or broker.address is None:
             return f"broker {broker_id}"
@@ -240,9 +240,9 @@ class Seen:
 
 
 def rate_per_s(series: Series, now_ms: int) -> float | None:
-    """Return how fast offsets rose in the last 30 to 40 s; None where less than a second was seen.
+    """Return how fast offsets rose in the last 30 to 40 s; None: the samples cover less than a second.
 
-    What changed its pace is told so soon; and brokers look every ten seconds, at the same moments.
+    So a change of the rate shows within that time; brokers sample every ten seconds, at the same times.
     """
     begin_ms = (now_ms - PACE_S * 1_000) // _LOOKS_APART_MS * _LOOKS_APART_MS
     first = None
@@ -257,7 +257,7 @@ def rate_per_s(series: Series, now_ms: int) -> float | None:
 
 
 def still_since_ms(series: Series) -> int | None:
-    """Return when the offset of now was first seen, if that was not the first of all; else the first look."""
+    """Return when the current offset was first seen, or the time of the first sample if it never changed."""
     since = None
     for at_ms, offset in reversed(series):
         if offset != series[-1][1]:

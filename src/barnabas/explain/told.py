@@ -1,4 +1,4 @@
-"""Keep of what brokers tell what has the form that rules read: another release, or half a row, is no reason to fail."""
+"""Validation of brokers' answers: rows with an unknown form, from another release or cut off, are dropped."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,23 +8,23 @@ from typing import Any, Final
 
 from barnabas.explain.json_schema import complaints, quick_check
 
-# A row, its lists, their rows and what these are made of; the points of a series are what they are.
+# Checks rows, their lists, the rows in these and their fields; the points of a series are not checked.
 _DEPTH: Final = 4
 
 
 def since_ms(told: Mapping[str, object]) -> int:
-    """Return since when a broker keeps what it tells; 0 where it does not say, or not as a number."""
+    """Return the time since which a broker keeps its data; 0: it is missing or not a number."""
     kept_ms = told.get("kept_since_ms")
     return kept_ms if isinstance(kept_ms, int) else 0
 
 
 def fitting(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
-    """Return the rows that are as `facts.json` has them, and what is wrong with the first other one; empty: nothing.
+    """Return the rows that match `facts.json`, and the error of the first other one; empty: none.
 
-    What a row has beside that is let be: a later release may tell more.
+    Additional fields of a row are kept: a later release may have more.
     """
     if not isinstance(rows, list):
-        return [], f"{subject}: {rows!r} is no array"
+        return [], f"{subject}: {rows!r} is not an array"
     is_fitting = _check(subject)
     kept: list[dict[str, Any]] = []
     wrong = ""

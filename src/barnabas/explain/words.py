@@ -1,4 +1,4 @@
-"""Figures as people say them."""
+"""Formatting of figures for people."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +7,7 @@ _SIZES: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def amount(value: float, unit: str) -> str:
-    """A figure with its unit; bytes in the largest unit that leaves a whole part."""
+    """Return a figure with its unit; bytes in the largest unit that leaves a whole part."""
     if unit.startswith("bytes"):
         size, power = float(value), 0
         while abs(size) >= 1_024 and power < len(_SIZES) - 1:
@@ -21,7 +21,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def duration(milliseconds: float) -> str:
-    """A time, in the unit that suits it."""
+    """Return a duration in a suitable unit."""
     if milliseconds < 1_000:
         return f"{milliseconds:.0f} ms"
     seconds = milliseconds / 1_000
@@ -35,21 +35,21 @@ def duration(milliseconds: float) -> str:
 
 
 def count(number: float, noun: str) -> str:
-    """A number of things: `1 record`, `1,200 records`."""
+    """Return a number of things: `1 record`, `1,200 records`."""
     return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:
-    """Names in a line: the first ones, and how many more there are."""
+    """Return the first names in one line, and the number of the others."""
     first = ", ".join(map(str, names[:most]))
     return first if len(names) <= most else f"{first} and {len(names) - most} more"
 
 
 def silence(broker: str, failure: str) -> str:
-    """Say that a broker can't be asked; one that is not registered is not there to be asked."""
-    return f"{broker} {failure}" if failure == "is not there" else f"{broker} does not answer: {failure}"
+    """Describe why a broker cannot be asked; an unregistered broker has no address."""
+    return f"{broker} {failure}" if failure == "is not registered" else f"{broker} does not answer: {failure}"
 
 
 def times(number: int) -> str:
-    """How often: `once`, `3 times`."""
+    """Return a frequency: `once`, `3 times`."""
     return "once" if number == 1 else f"{number:,} times"

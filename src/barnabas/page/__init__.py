@@ -1,8 +1,7 @@
-"""The page: what goes on in a cluster, and why, in a browser; a process of its own, without rights of its own.
+"""The page: a web console for a cluster and its problems, in a separate process without rights of its own.
 
-`settings.py` is what it is told, `serve.py` runs it, `app.py` answers requests. What stands between a stranger and the
-cluster is in `door/`; `cluster.py` is a cluster as one user sees it, `views/` what there is to see, one file a page,
-and `live.py` computes a view once for all who look at it.
+`settings.py` holds its settings, `serve.py` runs it, `app.py` answers requests. `door/` guards access; `cluster.py` is
+a cluster as one user sees it, `views/` has one file per view, and `live.py` computes a view once for all its viewers.
 
-Invariant: whatever is seen was asked for with the rights of who looks; nothing but a login's session is kept.
+Invariant: all data is requested with the rights of the viewing user; only the session of a login is kept.
 """

@@ -1,11 +1,11 @@
-"""The page's answers: which path shows which view, as HTML, as JSON, or as a stream of its changes.
+"""The page's routes: each path shows a view as HTML, as JSON, or as a stream of updates.
 
 GET  /                   the first cluster
-GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
-                         HTML each time that it is made anew
+GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` returns its value, `text/event-stream` its
+                         HTML each time that it is computed again
      /c/CLUSTER/change/  changes (`change_desk.py`)
 POST /c/CLUSTER/search   start or stop a search; GET shows it, and starts none
-GET  /c/CLUSTER/download the key or value of a record, as it is
+GET  /c/CLUSTER/download the raw key or value of a record
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
 """
@@ -40,12 +40,12 @@ from barnabas.page.views import VIEWS, messages, pipeline, search
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 _MOST_QUERY: Final = 4_096
-# Who asks sees something within so long: the view, or what is around it.
+# A response begins within this time: with the view, or with the frame.
 _SOON_S: Final = 0.1
-_PENDING: Final = '<p class="pending" role="status">It is being looked at …</p>'
-# Texts of a cluster have no such mark: they are escaped.
+_PENDING: Final = '<p class="pending" role="status">Loading …</p>'
+# Text from a cluster cannot contain this mark, because it is escaped.
 _VIEW_HERE: Final = "<!-- view -->"
-# Views may link to others that are there.
+# The paths to which views may link.
 _PATHS: Final = frozenset(kind.path for kind in VIEWS)
 _STATUSES: Final = {
     ErrorCode.GROUP_ID_NOT_FOUND: 404,
@@ -60,7 +60,7 @@ _STATUSES: Final = {
 
 
 class Page:
-    """The page of some clusters. `app` is what a server runs; `close` ends all connections."""
+    """The page of some clusters. `app` is the ASGI application; `close` ends all connections."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -78,7 +78,7 @@ class Page:
             guest.clusters = {name: Cluster(name, servers, "", settings.security) for name, servers in clusters}
         self._sessions = Sessions(guest)
         self._logins = Logins(settings)
-        # Browsers keep one for all ports of a host.
+        # Browsers share cookies between all ports of a host.
         self._cookie = f"barnabas-page-{settings.listeners[0][1]}"
         routes = [
             Route("/", self._front),
@@ -94,7 +94,7 @@ class Page:
         self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
 
     def _changes(self) -> list[Route]:
-        """Return where changes are asked for; most pages allow none, and are there sooner without their code."""
+        """Return the routes of changes; most pages allow none and start faster without their code."""
         if self._settings.allows_changes:
             from barnabas.page.change_desk import ChangeDesk
 
@@ -103,7 +103,7 @@ class Page:
         return [Route(each, self._no_changes, methods=["GET", "POST"]) for each in paths]
 
     async def _no_changes(self, request: Request) -> Response:
-        text = "This page changes nothing: it was started without --allow-changes."
+        text = "Changes are disabled: the page was started without --allow-changes."
         return self._problem(request, 403, text, "Not allowed")
 
     def stop(self) -> None:
@@ -136,10 +136,10 @@ class Page:
         return show
 
     def _asked(self, request: Request) -> Asked | Response:
-        """Return what a request asks for, or why it gets no answer."""
+        """Return the request's subject, or an error response."""
         name = request.path_params["cluster"]
         if name not in self._settings.clusters:
-            return self._problem(request, 404, "There is no such cluster.")
+            return self._problem(request, 404, "The cluster does not exist.")
         session: Session = request.state.session
         accept = request.headers.get("accept", "")
         if name not in session.clusters:
@@ -147,11 +147,11 @@ class Page:
                 return self._to(f"/login?cluster={name}")
             return PlainTextResponse("Log in first.\n", 401)
         if len(request.url.query) > _MOST_QUERY:
-            return self._problem(request, 414, "This asks for too much.")
+            return self._problem(request, 414, "The address is too long.")
         return Asked(session.clusters[name], dict(request.query_params))
 
     async def _search(self, request: Request) -> Response:
-        """Start the search that a form asks for, or stop it, and lead to the view that shows it."""
+        """Start or stop the search of a form, and redirect to its view."""
         asked = self._asked(request)
         if isinstance(asked, Response):
             return asked
@@ -199,7 +199,7 @@ class Page:
         return Response(text, status, media_type="text/html", headers={"vary": "accept"})
 
     def _begun(self, request: Request, kind: ViewKind, asked: Asked, getting: "asyncio.Future[Moment]") -> Response:
-        """Give what is around a view at once, and the view, in the same answer, as soon as it is there."""
+        """Return a response that sends the frame at once, and the view as soon as it is ready."""
 
         async def parts() -> AsyncIterator[str]:
             before, after = self._around(request, kind, asked)
@@ -210,7 +210,7 @@ class Page:
         return StreamingResponse(parts(), media_type="text/html", headers=headers)
 
     def _around(self, request: Request, kind: ViewKind, asked: Asked) -> tuple[str, str]:
-        """What stands before a view and behind it."""
+        """Return the HTML before a view and after it."""
         address = f"{self._settings.root_path}{request.url.path}"
         address = f"{address}?{request.url.query}" if request.url.query else address
         text = self._render("window.html.jinja", request, kind=kind, asked=asked, address=address, fragment=_VIEW_HERE)
@@ -219,7 +219,7 @@ class Page:
 
     async def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment, session: Session) -> str:
         """Render a view; its value is shared by all sessions of a user, so only the form's token is of this session."""
-        # The loop has others to serve.
+        # Leaves the event loop free for other requests.
         return await asyncio.to_thread(
             self._templates.get_template("fragment.html.jinja").render,
             csrf=session.csrf,
@@ -293,7 +293,7 @@ class Page:
     async def _static(self, request: Request) -> Response:
         asset = self._assets.get(request.path_params["name"])
         if asset is None:
-            return PlainTextResponse("There is no such file.\n", 404)
+            return PlainTextResponse("The file does not exist.\n", 404)
         headers = {"cache-control": "public, max-age=31536000, immutable"}
         return Response(asset.data, media_type=asset.media_type, headers=headers)
 

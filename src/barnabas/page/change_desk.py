@@ -1,11 +1,11 @@
-"""Where changes are asked for, shown and carried out, with --allow-changes; without it nobody makes a desk.
+"""Form handling of changes, with --allow-changes: forms, previews and execution.
 
-GET  /c/CLUSTER/changes        what can be changed
-GET  /c/CLUSTER/change/NAME    a form; what stands behind the `?` fills it in
-POST /c/CLUSTER/change/NAME    with the form's fields: what that would do; with a `plan`: do it, once
+    GET  /c/CLUSTER/changes        the available changes
+    GET  /c/CLUSTER/change/NAME    a form, filled from the query
+    POST /c/CLUSTER/change/NAME    with the form's fields: a preview; with a `plan`: execute it, once
 
-The user's own rights decide: he is asked for by his own connections, and what the brokers refuse is shown. Each that is
-carried out is one line in the log: who, where he is, which cluster, and the same as a command.
+The user's own rights apply: changes use the user's connections, and brokers' errors are shown. Each executed change is
+one line in the log: user, address, cluster, and the equivalent command.
 """
 
 import logging
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 
 Render = Callable[..., str]
 
-_TOO_OLD: Final = "This was done already, or was shown too long ago: look again at what it would do now."
+_TOO_OLD: Final = "This change was executed already, or its preview has expired: preview it again."
 _MOST_LOGGED: Final = 2_000
 
 
 class _Kind(NamedTuple):
-    """What the window's frame asks of a page."""
+    """The page attributes that the window's frame needs."""
 
     path: str
     title: str
@@ -43,11 +43,11 @@ class _Kind(NamedTuple):
 
 
 class ChangeDesk:
-    """Takes changes. `routes` are its addresses."""
+    """Handles changes. `routes` are its addresses."""
 
     def __init__(self, settings: Settings, render: Render) -> None:
         """Args:
-        render: Makes a page: of a template, a request, and what the template wants.
+        render: Renders a page from a template, a request, and the template's variables.
         """
         self._settings = settings
         self._render = render
@@ -60,13 +60,13 @@ class ChangeDesk:
     def _guarded(
         self, show: Callable[[Request, Asked], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Let in who is logged in at the cluster."""
+        """Restrict a handler to users who are logged in at the cluster."""
 
         async def guarded(request: Request) -> Response:
             name = request.path_params["cluster"]
             cluster = request.state.session.clusters.get(name)
             if name not in self._settings.clusters:
-                return self._page("problem.html.jinja", request, 404, text="There is no such cluster.")
+                return self._page("problem.html.jinja", request, 404, text="The cluster does not exist.")
             if cluster is None:
                 return RedirectResponse(f"{self._settings.root_path}/login?cluster={name}", 303)
             given = request.state.form if request.method == "POST" else dict(request.query_params)
@@ -99,9 +99,9 @@ class ChangeDesk:
         if plan is None:
             return self._form(request, change, asked._replace(query={}), 409, _TOO_OLD)
         if plan.loses and asked.query.get("typed", "").strip() != plan.name:
-            refusal = f"Type {plan.name}, as what is lost does not come back."
+            refusal = f"Type {plan.name} to confirm: the loss is permanent."
             return self._plan(request, change, asked, 400, plan_id, plan, refusal)
-        # Before it is done: who sends it twice has it done once.
+        # Dropped before the execution, so that a form sent twice is executed once.
         self._plans.drop(plan_id)
         done, refusal, status = "", "", 200
         try:
@@ -109,7 +109,7 @@ class ChangeDesk:
         except BarnabasError as error:
             refusal, status = reason(error), _status(error)
         finally:
-            _note(request, asked.cluster, plan, refusal or done or "its end is not known")
+            _note(request, asked.cluster, plan, refusal or done or "its result is not known")
         return self._window(
             "change_done.html.jinja", request, status, change, asked, plan=plan, done=done, refusal=refusal
         )

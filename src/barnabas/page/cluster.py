@@ -1,4 +1,4 @@
-"""One cluster as one user sees it: connections of his own, and what `explain` makes of what he may see."""
+"""One cluster as one user sees it: the user's own connections, and snapshots for `explain`."""
 
 import asyncio
 from collections import OrderedDict
@@ -16,19 +16,19 @@ from barnabas.explain.seen import Asked, Seen
 A = TypeVar("A")
 
 _CLIENT_ID: Final = "barnabas-page"
-# A broker that says nothing for so long is named; who looks is to hear of it within 5 s.
+# A broker that does not answer for this long is named, so that viewers learn of it within 5 s.
 PATIENCE_MS: Final = 4_000
 WINDOW_MS: Final = 3_600_000
-# Each remembers up to 60 looks, which is what a view of a Kafka has of the time before.
+# Each keeps up to 60 samples, the only history of a Kafka cluster.
 _MOST_GATHERERS: Final = 20
 
 
 class Cluster:
-    """A cluster and who looks at it.
+    """A cluster and its user.
 
     Attributes:
         name: As it was given at the start.
-        user: Who is logged in; empty: nobody, or whoever the page itself logs in as.
+        user: The logged-in user; empty: nobody, or the page's own user.
         pool: Connections; they end with `close`.
         closed: Set when that was called: nothing is asked for any more.
     """
@@ -44,14 +44,14 @@ class Cluster:
         self._gatherers: OrderedDict[tuple[Question, Asked], tuple[Gatherer, asyncio.Lock]] = OrderedDict()
 
     def admin(self, kind: Callable[[Pool, int], A]) -> A:
-        """An administration of it: a class of `clients/admin_*.py`."""
+        """Return an admin client of the cluster: a class of `clients/admin_*.py`."""
         return kind(self.pool, PATIENCE_MS)
 
     async def see(self, question: Question, asked: Asked | None = None) -> Seen:
-        """Ask for what a question wants to see; how it moves is known from the second time on.
+        """Collect the snapshot for a question; movement is known from the second snapshot on.
 
         Raises:
-            KafkaError: No broker can be asked, or what is asked about does not exist.
+            KafkaError: No broker is reachable, or the subject does not exist.
         """
         if self.closed.is_set():
             raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the session has ended")
@@ -67,11 +67,11 @@ class Cluster:
             return await gatherer.gather(question.parts, question.facts)
 
     async def close(self) -> None:
-        """Close its connections, those of what is being asked for, too."""
+        """Close the connections, including those of running queries."""
         self.closed.set()
         await self.pool.close()
         for _, lock in list(self._gatherers.values()):
             async with lock:
                 pass
-        # It may have opened some again.
+        # The gatherers may have opened connections again.
         await self.pool.close()

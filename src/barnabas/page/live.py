@@ -1,11 +1,11 @@
-"""Views that stay up to date while somebody looks: each is computed once for all who look with the same rights.
+"""Live views: each view is computed once for all viewers with the same rights.
 
-A value is good for its kind's `every_s`, or ten times as long as it took, if that is more; a final one stays. Whoever
-wants it when it is older has it computed, and all others wait for the same task. So nothing runs while nobody looks,
-and what nobody looks at is kept for a minute. A value that can't be had leaves the one before in its place, with the
+A value is valid for its kind's `every_s`, or ten times its computing time, if that is more; a final one stays valid.
+The first request after that computes it again, and others wait for the same task. So nothing is computed without
+viewers, and unwatched views are dropped after a minute. If a computation fails, the previous value stays, with the
 reason.
 
-Windows that stay up to date are limited in number: beyond it the owner with the most loses its oldest.
+The number of live windows is limited: beyond it, the owner with the most loses the oldest one.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100
 MOST_STREAMS: Final = 200
-# Those that take long are not asked for all the time: all that are looked at share a tenth of it.
+# Slow views are computed less often: all viewed ones together use a tenth of the time.
 _REST: Final = 10
 _LONGEST_S: Final = 60.0
-# For those who come back when nothing can be asked.
+# For viewers who return while the cluster is not reachable.
 _KEPT_S: Final = 60.0
 _FOR_GOOD_S: Final = 86_400.0
 
@@ -32,13 +32,13 @@ Key = tuple[str, str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A view at one moment.
+    """A view's value at one time.
 
     Attributes:
-        number: Rises with each.
-        view: None: it could never be had.
-        failure: Why what is shown is old, or missing.
-        good_for_s: How long it need not be made anew.
+        number: Increases with each value.
+        view: None: no computation has succeeded.
+        failure: Why the value is old or missing.
+        good_for_s: How long the value stays valid.
     """
 
     number: int
@@ -48,7 +48,7 @@ class Moment:
 
 
 class _Shared:
-    """One view, for all who look at it."""
+    """One view, shared by all its viewers."""
 
     def __init__(self) -> None:
         self.moment = Moment(0, None, None, 0)
@@ -58,16 +58,16 @@ class _Shared:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody looks, or may come back soon."""
+        """Return whether the view has viewers, or may get some soon."""
         age_s = asyncio.get_running_loop().time() - self._made_s
         return self.watchers > 0 or self._making is not None or age_s < max(self.moment.good_for_s, _KEPT_S)
 
     def expire(self) -> None:
-        """Have it made anew when it is asked for next."""
+        """Compute the view again on the next request."""
         self._made_s = float("-inf")
 
     async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> Moment:
-        """Return what is not too old.
+        """Return a value that is still valid.
 
         Args:
             watched_count: How many views are looked at.
@@ -76,7 +76,7 @@ class _Shared:
         if self._making is None and loop.time() - self._made_s >= self.moment.good_for_s:
             self._making = loop.create_task(self._make(kind, asked, max(watched_count, 1)))
         if self._making is not None:
-            # Who goes away takes it from nobody else.
+            # A viewer that leaves must not cancel the task for others.
             await asyncio.shield(self._making)
         return self.moment
 
@@ -99,7 +99,7 @@ class _Shared:
 
 
 class Live:
-    """All views that somebody looks at, or has just looked at."""
+    """All views with current or recent viewers."""
 
     def __init__(self) -> None:
         self._shared: OrderedDict[Key, _Shared] = OrderedDict()
@@ -112,14 +112,14 @@ class Live:
         return sum(each.watchers > 0 for each in self._shared.values())
 
     async def get(self, kind: ViewKind, asked: Asked) -> Moment:
-        """Return a view as it is now."""
+        """Return the current value of a view."""
         return await self._of(kind, asked).fresh(kind, asked, self._watched_count)
 
     async def watch(self, kind: ViewKind, asked: Asked, owner: Hashable) -> AsyncIterator[Moment]:
-        """Yield a view each time that it is made anew, until the page stops, the session ends or it makes room.
+        """Yield a view each time it is computed, until the page stops, the session ends, or the stream makes room.
 
         Args:
-            owner: Whose share of all streams it counts for.
+            owner: The owner in whose share of streams it counts.
         """
         shared, ended = self._of(kind, asked), asyncio.Event()
         if len(self._streams) >= MOST_STREAMS:
@@ -142,7 +142,7 @@ class Live:
             shared.watchers -= 1
 
     async def _rest(self, events: Sequence[asyncio.Event], seconds: float) -> None:
-        """Wait until one of the events, but no longer than so many seconds."""
+        """Wait for one of the events, at most this many seconds."""
         ends = [asyncio.ensure_future(each.wait()) for each in events]
         try:
             await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -151,12 +151,12 @@ class Live:
                 each.cancel()
 
     def expire(self, kind: ViewKind, asked: Asked) -> None:
-        """Have a view made anew when it is asked for next."""
+        """Compute a view again on the next request."""
         self._of(kind, asked).expire()
 
     def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
         key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))
-        # What nobody looks at any more may be large.
+        # Unviewed values may be large.
         kept = ((name, each) for name, each in self._shared.items() if name == key or each.is_wanted)
         self._shared = OrderedDict(kept)
         shared = self._shared.pop(key, None) or _Shared()

@@ -1,6 +1,6 @@
-"""What the last hour looked like: lag and bytes over time, as plots of core/charts. Pure.
+"""Plots of the last hour: lag and bytes over time, with core/charts. Pure.
 
-A column holds what was so at its end. What is not known there, as nobody kept it, is a gap.
+A column shows the value at its end. An unknown value is a gap.
 """
 
 from bisect import bisect_right
@@ -14,20 +14,20 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.seen import Group, Seen
 from barnabas.explain.seen import Series as Offsets
 
-# As many have colours that can be told from each other.
+# The number of distinguishable colours.
 MOST_LINES: Final = 6
-# Those that are most behind now; among them are looked for those that were most behind in the hour.
+# The partitions with the largest lag now; those with the largest lag of the hour are chosen among them.
 _MOST_LOOKED_AT: Final = 100
 _FINEST: Final = timedelta(seconds=10)
 _MINUTE: Final = timedelta(minutes=1)
-# In the year 9000: a broker's clock may say anything, and dates end soon after it.
+# In the year 9000: a broker's clock may have any value, and dates end soon after.
 _LAST_MS: Final = 221_845_392_000_000
 
 
 def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
-    """Return the lag of the partitions that are furthest behind; None where none is known.
+    """Return the lag of the partitions that are furthest behind; None if no lag is known.
 
-    Our brokers tell how ends and commits moved in the last hour. Of a Kafka it is what was seen while somebody looked.
+    Barnabas's brokers report the last hour of ends and commits. For Kafka, the data is what the page saw itself.
     """
     known = [name for name in group.commits if group.commits[name] and name in seen.logs]
     behind = nlargest(_MOST_LOOKED_AT, known, lambda name: seen.logs[name].end_offset - group.committed[name])
@@ -42,20 +42,20 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     times = [min(first_ms + n * step_ms, seen.now_ms) for n in range(1, count + 1)]
     lags = {name: _lags(times, *of) for name, of in moves.items()}
     most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
-    # By name, so that a partition keeps its colour when another one is more behind.
+    # By name, so that a partition keeps its colour when the order of lags changes.
     lines = [Series(str(name), f"s{n}", lags[name]) for n, name in enumerate(sorted(most[:MOST_LINES]), 1)]
-    about = f"Offsets between what was committed and the end{_of_all(len(lines), len(known))}"
+    about = f"Offsets between the committed offset and the end{_of_all(len(lines), len(known))}"
     return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
 
 
 def _moves(seen: Seen, group: Group, names: Sequence[TopicPartition]) -> dict[TopicPartition, tuple[Offsets, Offsets]]:
-    """Return how ends and commits of partitions moved."""
+    """Return the movement of ends and commits of partitions."""
     committed_ms = {
         TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
         for row in seen.rows("groups", group=group.name)
         for each in row["commits"]
     }
-    # A broker keeps one point of what has not moved since it saw it first: a commit is then as old as it says.
+    # A broker keeps one point for an unchanged offset: for a commit, the time of that commit.
     ends_ms = seen.since_ms if seen.tellers else seen.now_ms
     return {
         name: (_from(seen.logs[name].ends, ends_ms), _from(group.commits[name], committed_ms.get(name)))
@@ -68,7 +68,7 @@ def _of_all(shown: int, count: int) -> str:
 
 
 def _from(series: Offsets, since_ms: int | None) -> Offsets:
-    """Return a series that never moved as it was from a time on; any other one as it is."""
+    """Extend a series that never moved back to a time; return any other one unchanged."""
     first_ms, offset = series[0]
     is_still = all(each == offset for _, each in series)
     return [(since_ms, offset), *series] if is_still and since_ms is not None and since_ms < first_ms else series
@@ -83,31 +83,31 @@ def _lags(times: Sequence[int], ends: Offsets, commits: Offsets) -> list[float |
 
 
 def _at(series: Offsets, at_ms: int) -> int | None:
-    """Return which offset it was at a time; None: that was before all that is known."""
+    """Return the offset at a time; None: the series begins later."""
     index = bisect_right(series, at_ms, key=lambda point: point[0])
     return series[index - 1][1] if index else None
 
 
 def bytes_plot(seen: Seen) -> TimePlot | None:
-    """Return what came in and went out each minute of the hour, of all brokers that tell it; None where none does."""
+    """Return bytes in and out per minute of the last hour, of all reporting brokers; None if there are none."""
     came: dict[int, int] = {}
     went: dict[int, int] = {}
     for row in seen.rows("broker"):
         for minute in row["minutes"]:
-            # It is taken down when it is over.
+            # A minute is recorded at its end.
             at = (minute["at_ms"] - 30_000) // 60_000
             came[at] = came.get(at, 0) + minute["produced_bytes_per_s"]
             went[at] = went.get(at, 0) + minute["fetched_bytes_per_s"]
     if not came:
         return None
     last = max(came)
-    # Of a clock that is wrong an hour is shown, too.
+    # With a wrong clock, an hour is shown as well.
     minutes = range(max(min(came), last - 60), last + 1)
     lines = (
         Series("in", "s1", [came.get(each) for each in minutes]),
         Series("out", "s2", [went.get(each) for each in minutes]),
     )
-    about = "Bytes a second, of batches as they are on the wire, in each minute"
+    about = "Bytes/s on the wire, in each minute"
     return TimePlot(about, "bytes", _moment(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
 
 

@@ -1,7 +1,7 @@
-"""Views as HTML: templates that escape all that comes from a cluster.
+"""Views as HTML: templates that escape all text from a cluster.
 
-A name may be any text. Beside HTML's marks, what can't be printed in it is shown as `\\n` or `\\u202e`, as in a
-terminal: a line break would hide, and a mark that turns the writing round would make it look like another.
+A name may be any text. Besides HTML's special characters, unprintable ones are shown as `\\n` or `\\u202e`, as in a
+terminal: a line break would be hidden, and a bidirectional mark would make one name look like another.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _MEDIA_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript;
 
 
 class Asset:
-    """A file of static/, and the text that tells it from other releases'."""
+    """A file of static/, and a text that identifies its version."""
 
     __slots__ = ("data", "media_type", "tag")
 
@@ -34,7 +34,7 @@ class Asset:
 
 
 def load_assets() -> dict[str, Asset]:
-    """Return the files that browsers may ask for, by name."""
+    """Return the files that browsers may request, by name."""
     static = resources.files("barnabas.page").joinpath("static")
     chart = resources.files("barnabas.core.charts").joinpath("chart.css")
     files = [chart, *(each for each in static.iterdir() if each.name[-3:] != ".md")]
@@ -42,7 +42,7 @@ def load_assets() -> dict[str, Asset]:
 
 
 def new_environment(root_path: str) -> Environment:
-    """Return the templates' world; links of theirs begin with `root_path`."""
+    """Return the environment of the templates; their links begin with `root_path`."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader("barnabas.page"), PackageLoader("barnabas.core", "charts")]),
         autoescape=True,
@@ -50,7 +50,7 @@ def new_environment(root_path: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_shown,
-        # The page is one release: its templates stay.
+        # Templates never change within a release.
         auto_reload=False,
     )
     made.filters |= {
@@ -72,14 +72,14 @@ def new_environment(root_path: str) -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What is written into a page; text of a cluster on one line."""
+    """Return the form of a value in a page; a cluster's text stays on one line."""
     if isinstance(value, Markup):
         return value
     return on_one_line(value, 1_000) if isinstance(value, str) else value
 
 
 def _lines(text: str) -> Markup:
-    """Text of a record, which was cut already, with its line breaks."""
+    """Return the text of a record, already cut, with its line breaks."""
     return escape(on_lines(text))
 
 
@@ -102,7 +102,7 @@ def _severity(finding: Finding) -> str:
 
 
 def _place(subject: str) -> str:
-    """Return the view of what a finding is about, below the cluster's address; "" where there is none."""
+    """Return the path of the view for a finding's subject, below the cluster's address; "" if there is none."""
     kind, _, name = subject.partition(" ")
     if kind == "partition":
         kind, name = "topic", name.rpartition("-")[0]
@@ -117,7 +117,7 @@ def _place(subject: str) -> str:
 
 
 def _query(*kept: Mapping[str, object], **values: object) -> str:
-    """What stands behind the `?` of a link: what is kept of another one, and more."""
+    """Return the query of a link: kept parameters of other ones, and new values."""
     for each in kept:
         values = {**each, **values}
     return urlencode({name: value for name, value in values.items() if value not in ("", None)}, errors="replace")

@@ -1,7 +1,7 @@
-"""Run a page: sockets, the server, and an end in good order.
+"""Runs a page: sockets, server, and orderly shutdown.
 
-A connection on which no request comes is closed after ten seconds. When there are too many connections, the address
-with the most loses the one that has been idle longest, so one address keeps nobody else out.
+A connection without a request is closed after ten seconds. When there are too many connections, the address with the
+most loses its longest idle one, so one address keeps nobody else out.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class _Protocol(H11Protocol):
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # Else what it sent would be kept until then.
+        # Otherwise the received bytes would be kept until then.
         self._idle.cancel()
         super().connection_lost(exc)
 
@@ -76,7 +76,7 @@ class _Protocol(H11Protocol):
             first_to_go({each: each._owner for each in others}, self._owner).transport.abort()
 
     def _close_if_idle(self, last: object) -> None:
-        """Close it where no request came, whole, since it was looked at last."""
+        """Close the connection if no whole request came since the last check."""
         if self.transport.is_closing():
             return
         cycle = self.cycle
@@ -87,7 +87,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to who runs it."""
+    """A server that leaves signals to its caller."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -103,7 +103,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
         say: Told one line for each address, once it can be opened.
 
     Raises:
-        ConfigError: An address can't be listened on, or the certificate can't be used.
+        ConfigError: An address cannot be listened on, or the certificate cannot be used.
     """
 
     class Protocol(_Protocol):
@@ -121,7 +121,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        # Requests under way, those of connections that have just closed among them.
+        # Running requests, including those of just closed connections.
         limit_concurrency=2 * _MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
         timeout_keep_alive=_IDLE_S,
@@ -132,7 +132,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
     try:
         config.load()
     except OSError as error:
-        # What TLS says of files is an OSError, too.
+        # TLS errors about files are OSErrors, too.
         raise ConfigError(f"--tls-certificate {certificate}, --tls-key {key}: {error}") from None
     sockets = _listen(settings)
     server = _Server(config)

@@ -1,6 +1,6 @@
-"""What a page is told at its start, and whether that is safe.
+"""Settings of a page, and their safety checks.
 
-Beyond loopback anybody may knock: there the page wants logins, and TLS of its own or a proxy's.
+Beyond loopback anybody may connect: there the page requires logins, and TLS of its own or a proxy's.
 """
 
 import re
@@ -25,19 +25,19 @@ _ROOT_PATH: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a page is told.
+    """The settings of a page.
 
     Attributes:
-        clusters: Where each cluster's brokers are (`host:port,...`), by name.
+        clusters: The addresses of each cluster's brokers (`host:port,...`), by name.
         listeners: Addresses and ports that it listens on.
-        security: How brokers are reached, and without logins, as whom; None: in the clear.
-        mechanisms: How users may log in, the first one unless they say otherwise; empty: nobody logs in.
-        tls: Files of the certificate and its key; None: it speaks in the clear.
-        trusted_proxy: The address of the proxy that browsers come by; None: they come by themselves.
-        root_path: What the proxy takes off paths; links begin with it.
+        security: TLS to the brokers and, without users' logins, the page's own login; None: neither.
+        mechanisms: The mechanisms of users' logins, the default first; empty: no logins.
+        tls: Files of the certificate and its key; None: no TLS.
+        trusted_proxy: The address of the proxy; None: browsers connect directly.
+        root_path: The path prefix that the proxy strips; links begin with it.
         host_names: Names by which browsers reach it, beside localhost and addresses.
-        allows_changes: Whether it changes anything when a user asks for it.
-        masks: What nobody may see of records.
+        allows_changes: Whether users may make changes.
+        masks: The hidden parts of records.
         max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
         pipeline: Where the pipeline's checkpoints are; None: it is not shown.
     """
@@ -56,15 +56,15 @@ class Settings:
     pipeline: Path | None = None
 
     def check(self) -> None:
-        """Raise ConfigError where strangers could see or overhear what is not theirs, or a value can't be."""
+        """Raise ConfigError if unauthorized users could see or intercept data, or a value is invalid."""
         if not 1 <= len(self.clusters) <= MOST_CLUSTERS:
-            raise ConfigError(f"--cluster: between 1 and {MOST_CLUSTERS} clusters, not {len(self.clusters)}")
+            raise ConfigError(f"--cluster: must name 1 to {MOST_CLUSTERS} clusters, got {len(self.clusters)}")
         for name in self.clusters:
             if not _CLUSTER_NAME.fullmatch(name) or name in (".", ".."):
-                raise ConfigError(f"--cluster {name}: a name is made of letters, digits, '.', '_' and '-'")
+                raise ConfigError(f"--cluster {name}: a name may contain only letters, digits, '.', '_' and '-'")
         for name in self.host_names:
             if not _HOST_NAME.fullmatch(name):
-                raise ConfigError(f"--host-name {name} is no name of a host")
+                raise ConfigError(f"--host-name {name} is not a valid host name")
         if self.root_path and not _ROOT_PATH.fullmatch(self.root_path):
             raise ConfigError(f"--root-path {self.root_path}: write it as /kafka, without a '/' at its end")
         open_to_all = [host for host, _ in self.listeners if not ip_address(host).is_loopback]
@@ -76,12 +76,12 @@ class Settings:
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers come over TLS."""
+        """Return whether browsers connect over TLS."""
         return self.tls is not None or self.trusted_proxy is not None
 
 
 def parse_listeners(text: str) -> list[tuple[str, int]]:
-    """Read `address:port,...`; IPv6 in brackets, port 0 lets the system choose. Raises ConfigError."""
+    """Parse `address:port,...`; IPv6 in brackets; port 0 lets the system choose. Raises ConfigError."""
     found = []
     for part in text.split(","):
         host, _, port = part.strip().rpartition(":")
@@ -91,18 +91,18 @@ def parse_listeners(text: str) -> list[tuple[str, int]]:
         except ValueError:
             raise ConfigError(f"--listeners {part}: write it as {DEFAULT_LISTENER}") from None
         if not 0 <= found[-1][1] < 65_536:
-            raise ConfigError(f"--listeners {part}: {port} is no port")
+            raise ConfigError(f"--listeners {part}: {port} is not a port")
     return found
 
 
 def parse_clusters(texts: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=host:port,...`. Raises ConfigError."""
+    """Parse `NAME=host:port,...`. Raises ConfigError."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, servers = text.partition("=")
         if not equals or not servers:
             raise ConfigError(f"--cluster {text}: write it as NAME=HOST:PORT,...")
         if name in found:
-            raise ConfigError(f"--cluster {text}: there is another one of this name")
+            raise ConfigError(f"--cluster {text}: the name is used twice")
         found[name] = servers
     return found

@@ -1,4 +1,4 @@
-"""What a view is: one value, shown as HTML by its template, or as JSON; and what is asked for."""
+"""Views: a value that a template shows as HTML, or that is returned as JSON; and the query behind it."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,16 +17,16 @@ from barnabas.page.cluster import Cluster
 T = TypeVar("T")
 
 MOST_ROWS: Final = 200
-# Where commands go without being told.
+# The default address of commands.
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 
 
 class Asked(NamedTuple):
-    """What a window looks at.
+    """The query of a window.
 
     Attributes:
-        cluster: As its user sees it.
-        query: What stands behind the `?`, each name once.
+        cluster: The cluster as its user sees it.
+        query: The parameters of the query, each name once.
     """
 
     cluster: Cluster
@@ -35,12 +35,12 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What each view tells beside its own.
+    """The fields that all views have.
 
     Attributes:
-        now_ms: When it was seen.
+        now_ms: The time of the snapshot.
         silent: Why a broker did not answer, by its id.
-        not_told: What the user may not see, and what right that takes.
+        not_told: The data that the user may not see, with the required right.
     """
 
     now_ms: int
@@ -49,20 +49,20 @@ class View:
 
     @property
     def is_final(self) -> bool:
-        """Whether it would be the same if it was made anew."""
+        """Return whether the view will never change."""
         return False
 
 
 class ViewKind(NamedTuple):
-    """A page.
+    """A kind of view.
 
     Attributes:
         path: Below the cluster's; `/` is its first one.
         title: Of the page, and in the menu.
         template: In templates/.
-        build: Makes the value. Raises KafkaError: it can't be seen now.
-        every_s: How long a value is good; it is made anew then for as long as somebody looks.
-        menu: Which entry of the menu it belongs to: a path; empty: none.
+        build: Computes the value. Raises KafkaError: it is not available now.
+        every_s: How long a value is valid; with viewers, it is computed again then.
+        menu: The path of its menu entry; empty: none.
     """
 
     path: str
@@ -79,8 +79,8 @@ class Cut(Generic[T]):
 
     Attributes:
         begin: The number of the first one shown, from 0.
-        count: How many match what is looked for.
-        find: What is looked for in names.
+        count: The number of matches.
+        find: The text searched for in names.
     """
 
     rows: tuple[T, ...]
@@ -94,7 +94,7 @@ class Cut(Generic[T]):
 
 
 def cut(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> Cut[T]:
-    """Take those of `rows` whose name has `?find=` in it, `MOST_ROWS` of them from the number `?from=` on."""
+    """Take the `rows` whose name contains `?find=`: `MOST_ROWS` of them from number `?from=` on."""
     find = asked.query.get("find", "").strip()[:200]
     found = [each for each in rows if find.casefold() in name_of(each).casefold()] if find else rows
     number = asked.query.get("from", "")
@@ -104,7 +104,7 @@ def cut(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> Cut[T]:
 
 
 class Known(NamedTuple):
-    """What `View` has of what was seen; give it as `**known(seen)._asdict()`."""
+    """The fields of `View` that come from a snapshot; pass them as `**known(seen)._asdict()`."""
 
     now_ms: int
     silent: Mapping[int, str]
@@ -112,7 +112,7 @@ class Known(NamedTuple):
 
 
 def known(seen: Seen) -> Known:
-    """Return when it was seen, who was silent, and what was not told, each reason once."""
+    """Return the time of the snapshot, the silent brokers, and the refusals, each once."""
     whats: dict[str, dict[str, None]] = {}
     for text in seen.refused:
         what, _, why = text.rpartition(": ")
@@ -122,7 +122,7 @@ def known(seen: Seen) -> Known:
 
 
 def as_json(value: object) -> object:
-    """Return a view, or what is in one, as JSON has it."""
+    """Return a view, or a part of one, in its JSON form."""
     match value:
         case Finding():
             return value.as_dict()
@@ -146,17 +146,17 @@ def as_json(value: object) -> object:
 
 
 def reason(error: BarnabasError) -> str:
-    """What a user is told of an error."""
+    """Return the text of an error for users."""
     return error.message if isinstance(error, KafkaError) else str(error)
 
 
 def connection(servers: str) -> str:
-    """Return the options that send a command of ours to a cluster."""
+    """Return the options that connect a `barnabas` command to a cluster."""
     return "" if servers == DEFAULT_SERVER else options(("--bootstrap-server", servers))
 
 
 def moment(timestamp_ms: int | None) -> str:
-    """A time of day in UTC, with the date where that is not today's; empty for None."""
+    """Return a time in UTC, with the date unless it is today; empty for None."""
     if timestamp_ms is None:
         return ""
     try:

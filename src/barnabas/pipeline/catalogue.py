@@ -30,7 +30,9 @@ def find_job(name: str) -> Job:
         return _job_of_file(Path(name))
     known = built_in_jobs()
     if name not in known:
-        raise NoSuchJobError(f"no such job: {name}; there are {', '.join(known)}, or give a .py file that declares JOB")
+        raise NoSuchJobError(
+            f"job {name} does not exist: use one of {', '.join(known)}, or a .py file that declares JOB"
+        )
     return known[name]
 
 
@@ -47,7 +49,7 @@ def describe(job: Job) -> str:
 
 def _job_of_file(path: Path) -> Job:
     if not path.is_file():
-        raise NoSuchJobError(f"{path}: no such file")
+        raise NoSuchJobError(f"{path}: the file does not exist")
     # Its functions go to Spark's workers by value, and its docstring is found by this name.
     name = f"barnabas_job_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)

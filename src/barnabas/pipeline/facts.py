@@ -1,4 +1,4 @@
-"""What jobs have in common that keep one row an event, its *fact*, and compute their results from all of them.
+"""Code shared by jobs that keep one row per event, its *fact*, and compute their results from all facts.
 
 A table of facts has the columns `id` and `time` of the event, `kind` for what it was, those of `job.PLACE` for where
 it stood, and what else the job wants to know. It holds every record once; an event that was sent twice is two records,

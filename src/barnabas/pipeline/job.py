@@ -1,4 +1,4 @@
-"""What a job declares about itself, so that one runner can run them all.
+"""The declaration of a job, by which one runner can run all jobs.
 
 A job is data and functions over rows: no session, no source, no sink and no clock in it, so that it is tested on
 literal rows. There are these kinds of function:

@@ -1,4 +1,4 @@
-"""What the job security has found of those who did something: for jobs that leave it out of what people did.
+"""Verdicts of the job security on actors, for jobs that exclude them from the activity of people.
 
 Such a job reads the table `VERDICTS`, has a parameter `leave_out`, which names the verdicts that count (its column
 `what`), and marks its facts by `marked`. A fact is of an accused visitor (address and agent), agent, address or user.

@@ -1,11 +1,11 @@
-"""The kit for tests: brokers in processes of their own, one or a cluster, and the clock that moves only by hand.
+"""Test kit: brokers in processes of their own, single or as a cluster, and a clock that only a test moves.
 
     from barnabas.testing import Broker
 
     with Broker() as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-With pytest, the fixtures `kafka_broker`, `kafka_broker_session` and `kafka_cluster` are there without an import.
+With pytest, the fixtures `kafka_broker`, `kafka_broker_session` and `kafka_cluster` are available without an import.
 """
 
 from barnabas.core.error_code import ErrorCode

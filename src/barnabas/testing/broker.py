@@ -1,4 +1,4 @@
-"""A broker for tests: its own process, a free port, a directory that vanishes."""
+"""A broker for tests: its own process, a free port, a temporary directory."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,16 +47,16 @@ class Broker(ServerProcess):
             wants them. The rest is as for one broker without a file.
         host: The address to listen on.
         port: 0 lets the system choose.
-        security_protocol: What the listener speaks; with SSL and SASL_SSL the broker has a certificate for localhost
+        security_protocol: The listener's protocol; with SSL and SASL_SSL the broker has a certificate for localhost
             and its address, which `ca_path` vouches for, unless `config` says which.
         data_dir: Where the logs are kept; it stays when the broker is closed. Without it they live in a temporary
             directory, which does not.
         log_level: debug, info, warning or error.
         start_timeout_s: How long `start` waits.
-        prefix: What its command line begins with, such as `("taskset", "-c", "0")`.
+        prefix: The start of its command line, such as `("taskset", "-c", "0")`.
 
         Raises:
-            ValueError: `config` sets what an argument is for.
+            ValueError: `config` sets a setting that has its own argument.
         """
         super().__init__(host, port, data_dir, start_timeout_s, prefix)
         self._settings = _write_settings(config or {})
@@ -68,12 +68,12 @@ class Broker(ServerProcess):
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port`, for any client's setting of that name."""
+        """Return `host:port`, for any client's setting of that name."""
         return self._address
 
     @property
     def cluster_id(self) -> str:
-        """The cluster's id.
+        """Return the cluster's id.
 
         Raises:
             RuntimeError: The broker was never started.
@@ -84,7 +84,7 @@ class Broker(ServerProcess):
 
     @property
     def ca_path(self) -> Path:
-        """The certificate of who vouches for the broker's own, in PEM: what clients are to trust.
+        """Return the CA certificate of the broker's own one, in PEM: clients must trust it.
 
         Raises:
             RuntimeError: The broker is closed or was never started.
@@ -103,7 +103,7 @@ class Broker(ServerProcess):
         group: str | None = None,
         where: Callable[[SeenRequest], bool] | None = None,
     ) -> Selection:
-        """Select requests that reach this broker, to fail, drop, hold, change or watch them.
+        """Select requests to this broker, to fail, drop, hold, change or watch them.
 
         Args:
             api: Kafka's name of the API, such as "Produce" or "OffsetCommit".
@@ -121,7 +121,7 @@ class Broker(ServerProcess):
         )
 
     def stalls_of_late_ms(self) -> tuple[int, int]:
-        """For how long the broker's event loop stood still at the longest since this was asked for the last time.
+        """Return the longest stall of the broker's event loop since the last call.
 
         Returns:
             In milliseconds: for whatever reason but the lack of a free core; because it computed.
@@ -132,7 +132,7 @@ class Broker(ServerProcess):
         return self._control.stalls_of_late_ms()
 
     def close(self) -> None:
-        """End the broker and remove what it left: all but a `data_dir` of the caller's own."""
+        """Stop the broker and delete its files, except the caller's own `data_dir`."""
         super().close()
         self._control.close()
 
@@ -156,7 +156,7 @@ class Broker(ServerProcess):
         return options
 
     def _secure_listener(self) -> list[str]:
-        """The options of a listener that is none of PLAINTEXT."""
+        """Return the options of a listener that is not PLAINTEXT."""
         protocol = self._security_protocol
         host = f"[{self._host}]" if ":" in self._host else self._host
         settings = {"listeners": f"{protocol}://{host}:{self._port}", "security.inter.broker.protocol": protocol}
@@ -179,7 +179,7 @@ class Broker(ServerProcess):
 
 
 def _write_settings(config: Mapping[str, ConfigValue]) -> list[str]:
-    """One `name=value` for each setting."""
+    """Return one `name=value` for each setting."""
     settings = []
     for name, value in config.items():
         if name in _HAVE_ARGUMENTS:

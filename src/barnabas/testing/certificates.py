@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS, made anew each time: an authority, who has certificates of it, what it took back.
+"""Certificates for tests of TLS, generated on each run: an authority, its certificates and revocations.
 
 Source: RFC 5280; cryptography's x509 builders.
 """
@@ -49,22 +49,22 @@ class Certified:
         return self.certificate.public_bytes(Encoding.DER)
 
     def key_pem(self, password: str = "") -> bytes:
-        """The private key in PKCS8, encrypted where there is a password."""
+        """Return the private key in PKCS8, encrypted if there is a password."""
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, _encryption(password))
 
     def pem(self, password: str = "") -> bytes:
-        """Key and chain, as a keystore of the type PEM has them."""
+        """Return key and chain, in the form of a keystore of type PEM."""
         return self.key_pem(password) + self.certificate_pem + self.issuer.public_bytes(Encoding.PEM)
 
     def pkcs12(self, password: str) -> bytes:
-        """The same as a keystore of the type PKCS12."""
+        """Return the same as a keystore of type PKCS12."""
         return pkcs12.serialize_key_and_certificates(
             b"it", self.key, self.certificate, [self.issuer], _encryption(password)
         )
 
 
 class Authority:
-    """Signs certificates, and takes them back."""
+    """Issues and revokes certificates."""
 
     def __init__(self, name: str = "test authority") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -98,8 +98,8 @@ class Authority:
         """Sign a certificate for a new key.
 
         Args:
-            name: Whose it is: a common name, or all of a distinguished name.
-            hosts: Names and addresses that it stands for.
+            name: The subject: a common name, or a whole distinguished name.
+            hosts: The host names and addresses in the certificate.
             valid_days: From when to when, in days from now; (-2, -1) has expired.
         """
         key: Key = rsa.generate_private_key(65537, 2048) if is_rsa else ec.generate_private_key(ec.SECP256R1())
@@ -123,7 +123,7 @@ class Authority:
         return Certified(key, builder.sign(self._key, _SHA256), self.certificate)
 
     def revocations(self, revoked: Sequence[Certified], *, days: int = 365) -> bytes:
-        """The list, in PEM, of certificates that are valid no more; another one comes in so many days, or was to."""
+        """Return the revocation list in PEM; its next update is due in this many days."""
         now = datetime.now(UTC)
         builder = (
             x509.CertificateRevocationListBuilder()

@@ -1,6 +1,6 @@
-"""A cluster for tests: several brokers, each in a process of its own, and the registry that they share.
+"""A cluster for tests: several brokers, each in a process of its own, and their shared registry.
 
-As with one broker, nothing of it outlives the test.
+Like a single broker, it leaves nothing behind after the test.
 """
 
 import asyncio
@@ -21,14 +21,12 @@ _LOOK_EVERY_S = 0.02
 
 
 def member_config(broker_id: int, zookeeper_connect: str, broker_count: int = 3) -> dict[str, str]:
-    """Return the settings of a broker that is one of several: with three a topic has three replicas, and what is
-    acknowledged (`acks=all`) is on two.
-    """
+    """Return the settings of a cluster's broker: with three, a topic has three replicas, and acks=all means two."""
     return {
         **cluster_settings(broker_count),
         "default.replication.factor": str(min(3, broker_count)),
         "min.insync.replicas": str(min(2, broker_count)),
-        # Few partitions of what the brokers keep for themselves: each is a file or four, on each broker.
+        # Few partitions of internal topics, because each is several files on each broker.
         "offsets.topic.num.partitions": "3",
         "transaction.state.log.num.partitions": "3",
         "broker.id": str(broker_id),
@@ -78,12 +76,12 @@ class Cluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The addresses of all brokers, for any client's setting of that name."""
+        """Return the addresses of all brokers, for any client's setting of that name."""
         return ",".join(broker.bootstrap_servers for broker in self.brokers.values())
 
     @property
     def zookeeper_connect(self) -> str:
-        """Where the cluster's state is, for the setting `zookeeper.connect`.
+        """Return the address of the cluster's state, for the setting `zookeeper.connect`.
 
         Raises:
             RuntimeError: The cluster has a registry of its own, and was never started.
@@ -93,7 +91,7 @@ class Cluster:
         return self._zookeeper_connect
 
     def start(self) -> Self:
-        """Start all brokers, and wait until each knows all others.
+        """Start all brokers, and wait until each one knows all others.
 
         Returns:
             The cluster itself, for `cluster = Cluster().start()`.
@@ -125,25 +123,23 @@ class Cluster:
         return broker.start()
 
     def kill(self, broker_id: int) -> None:
-        """Kill a broker as `kill -9` does: after its session of 3 s others lead what it led."""
+        """Kill a broker like `kill -9`: after its session of 3 s, other brokers lead its partitions."""
         self.brokers[broker_id].kill()
 
     def pause(self, broker_id: int) -> None:
-        """Have a broker stand still until `resume`; where that takes longer than its session it is taken for dead."""
+        """Pause a broker until `resume`; if its session expires meanwhile, the cluster counts it as dead."""
         self.brokers[broker_id].pause()
 
     def resume(self, broker_id: int) -> None:
-        """Let a broker that stands still go on."""
+        """Resume a paused broker."""
         self.brokers[broker_id].resume()
 
     def restart(self, broker_id: int) -> None:
-        """Stop a broker, if it is still running, and start it with the same data; one that was killed waits for the end
-        of its session.
-        """
+        """Restart a broker, also a stopped one, with the same data; a killed one first waits for its session's end."""
         self.brokers[broker_id].restart()
 
     def close(self) -> None:
-        """End all brokers, the registry last, and remove what they left: all but a `data_dir` of the caller's own."""
+        """Stop all brokers, the registry last, and delete their files, except the caller's own `data_dir`."""
         for broker in reversed(self.brokers.values()):
             broker.close()
         if self.registry is not None:

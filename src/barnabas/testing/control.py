@@ -1,9 +1,9 @@
-"""The test's end of the socket to its broker: hears of requests, and says what becomes of them.
+"""The test's end of the socket to its broker: receives requests and sends verdicts.
 
-Everything is decided in one thread of this process, in the order in which the broker took the requests. Any thread may
+One thread of this process makes all decisions, in the order in which the broker received the requests. Any thread may
 add and remove interceptions.
 
-Source: `broker/requests/control_messages.py` for what is said.
+Source: `broker/requests/control_messages.py` for the messages.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from barnabas.testing.seen_request import SeenRequest, api_name
 from barnabas.wire.protocol.api_keys import ApiKey, request_class, response_class
 from barnabas.wire.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
 
-# Gets the decoded message; changes it, or returns another one of its class.
+# Receives the decoded message; changes it, or returns another one of its class.
 ChangeRequest: TypeAlias = Callable[[Any], Message | None]
 ChangeAnswer: TypeAlias = Callable[[Any, SeenRequest], Message | None]
 
@@ -29,7 +29,7 @@ _AS_IT_CAME = Verdict()
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What is done with a request.
+    """The handling of a request.
 
     Attributes:
         verdict: What the broker is told.
@@ -44,25 +44,25 @@ class Action:
 
 
 class Taker(Protocol):
-    """Is told of the requests of one API, and decides on them: an `Interception`."""
+    """Receives the requests of one API and decides on them: an `Interception`."""
 
     api: ApiKey
 
     def selects(self, request: SeenRequest) -> bool:
-        """Return whether it is one of those that are meant."""
+        """Return whether the request is selected."""
         ...
 
     def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
-        """Note a request that is meant; what to do with it. `Control.changed` is held."""
+        """Record a selected request and return its handling. The caller holds `Control.changed`."""
         ...
 
     def note(self, error: Exception) -> None:
-        """A function of the test raised this."""
+        """Record an exception of the test's function."""
         ...
 
 
 class _Change(NamedTuple):
-    """An answer that is to be changed once it is there."""
+    """A change to a response that does not exist yet."""
 
     taker: Taker
     change: ChangeAnswer
@@ -71,7 +71,7 @@ class _Change(NamedTuple):
 
 
 class Control:
-    """The socket to a broker's process; when that is started again, a new one.
+    """The socket to a broker's process; a new one after each restart.
 
     Attributes:
         changed: Guards what the takers know, and is notified of every request.
@@ -88,13 +88,13 @@ class Control:
         self._asks_for_stalls = False
         self._stalls_ms: tuple[int, int] | None = None
         self._changes: dict[int, _Change] = {}
-        # Each process numbers its requests anew: what was held for one is nothing to the next.
+        # Each process numbers its requests from the start, so held requests do not carry over.
         self._process_count = 0
 
     # --- the process
 
     def open(self) -> socket.socket:
-        """Make the socket for a new process: what is watched is the first thing that it will hear.
+        """Create the socket for a new process; its first message is the list of watched APIs.
 
         Returns:
             The process's end; the caller closes it.
@@ -116,7 +116,7 @@ class Control:
         return theirs
 
     def close(self) -> None:
-        """Part with the process; what was added stays for the next one."""
+        """Close the socket; interceptions stay for the next process."""
         with self.changed:
             ours, self._socket = self._socket, None
             self.changed.notify_all()
@@ -129,7 +129,7 @@ class Control:
     # --- interceptions
 
     def add(self, taker: Taker) -> None:
-        """Tell it of requests from now on: the broker, if it is running, knows of it when this returns.
+        """Report requests to a taker from now on; a running broker has confirmed this on return.
 
         Raises:
             ValueError: The broker does not serve the API.
@@ -141,7 +141,7 @@ class Control:
             raise ValueError(f"the broker does not serve {api_name(taker.api)}")
 
     def remove(self, taker: Taker) -> None:
-        """Tell it of no more requests; harmless when it was removed already."""
+        """Stop reporting requests to a taker; does nothing if it was removed already."""
         with self.changed:
             if taker not in self._takers:
                 return
@@ -149,7 +149,7 @@ class Control:
         self._tell()
 
     def say(self, number: int, verdict: Verdict, changed_request: WireBuffer | None = None) -> None:
-        """Tell the broker what becomes of a request, and what to handle in its place.
+        """Send the verdict on a request to the broker, with a replacement request if there is one.
 
         Args:
             number: As in `Taker.take`; that of a process that has ended is ignored.
@@ -158,7 +158,7 @@ class Control:
         self._answer(number, {"op": "verdict", "verdict": verdict._asdict(), "is_changed": is_changed}, changed_request)
 
     def stalls_of_late_ms(self) -> tuple[int, int]:
-        """The longest stalls of the broker's event loop since this was asked last; those by computing alone.
+        """Return the longest stalls of the broker's event loop since the last call, and those caused by computation.
 
         Raises:
             RuntimeError: The broker is not running.
@@ -181,7 +181,7 @@ class Control:
                 self._send({**fields, "id": request_id}, body or b"")
 
     def _tell(self) -> list[int]:
-        """Say what is watched, and wait until it holds; which of these APIs the broker does not serve."""
+        """Send the list of watched APIs and wait for the answer; return the APIs that the broker does not serve."""
         watch_id = self._send_watch()
         if threading.current_thread() is self._thread:
             # A function of the test: the answer will be read after it.
@@ -191,7 +191,7 @@ class Control:
             return [] if self._socket is None else self._not_served
 
     def _send_watch(self) -> int:
-        # One after the other, so that the last one that the broker hears is the newest.
+        # One after the other, so that the broker receives the newest last.
         with self._sending:
             with self.changed:
                 self._watch_id += 1
@@ -205,7 +205,7 @@ class Control:
             try:
                 ours.sendall(encode(fields, body))
             except OSError:
-                # The process has ended: nobody waits for this.
+                # The process has ended, so there is no waiter.
                 self._lost(ours)
 
     # --- in the thread
@@ -219,7 +219,7 @@ class Control:
         self._lost(ours)
 
     def _lost(self, ours: socket.socket) -> None:
-        """The process has ended: whoever waits for its word waits no longer."""
+        """Handle the end of the process: wake everyone who waits for its messages."""
         with self.changed:
             if self._socket is ours:
                 self._heard_id = self._watch_id
@@ -271,7 +271,7 @@ class Control:
         changed_request = None
         if action.change_request is not None:
             try:
-                # Of its own: the test keeps the one that came.
+                # A copy: the test keeps the original.
                 mine = _decoded(request_class(api_key), request.api_version, body)
                 changed_request = WireBuffer()
                 (action.change_request(mine) or mine).encode(request.api_version, changed_request)
@@ -297,7 +297,7 @@ class Control:
 
 
 def _received(ours: socket.socket) -> bytes:
-    """Receive the process's next bytes; nothing when it has ended."""
+    """Receive the process's next bytes; empty when it has ended."""
     try:
         return ours.recv(_READ_BYTES)
     except OSError:

@@ -1,10 +1,10 @@
-"""A disk that fails on demand and forgets what was not synced.
+"""A disk that fails on demand and loses data that was not synced.
 
-It works on real files, so `sendfile` works on it too. What a program wrote but did not fsync may be gone after
-`crash()`, in part or in whole, as after a power cut: bytes of files, and names (files that were made, renamed or
-removed) in directories that were not synced themselves. Killing a process alone loses nothing.
+It works on real files, so `sendfile` works on it too. Data that a program wrote without fsync may be lost in `crash()`,
+in part or in whole, as after a power cut: bytes of files, and names (created, renamed or removed files) in directories
+that were not synced. Killing a process alone loses nothing.
 
-An fsync is noted and not done: what `crash()` leaves goes by the notes, and a real one takes a millisecond or ten.
+An fsync is recorded and not executed: `crash()` uses the records, and a real one takes one to ten milliseconds.
 
 Source: style page, tests; design page, log.
 """
@@ -28,7 +28,7 @@ _Saved: TypeAlias = "bytes | dict[str, _Saved]"
 
 @dataclass(slots=True)
 class _Change:
-    """What happened to a name in a directory since its last fsync.
+    """A change of a name in a directory since its last fsync.
 
     Attributes:
         name: What is different now.
@@ -42,11 +42,11 @@ class _Change:
 
 
 class FaultyDisk(LocalFileSystem):
-    """The machine's disk with faults.
+    """The local disk with faults.
 
     Attributes:
         free_bytes: What record files may still take before the disk is full; None without a limit.
-        fails_to_read: Record files can't be read any more.
+        fails_to_read: Record files cannot be read any more.
         fails_to_read_under: Nor can whole files in this directory; None for none.
         fails_to_sync: Every fsync fails.
         fails_to_sync_under: So does every fsync in this directory; None for none.
@@ -163,7 +163,7 @@ class FaultyDisk(LocalFileSystem):
         return taken
 
     def note_sync(self, path: Path, size: int) -> None:
-        """Note that the first `size` bytes of a file are safe.
+        """Record that the first `size` bytes of a file are durable.
 
         Raises:
             StorageError: `fails_to_sync` is set, or `fails_to_sync_under` and the file is there.
@@ -176,7 +176,7 @@ class FaultyDisk(LocalFileSystem):
         self._synced_bytes[path] = size
 
     def note_cut(self, path: Path, size: int) -> None:
-        """Note that a file was cut to `size` bytes."""
+        """Record that a file was truncated to `size` bytes."""
         self._synced_bytes[path] = min(self._synced_bytes.get(path, size), size)
 
     def _note_write(self, path: Path, size: int) -> None:
@@ -195,7 +195,7 @@ class FaultyDisk(LocalFileSystem):
         self._changes.setdefault(path.parent, []).append(change)
 
     def _saved(self, path: Path) -> "_Saved | None":
-        """Return what of a file or directory is safe, but for its name; None when there is none."""
+        """Return the durable part of a file or directory, without its name; None if there is none."""
         if path.is_dir():
             return {each.name: saved for each in path.iterdir() if (saved := self._saved(each)) is not None}
         if not path.exists():
@@ -207,7 +207,7 @@ class FaultyDisk(LocalFileSystem):
         keep: Callable[[int], int] = lambda unsynced_bytes: 0,
         keep_names: Callable[[int], int] = lambda change_count: 0,
     ) -> None:
-        """Lose power: what happened to files and directories since their last fsync is lost, but for what may stay.
+        """Simulate a power loss: drop changes since the last fsync that `keep` and `keep_names` do not preserve.
 
         Args:
             keep: Given how many bytes of a file are unsafe, says how many of them survive.
@@ -220,7 +220,7 @@ class FaultyDisk(LocalFileSystem):
             if unsafe_bytes:
                 os.truncate(path, synced_bytes + keep(unsafe_bytes))
         self._synced_bytes.clear()
-        # The deepest first: what is above may move or remove it.
+        # The deepest first, because its parents may be moved or removed.
         for directory in sorted(self._changes, key=lambda path: len(path.parts), reverse=True):
             changes = self._changes[directory]
             for change in reversed(changes[keep_names(len(changes)) :]):
@@ -229,7 +229,7 @@ class FaultyDisk(LocalFileSystem):
         self.kill()
 
     def kill(self) -> None:
-        """End the process that used the disk: locks fall, written bytes stay."""
+        """End the process that used the disk: release its locks, keep its written bytes."""
         for lock in self._locks:
             lock.release()
         self._locks.clear()
@@ -237,7 +237,7 @@ class FaultyDisk(LocalFileSystem):
 
 def _rename_keys(by_path: dict[Path, T], source: Path, target: Path) -> None:
     if not target.is_dir():
-        # Nothing stands below a file: there is no need to look through all that is known.
+        # A file has no children, so no search is needed.
         if source in by_path:
             by_path[target] = by_path.pop(source)
         return

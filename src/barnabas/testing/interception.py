@@ -1,17 +1,17 @@
-"""Requests that a test takes in hand on their way into its broker: how a client's error paths are tested.
+"""Interception of requests on their way into a broker, to test a client's error paths.
 
     with broker.on("Produce", topic="views").fail(ErrorCode.NOT_LEADER_OR_FOLLOWER, times=3) as refused:
         producer.produce("views", b"/index.html")
         assert producer.flush(10) == 0
     assert refused.count == 4
 
-`Broker.on` makes a `Selection`, which says which requests; each of its methods makes an `Interception`, which says what
-becomes of them, from that call on until `remove` or the end of its `with` block.
+`Broker.on` returns a `Selection` of requests; each of its methods returns an `Interception`, which handles them from
+that call until `remove` or the end of its `with` block.
 
 Invariants:
-- A request is among those seen before anything is done with it, and so before its client has an answer.
-- What a function of the test raises does not leave a client waiting: the request, or its answer, goes on as it was, and
-  the end of the block (or `remove`) raises it.
+- A request is recorded before it is handled, and so before its client has a response.
+- An exception in a test's function leaves no client waiting: the request, or its response, continues unchanged, and the
+  end of the block (or `remove`) raises the exception.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _WAIT_S = 30.0
 
 
 class Selection:
-    """Some of the requests that reach a broker; each method begins to do something with them.
+    """A selection of a broker's requests; each method starts an interception of them.
 
     `times` is how many of them it is done with, None all of them. Those that come later are seen and left alone.
     """
@@ -69,24 +69,24 @@ class Selection:
         self._matches = matches
 
     def watch(self) -> "Interception":
-        """Only see them."""
+        """Record the requests without changing anything."""
         return self._begin(Action(), 0)
 
     def fail(self, error_code: ErrorCode, *, times: int | None = None, handles_first: bool = False) -> "Interception":
-        """Answer with an error, in every place where a client of that version looks for one.
+        """Respond with an error, in every field where a client of that version looks for one.
 
         Args:
             handles_first: Do what was asked before: its client hears of an error although its records are written.
 
         Raises:
-            ValueError: NONE is no error.
+            ValueError: NONE is not an error.
         """
         if error_code == ErrorCode.NONE:
-            raise ValueError("NONE is no error")
+            raise ValueError("NONE is not an error")
         return self._begin(Action(Verdict(error_code=int(error_code), handles_first=handles_first)), times)
 
     def drop(self, *, times: int | None = None, handles_first: bool = False) -> "Interception":
-        """Close their connections instead of answering.
+        """Close the connection instead of responding.
 
         Args:
             handles_first: Do what was asked before: only the answer is lost.
@@ -94,7 +94,7 @@ class Selection:
         return self._begin(Action(Verdict(drops=True, handles_first=handles_first)), times)
 
     def ignore(self, *, times: int | None = None, handles_first: bool = False) -> "Interception":
-        """Never answer. The connection stays open, and no later request of it is handled.
+        """Never respond. The connection stays open, and later requests on it are not handled.
 
         Args:
             handles_first: Do what was asked before: only the answer is lost.
@@ -102,7 +102,7 @@ class Selection:
         return self._begin(Action(Verdict(ignores=True, handles_first=handles_first)), times)
 
     def delay(self, delay_s: float, *, times: int | None = None) -> "Interception":
-        """Handle them at once, and keep the answers back for some time.
+        """Handle the requests at once, and delay the responses.
 
         Raises:
             ValueError: The time is negative.
@@ -112,11 +112,11 @@ class Selection:
         return self._begin(Action(Verdict(delay_ms=delay_s * 1000)), times)
 
     def hold(self, *, times: int | None = None) -> "Interception":
-        """Let them wait, not handled, until `Interception.release` or the end of the block."""
+        """Leave requests unhandled until `Interception.release` or the end of the block."""
         return self._begin(Action(holds=True), times)
 
     def change_request(self, change: ChangeRequest, *, times: int | None = None) -> "Interception":
-        """Let the broker handle something else.
+        """Replace requests before the broker handles them.
 
         Args:
             change: Takes the decoded request; changes it, or returns another one of the same class.
@@ -124,7 +124,7 @@ class Selection:
         return self._begin(Action(change_request=change), times)
 
     def change_answer(self, change: ChangeAnswer, *, times: int | None = None) -> "Interception":
-        """Handle them, and answer something else.
+        """Handle requests, and replace the responses.
 
         Args:
             change: Takes the decoded answer and the request; changes the answer, or returns another one of the same
@@ -141,7 +141,7 @@ class Selection:
 
 
 class Interception:
-    """What is done with some requests, from its making until `remove` or the end of its `with` block.
+    """The handling of selected requests, from its creation until `remove` or the end of its `with` block.
 
     Where several of them could act on a request the newest does, as long as its `times` last; all of them see it. It
     goes on when the broker is started again.
@@ -169,17 +169,17 @@ class Interception:
 
     @property
     def requests(self) -> list[SeenRequest]:
-        """All that were selected so far, in the order in which the broker took them."""
+        """Return all requests selected so far, in the order in which the broker received them."""
         with self._control.changed:
             return list(self._requests)
 
     @property
     def count(self) -> int:
-        """The number of requests that were selected so far, those that were left alone among them."""
+        """Return the number of requests selected so far, including those that passed unchanged."""
         return len(self.requests)
 
     def wait_for(self, count: int = 1, timeout_s: float = _WAIT_S) -> list[SeenRequest]:
-        """Wait until so many were selected; all that were.
+        """Wait until this many requests were selected; return all of them.
 
         Raises:
             TimeoutError: They did not come in time.
@@ -190,14 +190,14 @@ class Interception:
             return list(self._requests)
 
     def release(self) -> None:
-        """Let the requests that are held now be handled; those that come later are held again."""
+        """Release the requests held now; later ones are held again."""
         with self._control.changed:
             held, self._held = self._held, []
         for number in held:
             self._control.say(number, Verdict())
 
     def remove(self) -> None:
-        """Leave requests alone from now on, and release those that are held. Harmless when it was done already.
+        """Stop the interception and release held requests; does nothing if it was removed already.
 
         Raises:
             Exception: The first that a function of the test (`where`, a change) let out.
@@ -220,7 +220,7 @@ class Interception:
     # --- for `Control`, in its thread
 
     def selects(self, request: SeenRequest) -> bool:
-        """Return whether the request is meant; not where `where` raises."""
+        """Return whether the request is selected; False if `where` raises."""
         try:
             return self._matches(request)
         except Exception as error:
@@ -228,7 +228,7 @@ class Interception:
             return False
 
     def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
-        """Note a request that is meant; what to do with it. `Control.changed` is held."""
+        """Record a selected request and return its handling. The caller holds `Control.changed`."""
         acts = may_act and self._times_left != 0
         if acts and self._times_left is not None:
             self._times_left -= 1
@@ -239,6 +239,6 @@ class Interception:
         return self._action if acts else None
 
     def note(self, error: Exception) -> None:
-        """Keep the first one for `remove`."""
+        """Keep the first exception for `remove`."""
         with self._control.changed:
             self._error = self._error or error

@@ -20,7 +20,7 @@ class ManualTimer:
 
 
 class ManualClock:
-    """Time that stands still until `advance`; timers that became due run in order, each at its own time."""
+    """Time that stands still until `advance`; due timers run in order, each at its own time."""
 
     def __init__(self, now_ms: int = 1_600_000_000_000) -> None:
         self._now_ms = now_ms
@@ -43,7 +43,7 @@ class ManualClock:
         return timer
 
     def advance(self, by_ms: int) -> None:
-        """Move time forward by `by_ms` and run every timer that becomes due on the way."""
+        """Advance time by `by_ms` and run every timer that becomes due meanwhile."""
         end_ms = self._now_ms + by_ms
         while self._due and self._due[0][0] <= end_ms:
             due_ms, _, timer = heapq.heappop(self._due)
@@ -55,5 +55,5 @@ class ManualClock:
 
     @property
     def timer_count(self) -> int:
-        """The number of callbacks that still wait."""
+        """Return the number of waiting callbacks."""
         return sum(1 for _, _, timer in self._due if not timer.is_cancelled)

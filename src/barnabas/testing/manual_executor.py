@@ -1,4 +1,4 @@
-"""An executor that works when a test says so."""
+"""An executor that runs work only when a test says so."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,7 +14,7 @@ class ManualExecutor:
 
     @property
     def waiting_count(self) -> int:
-        """The number of pieces of work that wait."""
+        """Return the number of waiting work items."""
         return len(self._waiting)
 
     def run(
@@ -23,7 +23,7 @@ class ManualExecutor:
         then: Callable[[T], object],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Put work off; see `core.executor.Executor`."""
+        """Queue work; see `core.executor.Executor`."""
 
         def do() -> None:
             try:
@@ -36,10 +36,10 @@ class ManualExecutor:
         self._waiting.append(do)
 
     def run_next(self) -> None:
-        """Do the oldest piece of work, and what follows from it on the loop."""
+        """Run the oldest work item and its callback."""
         self._waiting.pop(0)()
 
     def run_all(self) -> None:
-        """Do everything, what comes up meanwhile too."""
+        """Run all work, including work added meanwhile."""
         while self._waiting:
             self.run_next()

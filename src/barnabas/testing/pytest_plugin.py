@@ -1,14 +1,14 @@
 """The pytest plugin: brokers as fixtures.
 
-- `kafka_broker`: a new broker for each test that asks for it.
+- `kafka_broker`: a new broker for each test that requests it.
 - `kafka_broker_session`: one broker for the whole session (with pytest-xdist: for each worker); tests share its topics.
-- `kafka_cluster`: three brokers of one cluster for each test that asks for it.
+- `kafka_cluster`: a cluster of three brokers for each test that requests it.
 - `kafka_broker_config`: Kafka settings for all of them, empty unless a `conftest.py` defines a fixture of that name,
   which must have session scope.
 - `@pytest.mark.kafka_broker(config={...})`: settings for this test's `kafka_broker` or `kafka_cluster`, on top of
   those.
 
-When a test fails, its report ends with what its brokers logged.
+The report of a failed test ends with its brokers' logs.
 """
 
 from collections.abc import Generator, Iterator, Mapping
@@ -23,13 +23,13 @@ _MARKER = "kafka_broker(config): Kafka settings for the brokers of kafka_broker 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARKER)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what the brokers of a failed test logged."""
+    """Add the logs of a failed test's brokers to its report."""
     report = yield
     if report.failed and isinstance(item, pytest.Function):
         for name, value in item.funcargs.items():
@@ -45,27 +45,27 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def kafka_broker_config() -> Mapping[str, ConfigValue]:
-    """Kafka settings for the brokers of the fixtures; define your own in `conftest.py`."""
+    """Return Kafka settings for the brokers of the fixtures; define your own in `conftest.py`."""
     return {}
 
 
 @pytest.fixture
 def kafka_broker(request: pytest.FixtureRequest, kafka_broker_config: Mapping[str, ConfigValue]) -> Iterator[Broker]:
-    """A broker of this test's own."""
+    """Start a broker for this test alone."""
     with Broker(config=_config_of(request, kafka_broker_config)) as broker:
         yield broker
 
 
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest, kafka_broker_config: Mapping[str, ConfigValue]) -> Iterator[Cluster]:
-    """Three brokers of this test's own."""
+    """Start a cluster of three brokers for this test alone."""
     with Cluster(config=_config_of(request, kafka_broker_config)) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def kafka_broker_session(kafka_broker_config: Mapping[str, ConfigValue]) -> Iterator[Broker]:
-    """A broker that all tests share."""
+    """Start a broker that all tests share."""
     with Broker(config=kafka_broker_config) as broker:
         yield broker
 

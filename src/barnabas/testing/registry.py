@@ -1,4 +1,4 @@
-"""A registry for tests: what several brokers have in place of a ZooKeeper (`barnabas registry serve`)."""
+"""A registry for tests, in place of a ZooKeeper of several brokers (`barnabas registry serve`)."""
 
 import os
 
@@ -6,7 +6,7 @@ from barnabas.testing.server_process import ServerProcess
 
 
 class Registry(ServerProcess):
-    """One registry, which brokers name in `zookeeper.connect`; ZooKeeper's own clients may, too."""
+    """One registry, for the brokers' `zookeeper.connect`; ZooKeeper's own clients can use it, too."""
 
     _name = "the registry"
     _module = "barnabas.cli.main"
@@ -29,11 +29,11 @@ class Registry(ServerProcess):
 
     @property
     def connect(self) -> str:
-        """`host:port`, for `zookeeper.connect`."""
+        """Return `host:port`, for `zookeeper.connect`."""
         return self._address
 
     def _options(self) -> list[str]:
         host = f"[{self._host}]" if ":" in self._host else self._host
         options = ["registry", "serve", "--data-dir", str(self.data_dir), "--listeners", f"{host}:{self._port}"]
-        # As short as brokers ask for: a test waits for the end of those that it kills.
+        # As short as brokers request: tests wait for the end of killed brokers' sessions.
         return [*options, "--override", "barnabas.registry.min.session.timeout.ms=1"]

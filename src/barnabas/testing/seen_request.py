@@ -1,4 +1,4 @@
-"""A request that a broker got, as a test sees it, and what it is about."""
+"""A request as a test sees it, with its topics and groups."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ _FIRST_METADATA_VERSION_WITH_NULL = 1
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """A request as the broker got it.
+    """A request as the broker received it.
 
     Attributes:
         api: Kafka's name of the API, such as "Produce".
@@ -31,22 +31,22 @@ class SeenRequest:
 
     @property
     def topics(self) -> frozenset[str] | None:
-        """The topics that it names; None where it asks for all of them."""
+        """Return the topics that the request names; None if it asks for all of them."""
         return _topics(self.message, self.api_version)
 
     @property
     def groups(self) -> frozenset[str]:
-        """The consumer groups that it names."""
+        """Return the consumer groups that the request names."""
         return _groups(self.message)
 
 
 def api_name(api: ApiKey) -> str:
-    """Kafka's name of an API: "OffsetCommit"."""
+    """Return Kafka's name of an API: "OffsetCommit"."""
     return "".join(word.title() for word in api.name.split("_"))
 
 
 def api_named(name: str) -> ApiKey:
-    """The API of a name as Kafka writes it.
+    """Return the API with a name in Kafka's spelling.
 
     Raises:
         ValueError: Kafka 2.7 has none of that name.
@@ -54,7 +54,7 @@ def api_named(name: str) -> ApiKey:
     for api in ApiKey:
         if api_name(api) == name:
             return api
-    raise ValueError(f"{name!r} is no API; Kafka writes them as in Produce, Fetch, OffsetCommit")
+    raise ValueError(f"{name!r} is not an API; Kafka's names are Produce, Fetch, OffsetCommit")
 
 
 def _topics(message: Message, api_version: int) -> frozenset[str] | None:
@@ -70,7 +70,7 @@ def _topics(message: Message, api_version: int) -> frozenset[str] | None:
 
 
 def _topic(element: Any) -> str | None:
-    """The topic that an element of one of these arrays is about; None where it is about something else."""
+    """Return the topic of an element of these arrays; None if it concerns something else."""
     if isinstance(element, str):
         return element
     slots = element.FIELDS

@@ -1,12 +1,12 @@
-"""A server of ours for tests, in a process of its own: a broker, or a registry.
+"""A server process for tests: a broker or a registry.
 
 Invariants:
 
-- The process has its own interpreter, so the test's client does not share its GIL; it stands in a session of its own,
-  so Ctrl-C reaches the test and not the server.
-- It does not outlive the process that started it, however that one ends, and neither does its directory: the kernel
-  kills the server (`--die-with-parent`), and a shell that waits for the end of a pipe removes the directory.
-- What `close` or the end of a `with` leaves behind is nothing.
+- The process has its own interpreter, so the test's client does not share its GIL; it runs in a session of its own, so
+  Ctrl-C reaches the test and not the server.
+- It ends with the process that started it, however that one ends, and so does its directory: the kernel kills the
+  server (`--die-with-parent`), and a shell that waits for the end of a pipe removes the directory.
+- `close`, or the end of a `with`, leaves nothing behind.
 """
 
 import asyncio
@@ -62,12 +62,12 @@ class ServerProcess(ABC):
 
     @property
     def host(self) -> str:
-        """The address that the server listens on."""
+        """Return the address that the server listens on."""
         return self._host
 
     @property
     def port(self) -> int:
-        """The port that the server listens on; it stays the same when the server is started again.
+        """Return the port that the server listens on; it stays the same after a restart.
 
         Raises:
             RuntimeError: The server was never started, and was to choose its port.
@@ -82,7 +82,7 @@ class ServerProcess(ABC):
 
     @property
     def data_dir(self) -> Path:
-        """The server's own directory: of a broker, its log directory.
+        """Return the server's own directory: a broker's log directory.
 
         Raises:
             RuntimeError: It is a temporary one, and the server is closed or was never started.
@@ -95,7 +95,7 @@ class ServerProcess(ABC):
 
     @property
     def pid(self) -> int:
-        """The id of the server's process.
+        """Return the id of the server's process.
 
         Raises:
             RuntimeError: The server is not running.
@@ -106,7 +106,7 @@ class ServerProcess(ABC):
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there; False as well when it ended by itself."""
+        """Return whether the process runs; False as well if it ended by itself."""
         return self._process is not None and self._process.is_running
 
     def log_text(self) -> str:
@@ -138,17 +138,17 @@ class ServerProcess(ABC):
         return self
 
     def stop(self) -> None:
-        """Stop the server in good order: it writes everything down. The data stays for `start`."""
+        """Stop the server in good order: it saves its state. The data stays for `start`."""
         if self._process is not None:
             self._process.end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill the server in the middle of whatever it does, as `kill -9` does. The data stays for `start`."""
+        """Kill the server immediately, like `kill -9`. The data stays for `start`."""
         if self._process is not None:
             self._process.end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Have the server stand still in the middle of whatever it does, as SIGSTOP does, until `resume`.
+        """Pause the server, like SIGSTOP, until `resume`.
 
         Raises:
             RuntimeError: The server is not running.
@@ -156,7 +156,7 @@ class ServerProcess(ABC):
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a server that stands still go on.
+        """Resume a paused server.
 
         Raises:
             RuntimeError: The server is not running.
@@ -173,11 +173,11 @@ class ServerProcess(ABC):
         self.start()
 
     def close(self) -> None:
-        """End the server and remove what it left: all but a `data_dir` of the caller's own."""
+        """Stop the server and delete its files, except the caller's own `data_dir`."""
         if self._data_dir is not None:
             self.stop()
         else:
-            # Nobody will read the data: there is nothing to write down.
+            # The data will not be read, so nothing needs saving.
             self.kill()
         self.log_text()
         if self._directory is not None:
@@ -210,11 +210,11 @@ class ServerProcess(ABC):
 
     @contextmanager
     def _inherited(self) -> Iterator[tuple[list[str], list[int]]]:
-        """Give options that name descriptors which the process inherits, and these; they are closed here afterwards."""
+        """Yield options that name inherited descriptors, and these descriptors; they are closed here afterwards."""
         yield [], []
 
     def _on_ready(self, said: dict[str, object]) -> None:
-        """Take what the server said of itself once clients could connect."""
+        """Process the server's message about itself, sent once clients can connect."""
         self._host, self._port = str(said["host"]), int(str(said["port"]))
 
     @property
@@ -298,12 +298,12 @@ class _Process:
         return self._thread.is_alive()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until the process has ended; whether it has."""
+        """Wait for the end of the process; return whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def end(self, signal_number: signal.Signals) -> None:
-        """Send the signal and wait; a process that does not end is killed."""
+        """Send the signal and wait; kill a process that does not end."""
         assert self._popen is not None
         self._popen.send_signal(signal_number)
         if not self.wait(_STOP_TIMEOUT_S):
@@ -317,7 +317,7 @@ class _Process:
 
 
 def _read_line(fd: int, deadline: float) -> bytes | None:
-    """All up to the first line feed; empty when the other end closed before it, None when it was not there in time."""
+    """Return everything up to the first line feed; empty if the other end closed before it, None after the deadline."""
     line = b""
     poll = select.poll()
     poll.register(fd, select.POLLIN)

@@ -1,4 +1,4 @@
-"""A temporary directory that goes with the process that made it, however that one ends."""
+"""A temporary directory that is removed with the process that created it, however that process ends."""
 
 import os
 import shutil

@@ -60,7 +60,7 @@ def test_the_texts_of_a_properties_file_and_a_programs_values_are_the_same() -> 
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, nearest: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name} is no setting of the producer: did you mean {nearest}\\?"):
+    with pytest.raises(ConfigError, match=f"{name} is not a setting of the producer: did you mean {nearest}\\?"):
         TABLE.read({name: "1"})
 
 
@@ -83,7 +83,7 @@ def test_something_is_always_the_nearest() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_refused_by_the_name_that_was_given(name: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=rf"^{name}.*has to be"):
+    with pytest.raises(ConfigError, match=rf"^{name}.*must be"):
         TABLE.read({name: value})
 
 
@@ -94,7 +94,7 @@ def test_two_names_of_one_setting_must_agree() -> None:
 
 
 def test_what_is_documented_and_cannot_be_done_says_why() -> None:
-    with pytest.raises(ConfigError, match=r"fetch\.wait can't be set: a fetch never waits"):
+    with pytest.raises(ConfigError, match=r"fetch\.wait is not supported: a fetch never waits"):
         TABLE.read({"fetch.wait": 1})
 
 

@@ -62,7 +62,9 @@ def test_another_shell_can_be_named(home):
 
 def test_a_shell_that_is_not_known(home, capsys):
     assert main(["--show-completion", "tcsh"]) == 1
-    assert capsys.readouterr().err == ("barnabas: tcsh: completion is there for bash, zsh, fish; name one of them\n")
+    assert capsys.readouterr().err == (
+        "barnabas: tcsh is not supported: completion is available for bash, zsh, fish; name one of them\n"
+    )
 
 
 def test_bash_takes_the_words_alone(home, capsys):

@@ -31,7 +31,7 @@ def test_a_clients_settings(tmp_path, capsys):
     file = tmp_path / "client.properties"
     file.write_text("client.id=me\nrequest.timeout.ms=7000\nsecurity.protocol=plaintext\nlinger.ms=5\n")
     assert client_settings("tool", str(file), None) == ClientSettings("me", 7000)
-    assert capsys.readouterr().err == f"{file}: without effect here: linger.ms\n"
+    assert capsys.readouterr().err == f"{file}: these properties have no effect here: linger.ms\n"
     assert client_settings("tool", str(file), 9) == ClientSettings("me", 9)
     assert client_settings("tool", None, None) == ClientSettings("tool", 30_000)
 
@@ -41,7 +41,7 @@ def test_a_clients_settings(tmp_path, capsys):
     [
         (
             "security.protocol=SASL_SSL",
-            ": sasl.mechanism=GSSAPI is not there: set one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
+            ": sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
         ),
         ("default.api.timeout.ms=soon", ":2: default.api.timeout.ms=soon must be a number of milliseconds"),
     ],

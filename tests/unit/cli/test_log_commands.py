@@ -78,7 +78,7 @@ def test_verify_says_what_is_damaged(run, data_dir):
     code, out, _ = run("verify", data_dir)
     assert code == 1
     assert f"damage: views-0/{0:020}.log: position 0, offset 0: a wrong CRC\n" in out
-    assert out.endswith("1 place is damaged.\n")
+    assert out.endswith("1 damaged place was found.\n")
 
 
 @pytest.mark.parametrize("inside", ["", "views-0"])
@@ -109,14 +109,17 @@ def test_stats(run, data_dir):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["dump"], "say what to print: --files FILE,... or the directory of a log"),
-        (["dump", "nowhere"], "nowhere: there is no such file or directory"),
-        (["dump", "{}", "--key-decoder-class", "x.Y"], "--key-decoder-class x.Y: there are kafka.serializer.String"),
+        (["dump"], "no files given: use --files FILE,... or the directory of a log"),
+        (["dump", "nowhere"], "nowhere: the file or directory does not exist"),
+        (
+            ["dump", "{}", "--key-decoder-class", "x.Y"],
+            "--key-decoder-class x.Y: must be one of kafka.serializer.String",
+        ),
         (["dump", "--fly"], "No such option: --fly"),
-        (["verify", "nowhere"], "nowhere: there is no such directory"),
-        (["verify"], "barnabas-data: there is no such directory; name the directory"),
+        (["verify", "nowhere"], "nowhere: the directory does not exist"),
+        (["verify"], "barnabas-data: the directory does not exist; name a directory"),
         (["stats", "{}", "--topic", "nothing"], "no topic matches nothing"),
-        (["stats", "{}", "--topic", "("], "( is no regular expression"),
+        (["stats", "{}", "--topic", "("], "( is not a valid regular expression"),
     ],
 )
 def test_errors_are_one_line(run, data_dir, monkeypatch, arguments, expected):
@@ -132,7 +135,7 @@ def test_a_directory_without_logs(run, tmp_path):
     assert run("stats", tmp_path)[0] == 1
     code, _, err = run("dump", tmp_path)
     assert code == 1
-    assert "is no log directory" in err
+    assert "is not a log directory" in err
 
 
 @pytest.mark.parametrize("command", ["stats", "verify", "dump"])
@@ -143,5 +146,7 @@ def test_a_folder_that_is_no_log_directory_is_told_so(run, tmp_path, command):
     (tmp_path / "system.log").write_text("up\n")
     code, out, err = run(command, tmp_path)
     assert (code, out) == (1, "")
-    told = f"barnabas log {command}: {tmp_path} is no log directory: it holds neither a meta.properties nor a log\n"
+    told = (
+        f"barnabas log {command}: {tmp_path} is not a log directory: it contains neither a meta.properties nor a log\n"
+    )
     assert err == told

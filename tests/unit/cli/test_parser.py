@@ -91,9 +91,9 @@ def test_options_are_read(text, expected):
         ("--name a execute", r"unrecognized arguments: execute; did you mean --execute\?"),
         ("--name a -- --execute", "unrecognized arguments: --execute"),
         ("--name a --execute=true", "argument --execute: ignored explicit argument 'true'"),
-        ("--name a --count 0", "argument --count: 0 is less than 1"),
-        ("--name a --count 11", "argument --count: 11 is more than 10"),
-        ("--name a --count 1.0", "argument --count: 1.0 is no whole number"),
+        ("--name a --count 0", "argument --count: 0 must be at least 1"),
+        ("--name a --count 11", "argument --count: 11 must be at most 10"),
+        ("--name a --count 1.0", "argument --count: 1.0 must be a whole number"),
         ("--name a --count", "argument --count: expected one argument"),
         ("--name a --props", "argument --props: expected at least one argument"),
     ],
@@ -162,7 +162,7 @@ def test_arguments_may_stand_among_options():
     assert read(with_arguments, "a --ratio 2 b") == {"files": [Path("a"), Path("b")], "ratio": 2.0}
     assert read(with_arguments, "-- -a") == {"files": [Path("-a")], "ratio": 0.5}
     assert not read(with_arguments, "--ratio -1")["files"]
-    with pytest.raises(CliUsageError, match="argument --ratio: x is no number"):
+    with pytest.raises(CliUsageError, match="argument --ratio: x must be a number"):
         read(with_arguments, "a --ratio x")
 
 

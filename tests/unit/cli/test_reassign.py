@@ -47,17 +47,17 @@ def test_partitions_are_read_with_what_stands_beside_them(file):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("[" * 100_000, "is nested too deeply"),
-        ("[]", 'write {"version":1,"partitions"'),
-        ({"partitions": {}}, 'write {"version":1,"partitions"'),
+        ("[]", 'must have the form {"version":1,"partitions"'),
+        ({"partitions": {}}, 'must have the form {"version":1,"partitions"'),
         ({"partitions": []}, "the list of partitions is empty"),
-        ({"version": 2, "partitions": [NAME]}, "version 2 is not known, only 1 is"),
-        ({"partitions": [NAME, NAME]}, "partition t-0 is there twice"),
-        ({"partitions": ["t"]}, "partition 1 of the list has no topic and partition"),
-        ({"partitions": [{"topic": "t", "partition": -1}]}, "partition 1 of the list has no"),
-        ({"partitions": [{"topic": "t", "partition": True}]}, "partition 1 of the list has no"),
-        ({"partitions": [{"topic": "", "partition": 0}]}, "partition 1 of the list has no"),
+        ({"version": 2, "partitions": [NAME]}, "version 2 is not supported; must be 1"),
+        ({"partitions": [NAME, NAME]}, "partition t-0 is listed twice"),
+        ({"partitions": ["t"]}, "entry 1 of partitions must have a topic and a partition"),
+        ({"partitions": [{"topic": "t", "partition": -1}]}, "entry 1 of partitions must have"),
+        ({"partitions": [{"topic": "t", "partition": True}]}, "entry 1 of partitions must have"),
+        ({"partitions": [{"topic": "", "partition": 0}]}, "entry 1 of partitions must have"),
     ],
 )
 def test_what_is_no_such_file_is_said_in_a_line(file, content, complaint):
@@ -79,11 +79,11 @@ def test_a_plan(file):
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        ({}, "t-0 needs replicas: a list of broker ids"),
-        ({"replicas": []}, "t-0 needs replicas"),
-        ({"replicas": ["0"]}, "t-0 needs replicas"),
+        ({}, "replicas of t-0 must be a list of broker ids"),
+        ({"replicas": []}, "replicas of t-0 must be"),
+        ({"replicas": ["0"]}, "replicas of t-0 must be"),
         ({"replicas": [0, 0]}, "t-0 names a broker twice"),
-        ({"replicas": [0], "log_dirs": "any"}, "the log_dirs of t-0 are no list of paths"),
+        ({"replicas": [0], "log_dirs": "any"}, "log_dirs of t-0 must be a list of paths"),
         ({"replicas": [0], "log_dirs": ["any", "any"]}, "t-0 has 1 replicas and 2 log_dirs"),
     ],
 )

@@ -75,10 +75,10 @@ def test_durations(seconds, text):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ({"partitions": []}, 'write {"version":1,"topics":[{"topic":"t"}]}'),
+        ({"partitions": []}, 'must have the form {"version":1,"topics":[{"topic":"t"}]}'),
         ({"topics": []}, "the list of topics is empty"),
-        ({"topics": [{"topic": ""}]}, "topic 1 of the list has no name"),
-        ({"topics": [{"topic": "t"}, {"topic": "t"}]}, "topic t is there twice"),
+        ({"topics": [{"topic": ""}]}, "entry 1 of topics must have a topic"),
+        ({"topics": [{"topic": "t"}, {"topic": "t"}]}, "topic t is listed twice"),
     ],
 )
 def test_what_is_no_file_of_topics_is_said_in_a_line(tmp_path, content, complaint):
@@ -94,7 +94,7 @@ def test_racks_are_gone_by_where_all_brokers_say_theirs_or_none_does():
     assert _racks(known, [1, 2], True) == {1: "a", 2: "b"}
     assert _racks(known, [3], True) == {3: None}
     assert _racks(known, [1, 3], False) == {1: None, 3: None}
-    with pytest.raises(BarnabasError, match="broker 3 says no rack and others do: --disable-rack-aware"):
+    with pytest.raises(BarnabasError, match="broker 3 has no rack but others do: --disable-rack-aware"):
         _racks(known, [1, 3], True)
-    with pytest.raises(BarnabasError, match="there is no broker 9; there are 1, 2, 3"):
+    with pytest.raises(BarnabasError, match="broker 9 does not exist: the brokers are 1, 2, 3"):
         _racks(known, [1, 9], True)

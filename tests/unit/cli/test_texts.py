@@ -85,7 +85,7 @@ def test_a_pattern_must_match_the_whole_name(pattern, names):
 
 
 def test_a_broken_pattern_is_said():
-    with pytest.raises(BarnabasError, match="is no regular expression"):
+    with pytest.raises(BarnabasError, match="is not a valid regular expression"):
         name_matcher("a(")
 
 
@@ -137,5 +137,5 @@ def test_a_table_in_a_pipe_is_aligned_whatever_the_letters(capsys):
 
 def test_errors_say_what_to_do():
     error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic x does not exist.")
-    assert explain(error) == "topic x does not exist; barnabas topics --list shows those that do"
+    assert explain(error) == "topic x does not exist; barnabas topics --list shows the existing topics"
     assert explain(BarnabasError("no")) == "no"

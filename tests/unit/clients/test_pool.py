@@ -83,7 +83,7 @@ async def test_what_is_known_is_not_asked_until_it_is_old_or_wrong(pool, broker,
     ("code", "text"),
     [
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic t does not exist"),
-        (ErrorCode.INVALID_TOPIC_EXCEPTION, "'t' is no topic name"),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, "'t' is not a valid topic name"),
         (ErrorCode.LEADER_NOT_AVAILABLE, "topic t has no leader now"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic t: TOPIC_AUTHORIZATION_FAILED"),
     ],
@@ -125,7 +125,7 @@ async def test_a_cluster_without_a_controller_is_told(pool, broker, /):
 
 
 async def test_a_broker_that_the_cluster_lacks_is_told(pool, broker, /):
-    with pytest.raises(KafkaError, match="broker 9 is not there") as caught:
+    with pytest.raises(KafkaError, match="broker 9 is not registered") as caught:
         await pool.broker(9)
     assert caught.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 

@@ -10,5 +10,5 @@ def test_addresses_are_read():
 
 @pytest.mark.parametrize("text", ["", "a", "a:", ":1", "a:x", "a:0", "a:65536", "a:1,,b:2"])
 def test_others_say_what_they_should_be(text):
-    with pytest.raises(BarnabasError, match=r"write host:port, for example 127\.0\.0\.1:9092"):
+    with pytest.raises(BarnabasError, match=r"write host:port, such as 127\.0\.0\.1:9092"):
         parse_servers(text)

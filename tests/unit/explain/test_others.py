@@ -50,9 +50,7 @@ def test_a_log_that_is_not_compacted_any_more_is_told_without_its_topic() -> Non
     found = explain_disk(seen(facts=facts))
     assert verdicts(found) == ["uncleanable"]
     assert (found[0].subject, found[0].commands) == ("partition views-0", ("barnabas explain disk views",))
-    assert found[0].text.endswith(
-        "is not compacted any more, and grows, until that broker starts anew: offset 7 is damaged"
-    )
+    assert found[0].text.endswith("until that broker restarts: offset 7 is damaged")
     assert "uncleanable" in verdicts(explain_all(seen(facts=facts)))
 
 
@@ -89,7 +87,7 @@ def test_a_segment_whose_time_is_over_waits_for_the_next_look() -> None:
     segment = {"base": 0, "bytes": 100, "goes_at_ms": None, "rule": "retention.ms", "kept_by": None}
     found = explain_disk(seen(name="views", facts={"segments": [stored(segment)]}))
     assert verdicts(found) == ["kept", "going"]
-    assert "its time is over" in found[0].causes[0].text
+    assert "it has expired" in found[0].causes[0].text
 
 
 def test_a_segment_that_goes_says_when() -> None:
@@ -104,7 +102,7 @@ def test_a_segment_that_goes_says_when() -> None:
     found = explain_disk(seen(name="views", facts={"segments": [row]}))
     assert found[0].causes[0].text == (
         "views-0 on broker 1: 2 segments of 200 bytes stay: its newest record is not old enough (retention.ms); the "
-        "next one goes in 60.0 s"
+        "next one is deleted in 60.0 s"
     )
 
 
@@ -115,7 +113,7 @@ def test_what_retention_took_and_what_is_not_compacted_any_more_is_told() -> Non
     row = stored(kept, removed=removed, compaction=dirty)
     found = explain_disk(seen(name="views", facts={"segments": [row, {**row, "is_leader": False}]}))
     assert verdicts(found) == ["kept", "uncleanable", "removed", "kept-compaction"]
-    assert "1 segment of views-0 went of late, the last one by retention.ms 60.0 s ago" in found[0].causes[1].text
+    assert "1 segment of views-0 deleted recently, the last one by retention.ms 60.0 s ago" in found[0].causes[1].text
     assert found[0].causes[2].text.endswith("25% of it is new since it was compacted")
     assert verdicts(explain_disk(seen(name="views", facts={"segments": [stored(failure="gone")]}))) == [
         "kept",
@@ -149,8 +147,8 @@ def test_what_it_waited_for_is_told_and_a_stall_of_that_time_below_it() -> None:
     found = explain_slow(seen(facts=facts))
     assert verdicts(found) == ["slow-remote", "stalled"]
     assert (
-        "2 requests Produce of app took 1.8 s in all, 900 ms the slowest; 98% of that they waited for the "
-        "followers to have its records (acks=all)" in (found[0].text)
+        "2 Produce requests of app took 1.8 s in total, up to 900 ms each; 98% of that time they waited for the "
+        "followers to replicate its records (acks=all)" in (found[0].text)
     )
 
 
@@ -178,7 +176,7 @@ def test_a_client_that_is_held_is_told_the_limit_and_who_shares_it() -> None:
     world = seen(limits=[limited(throttle_ms=1_500, sharers=sharers)])
     found = explain_client(world)
     assert verdicts(found) == ["held"]
-    assert found[0].text.endswith("measured 900 bytes/s, whoever asks now waits 1.5 s; other shares it")
+    assert found[0].text.endswith("measured 900 bytes/s, the next request waits 1.5 s; other shares it")
 
 
 def test_a_limit_that_holds_nobody_is_fine() -> None:
@@ -190,7 +188,9 @@ def test_holds_of_the_hour_are_added_up() -> None:
     row |= {"throttle_ms": 700, "total_ms": 1_000, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS}
     found = explain_client(seen(asked=Asked(client_id="app"), facts={"holds": [row, {**row, "broker_id": 2}]}))
     assert verdicts(found) == ["was-held"]
-    assert found[0].text == "app of alice was held 4 times by producer_byte_rate: 2.0 s in all, 700 ms the longest"
+    assert found[0].text == (
+        "app of alice was throttled 4 times by producer_byte_rate: 2.0 s in total, up to 700 ms at a time"
+    )
 
 
 def test_a_wait_for_receive_memory_is_no_quotas() -> None:
@@ -200,8 +200,8 @@ def test_a_wait_for_receive_memory_is_no_quotas() -> None:
     assert verdicts([found]) == ["was-held"]
     assert found.commands == ("barnabas explain broker 1",)
     assert found.text == (
-        "app of alice was held once by queued.max.request.bytes: 700 ms in all, 700 ms the longest; the broker had no "
-        "memory left to receive its requests: raise that, or have less come at once"
+        "app of alice was throttled once by queued.max.request.bytes: 700 ms in total, up to 700 ms at a time; the "
+        "broker had no memory left to receive its requests: raise the setting, or send less at once"
     )
 
 
@@ -222,7 +222,7 @@ def test_of_a_kafka_limits_follow_from_their_order() -> None:
 def test_a_broker_may_stop_or_says_why_not() -> None:
     assert verdicts(explain_broker(seen())) == ["may-stop"] * 3
     (found,) = explain_broker(seen(partition(isr=[1, 2], replicas=[1, 2]), name="1"))
-    assert found.text == "broker 1 (h:9091) may not stop now: no acks=all would be taken by views-0"
+    assert found.text == "broker 1 (h:9091) may not stop now: acks=all would fail for views-0"
 
 
 def test_a_broker_that_nobody_knows_is_not_there() -> None:
@@ -236,7 +236,7 @@ def test_a_limit_that_is_near_is_told() -> None:
     ]
     found = explain_broker(seen(name="1", facts={"broker": [{"broker_id": 1, "limits": limits}]}))
     assert verdicts(found) == ["near-limit", "may-stop"]
-    assert found[0].text == "broker 1 (h:9091) is near its max.connections: 90 of 100"
+    assert found[0].text == "broker 1 (h:9091) has nearly reached max.connections: 90 of 100"
     assert verdicts(explain_all(seen(facts={"broker": [{"broker_id": 1, "limits": limits}]}))) == ["near-limit"]
 
 
@@ -247,12 +247,12 @@ def test_a_broker_that_does_not_answer_comes_first() -> None:
 
 def test_a_cluster_that_is_well_has_one_line() -> None:
     (found,) = explain_all(seen())
-    assert found.text == "all is well: 3 brokers, 3 partitions, 0 groups"
+    assert found.text == "no problems: 3 brokers, 3 partitions, 0 groups"
 
 
 def test_who_may_not_see_all_is_not_told_that_all_is_well() -> None:
     (found,) = explain_all(seen(refused=["broker: Cluster authorization failed."]))
-    assert found.text == "nothing is wrong with what you may see: 3 brokers, 3 partitions, 0 groups"
+    assert found.text == "no problems in the part that you may see: 3 brokers, 3 partitions, 0 groups"
     assert found.certainty is Certainty.UNKNOWN
 
 

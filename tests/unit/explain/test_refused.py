@@ -42,7 +42,7 @@ def test_a_rule_that_denies_wins_and_is_named() -> None:
 def test_a_right_that_is_missing_can_be_given() -> None:
     found = asked(rule(operation=Operation.READ), rule(principal=Principal("User", "bob")))
     assert verdicts(found) == ["right-missing"]
-    assert "none of 2 rules about it gives him that right" in found[0].text
+    assert "none of 2 rules about it grants that right" in found[0].text
     assert found[0].commands[0] == "barnabas acls --add --allow-principal User:alice --operation Write --topic views"
 
 
@@ -120,15 +120,13 @@ def test_what_was_refused_comes_with_the_rule_that_follows() -> None:
     world = seen(facts={"refusals": [refusal("acl")]}, rules=[rule(Permission.DENY)])
     found = explain_refused(world)
     assert verdicts(found) == ["refused-acl", "denied"]
-    assert (
-        found[0].text == "alice (app at 10.0.0.7) was refused WRITE on TOPIC views 3 times, when it asked for it is so"
-    )
+    assert found[0].text == "alice (app at 10.0.0.7) was denied WRITE on TOPIC views 3 times (request it is so)"
 
 
 def test_a_failed_login_names_no_user_that_is_not_known() -> None:
     found = explain_refused(seen(facts={"refusals": [refusal("login", user=None, count=1)]}))
     assert verdicts(found) == ["refused-login"]
-    assert found[0].text == "a login from app at 10.0.0.7 by PLAIN at SASL failed once: it is so"
+    assert found[0].text == "a login from app at 10.0.0.7 by PLAIN on listener SASL failed once: it is so"
     assert found[0].subject == "host 10.0.0.7"
 
 

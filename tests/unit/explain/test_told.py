@@ -43,7 +43,7 @@ def test_another_form_is_left_out_and_said(row: Any, wrong: str) -> None:
 
 @pytest.mark.parametrize("rows", [None, 7, "rows", {"count": 1}])
 def test_what_are_no_rows_are_none(rows: Any) -> None:
-    assert fitting("holds", rows) == ([], f"holds: {rows!r} is no array")
+    assert fitting("holds", rows) == ([], f"holds: {rows!r} is not an array")
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def test_a_broker_that_is_away_is_told_once_for_all_partitions() -> None:
 def test_an_offline_partition_says_who_had_all_of_it_and_who_may_not_lead() -> None:
     found = explain_topic(CASES["unclean-election-off"])
     cause = of(found, "unclean-election-off")
-    assert "only broker 3 (h:9093) had all of it; replicas 1, 2 are there" in cause.text
+    assert "only broker 3 (h:9093) had all records; replicas 1, 2 are available" in cause.text
     assert cause.commands == ("barnabas elect-leaders --election-type unclean --topic views --partition 0",)
 
 
 def test_a_damaged_log_comes_before_who_waits_for_it() -> None:
     (found,) = explain_topic(seen(OFFLINE, facts=bad_log("damaged")))
     assert [each.verdict for each in found.causes[:2]] == ["log-damaged", "waits-for-replica"]
-    assert "can't open its log of views-0, which is damaged: no batch at position 7; where" in found.causes[0].text
+    assert "can't open its log of views-0, which is damaged: no batch at position 7; if" in found.causes[0].text
     # Another trouble, or another broker's log, is nothing that keeps one out.
     for facts in (bad_log("uncleanable"), bad_log("damaged", 2)):
         assert "log-damaged" not in verdicts(explain_topic(seen(LATE, facts=facts)))
@@ -91,7 +91,7 @@ def test_the_leaders_own_reason_makes_an_inference_a_measure() -> None:
     told = seen(LATE, directories=world.directories, facts={"leaders": [{**row, "at_ms": NOW_MS, "broker_id": 1}]})
     found = of(explain_topic(told), "follower-behind")
     assert (found.certainty, found.since_ms) == (Certainty.MEASURED, NOW_MS)
-    assert found.text.endswith("out of the replicas in sync, as it was behind for replica.lag.time.max.ms")
+    assert found.text.endswith("from the in-sync replicas: it was behind for replica.lag.time.max.ms")
 
 
 def test_another_topic_is_not_told_of() -> None:

@@ -39,12 +39,12 @@ def test_may_he_is_answered_by_rules(form, verdict):
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
-        ({"operation": "Eat"}, "There is no operation Eat."),
-        ({"operation": ""}, "There is no operation without a name."),
-        ({"resource_type": "x"}, "There is no resource x."),
+        ({"operation": "Eat"}, "The operation Eat does not exist."),
+        ({"operation": ""}, "The operation (empty) does not exist."),
+        ({"resource_type": "x"}, "The resource type x does not exist."),
         (
             {"operation": "Write", "resource_type": "group"},
-            "Nobody does Write on a group: there are Read, Delete, Describe.",
+            "Write does not apply to a group; use Read, Delete, Describe.",
         ),
         ({"name": ""}, "Name the topic."),
     ],

@@ -77,8 +77,8 @@ def test_a_limit_is_tried_with_what_was_recorded() -> None:
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        ({"name": "producer_byte_rate", "value": "1"}, "say for whom"),
-        ({"user": "a", "name": "speed", "value": "1"}, "there is no such limit"),
+        ({"name": "producer_byte_rate", "value": "1"}, "name a user, a client id, or both"),
+        ({"user": "a", "name": "speed", "value": "1"}, "the quota does not exist"),
         ({"user": "a", "name": "producer_byte_rate", "value": "-1"}, "must be more than 0"),
         ({"user": "a", "name": "producer_byte_rate", "value": "many"}, "many"),
     ],

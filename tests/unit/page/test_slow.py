@@ -20,10 +20,12 @@ def test_slow_requests_are_told_by_api_client_and_stage() -> None:
         request(at_ms=0, queue_ms=800),
     ]
     world = seen(facts={"requests": rows})
-    followers = "waited for the followers to have its records (acks=all)"
+    followers = "waited for the followers to replicate its records (acks=all)"
     assert list(kind_rows(world)) == [
         KindRow("Produce", "app", 2, 2_800, 1_900, "remote", 2_760, followers, NOW_MS),
-        KindRow("Fetch", "app", 1, 810, 810, "send", 800, "waited for its peer to take the answer", NOW_MS - 1_000),
+        KindRow(
+            "Fetch", "app", 1, 810, 810, "send", 800, "waited for the client to receive the response", NOW_MS - 1_000
+        ),
     ]
     assert [(row.api, row.total_ms) for row in request_rows(world)] == [
         ("Produce", 900),

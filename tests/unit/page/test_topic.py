@@ -42,5 +42,5 @@ def test_each_segment_tells_when_it_goes_and_what_keeps_it() -> None:
     world = seen(facts={"segments": [row, {**row, "is_leader": False}]})
     assert list(segment_rows(world, "views")) == [
         SegmentRow(0, 0, 100, NOW_MS - 1, NOW_MS + 5, "its newest record is not old enough (retention.ms)"),
-        SegmentRow(0, 9, 100, None, None, "nothing, it is about to go by retention.bytes"),
+        SegmentRow(0, 9, 100, None, None, "nothing: retention.bytes is about to delete it"),
     ]

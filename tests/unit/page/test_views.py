@@ -112,8 +112,8 @@ def test_of_very_many_findings_as_many_are_shown_as_somebody_reads() -> None:
 
     assert "it is number 99\n" in shown(150)
     assert "it is number 100\n" not in shown(150)
-    assert "And 50 more, none of them worse" in shown(150)
-    assert "none of them worse" not in shown(100)
+    assert "And 50 more, none of them more severe" in shown(150)
+    assert "none of them more severe" not in shown(100)
 
 
 class Final(View):

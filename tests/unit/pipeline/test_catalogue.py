@@ -27,7 +27,7 @@ def test_a_job_in_a_file_is_found():
 
 
 def test_names_that_are_none_are_told_with_those_that_are():
-    with pytest.raises(NoSuchJobError, match=r"no such job: reportin; there are .*reporting"):
+    with pytest.raises(NoSuchJobError, match=r"job reportin does not exist: use one of .*reporting"):
         find_job("reportin")
 
 
@@ -39,7 +39,7 @@ def test_a_file_without_a_job_is_told(tmp_path, text, reason):
     file.write_text(text)
     with pytest.raises(NoSuchJobError, match=reason):
         find_job(str(file))
-    with pytest.raises(NoSuchJobError, match="no such file"):
+    with pytest.raises(NoSuchJobError, match="the file does not exist"):
         find_job(str(tmp_path / "other.py"))
 
 

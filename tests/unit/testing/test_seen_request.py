@@ -27,7 +27,7 @@ def test_an_api_has_the_name_of_its_messages():
 
 
 def test_a_name_that_is_none_is_told_how_they_are_written():
-    with pytest.raises(ValueError, match="'produce' is no API; Kafka writes them as in Produce"):
+    with pytest.raises(ValueError, match="'produce' is not an API; Kafka's names are Produce"):
         api_named("produce")
 
 

@@ -1,15 +1,15 @@
 """The high-level consumer that lives in ZooKeeper.
 
     connector          ConsumerConnector: the API
-    stream             what it gives: an iterator of messages
+    stream             its streams: iterators of messages
     topic_filter       white and black lists
     decoders, errors, settings
 
-    running            one consumer on its loop: what follows, put together
+    running            one consumer on its loop, composed of the parts below
     membership         registration, owners, watches, rebalance
-    group_reader       what a member looks at, and watches
-    state, group_view  what decides: pure; `assignment` is the rule
-    consumption        what is owned: `fetcher`, `offset_storage`, `cluster`
+    group_reader       a member's reads and watches
+    state, group_view  the decisions, pure; `assignment` is the rule
+    consumption        the owned partitions: `fetcher`, `offset_storage`, `cluster`
 
 Source: design and implementation documents, the consumer, distribution.
 """

@@ -1,15 +1,15 @@
-"""Which thread of a group owns which partition: a rule that every member works out for itself, from the same facts.
+"""Assignment of partitions to the threads of a group, which every member computes from the same data.
 
-    range       each topic by itself. Its partitions by number, its threads by text: with p partitions and t threads
-                each thread gets p div t in a row, and the first p mod t threads one more. The text of 0.7 leaves the
-                remainder out; 0.8.2 does it so.
-    roundrobin  all partitions of all topics, by the hash of their names, dealt out to the threads in turn. All members
-                have to read the same topics with as many threads.
+    range       Each topic is assigned by itself: partitions in order of number, threads in order of text. With p
+                partitions and t threads, each thread gets p div t consecutive partitions, and the first p mod t
+                threads get one more. The text of 0.7 omits the remainder; 0.8.2 assigns it this way.
+    roundrobin  All partitions of all topics, ordered by the hash of their names, go to the threads in turn. All
+                members must read the same topics with the same number of threads.
 
 Threads are in the order of Java's strings: `c-10` comes before `c-2`.
 
-Invariant: a partition has one owner, if its topic is read at all; who is told less of the group works out something
-else, and the owners' nodes keep both from reading.
+Invariant: a partition of a topic that is read has one owner. A member with an outdated view of the group computes
+another assignment; the owner nodes then prevent two members from reading the same partition.
 
 Source: implementation document, distribution, consumer rebalancing algorithm; Kafka 0.8.2.2, RangeAssignor and
 RoundRobinAssignor.
@@ -30,11 +30,11 @@ Threads: TypeAlias = Mapping[str, Collection[ConsumerThread]]
 
 
 class UnevenSubscriptionsError(ApiError):
-    """The members of a group read different topics, or with different numbers of threads: roundrobin can't be."""
+    """The members of a group read different topics or use different numbers of threads: roundrobin is impossible."""
 
 
 def assign_ranges(partitions: Partitions, threads: Threads) -> Assignment:
-    """The owners by the rule `range`. Topics without partitions or threads have none."""
+    """Assign partitions by the rule `range`. Topics without partitions or threads are left out."""
     owners: Assignment = {}
     for topic, readers in threads.items():
         numbers = sorted(partitions.get(topic, ()))
@@ -50,7 +50,7 @@ def assign_ranges(partitions: Partitions, threads: Threads) -> Assignment:
 
 
 def assign_in_turn(partitions: Partitions, threads: Threads) -> Assignment:
-    """The owners by the rule `roundrobin`.
+    """Assign partitions by the rule `roundrobin`.
 
     Raises:
         UnevenSubscriptionsError: Not all topics are read by the same threads.
@@ -86,7 +86,7 @@ def _shuffled(partition: TopicPartition) -> tuple[int, TopicPartition]:
 
 
 def _java_hash(text: str) -> int:
-    """The hash of a Java string: int32 s[0]*31^(n-1) + ... + s[n-1] over UTF-16's units."""
+    """Return the hash of a Java string: int32 s[0]*31^(n-1) + ... + s[n-1] over UTF-16's units."""
     units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for high, low in zip(units[::2], units[1::2], strict=True):

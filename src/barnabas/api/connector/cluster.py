@@ -1,4 +1,4 @@
-"""The cluster whose brokers are registered where the group is: how a consumer finds it, and finds it again.
+"""Connections to the brokers registered in the group's ZooKeeper, refreshed when brokers change.
 
 Source: zookeeper.md, cluster and brokers; design document, distribution (a consumer knows the brokers from ZooKeeper).
 """
@@ -19,7 +19,7 @@ class Cluster:
     def __init__(self, registry: Registry, new_pool: Callable[[str], Pool], security_protocol: str) -> None:
         """Args:
         new_pool: Makes a pool that finds its cluster at `host:port,...`.
-        security_protocol: Whose endpoints of the brokers are meant.
+        security_protocol: The protocol whose endpoints are used.
         """
         self._registry = registry
         self._new_pool = new_pool
@@ -28,13 +28,13 @@ class Cluster:
 
     @property
     def pool(self) -> Pool:
-        """Connections to the brokers. Raises KafkaError where none was registered yet."""
+        """Return the connections to the brokers. Raises KafkaError if no broker is registered yet."""
         if self._pool is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no broker is registered")
         return self._pool
 
     async def refresh(self) -> None:
-        """Look which brokers are registered. Raises RegistryError."""
+        """Read the registered brokers again. Raises RegistryError."""
         try:
             broker_ids = await self._registry.children(paths.BROKER_IDS)
         except NoNodeError:

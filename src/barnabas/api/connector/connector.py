@@ -57,7 +57,7 @@ class ConsumerConnector:
             config: By documented names, see `settings.py`; group.id and zookeeper.connect are required.
 
         Raises:
-            ConfigError: A setting is unknown, missing or can't be.
+            ConfigError: A setting is unknown, missing or invalid.
             StartupError: No ZooKeeper answers within zookeeper.connection.timeout.ms.
         """
         self._settings = TABLE.read(config)
@@ -66,7 +66,7 @@ class ConsumerConnector:
                 raise ConfigError(f"{name} is missing: a consumer connector needs it")
         group_id = self._settings.text("group.id")
         if "/" in group_id or group_id in (".", ".."):
-            raise ConfigError(f"group.id={group_id}: it is part of a path, and has to be without /")
+            raise ConfigError(f"group.id={group_id}: must not contain /, because it is part of a path")
         buffer_bytes = self._settings.integer("socket.receive.buffer.bytes")
         self._env = _environment(buffer_bytes)
         self.consumer_id = consumer_name(self._settings, self._env, socket.gethostname())
@@ -105,7 +105,7 @@ class ConsumerConnector:
         key_decoder: Decoder[Any] = _DEFAULT,
         value_decoder: Decoder[Any] = _DEFAULT,
     ) -> dict[str, list[KafkaStream[Any, Any]]]:
-        """Join the group, and read topics.
+        """Join the group and read topics.
 
         Args:
             topic_count: Topic to the number of streams, each for a thread. Topics need not be there yet.
@@ -122,7 +122,7 @@ class ConsumerConnector:
             ValueError: No topic, or a number of streams below 1.
         """
         if not topic_count or any(count < 1 for count in topic_count.values()):
-            raise ValueError(f"{dict(topic_count)} has to name topics, with 1 stream or more of each")
+            raise ValueError(f"{dict(topic_count)} must name topics, each with 1 stream or more")
         streams = {
             topic: [self._new_stream(key_decoder, value_decoder) for _ in range(count)]
             for topic, count in topic_count.items()
@@ -151,7 +151,7 @@ class ConsumerConnector:
         key_decoder: Decoder[Any] = _DEFAULT,
         value_decoder: Decoder[Any] = _DEFAULT,
     ) -> list[KafkaStream[Any, Any]]:
-        """Join the group, and read all topics that a list covers, those to come among them.
+        """Join the group and read all topics that a filter matches, future ones included.
 
         Args:
             topic_filter: A `WhiteList` or `BlackList`.
@@ -163,7 +163,7 @@ class ConsumerConnector:
             ValueError: A number of streams below 1.
         """
         if stream_count < 1:
-            raise ValueError(f"{stream_count} streams: it has to be 1 or more")
+            raise ValueError(f"{stream_count} streams: must be 1 or more")
         streams = [self._new_stream(key_decoder, value_decoder) for _ in range(stream_count)]
 
         def sink_of(partition: TopicPartition, thread: ConsumerThread) -> Sink:
@@ -173,7 +173,7 @@ class ConsumerConnector:
         return streams
 
     def commit_offsets(self) -> None:
-        """Store the offset behind the last message that was taken of each partition owned now.
+        """Store the offset after the last message taken from each partition owned now.
 
         Raises:
             OffsetCommitError: They could not be stored, or not all.
@@ -184,7 +184,9 @@ class ConsumerConnector:
             self._call(self._running.commit_offsets())
 
     def shutdown(self) -> None:
-        """Leave the group: with auto.commit.enable what was taken is stored; the streams end. Again: nothing.
+        """Leave the group and end the streams; with auto.commit.enable, store offsets first.
+
+        A second call does nothing.
 
         Raises:
             OffsetCommitError: The offsets could not be stored. The rest is done all the same.
@@ -204,7 +206,9 @@ class ConsumerConnector:
         with self._lock:
             self._check_open()
             if self._has_streams:
-                raise MessageStreamsExistError("a consumer connector makes streams once: make another connector")
+                raise MessageStreamsExistError(
+                    "a consumer connector creates streams only once: create another connector"
+                )
             self._has_streams = True
         subscription = Subscription(topics, pattern, self._env.clock.now_ms())
         self._sinks = sinks
@@ -231,7 +235,7 @@ class ConsumerConnector:
         )
 
     def _note_room(self) -> None:
-        """Called in a program's thread."""
+        """Resume fetching after a stream has room again; runs in a program's thread."""
         if self._running is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._running.fetchers.note_room)
 
@@ -258,7 +262,7 @@ class ConsumerConnector:
             self._loop.close()
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have the loop's thread do something, and wait for it."""
+        """Run a coroutine on the loop's thread and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _end_thread(self) -> None:
@@ -267,7 +271,7 @@ class ConsumerConnector:
 
 
 def _environment(receive_buffer_bytes: int) -> ClientEnvironment:
-    """The machine's own world, with connections whose receive buffers are of this size."""
+    """Return the default environment, with this receive buffer size for connections."""
 
     async def dial(host: str, port: int) -> Streams:
         reader, writer = await dial_plainly(host, port)

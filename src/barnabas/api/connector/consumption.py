@@ -1,10 +1,10 @@
-"""What a consumer reads between a claim and a release: the glue of fetchers, streams and stored offsets.
+"""Reading between a claim and a release of partitions: combines fetchers, streams and stored offsets.
 
 Invariants:
 
-- When `stop` or `drop` returns, no stream gives a message of what was owned before, and no offset of it is stored
-  later.
-- Offsets are stored one time after the other: what is stored last is what was consumed last.
+- After `stop` or `drop` returns, no stream returns messages of the released partitions, and none of their offsets is
+  stored.
+- Offsets are stored one commit at a time, so the last stored offset is the last consumed one.
 
 Source: design document, the consumer; Kafka 0.8.2.2, closeFetchersForQueues.
 """
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class StreamConsumption:
-    """A `Consumption` into streams."""
+    """A `Consumption` that reads into streams."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class StreamConsumption:
         self._sink_of = sink_of
         self._commits_on_stop = commits_on_stop
         self._partitions: dict[TopicPartition, OwnedPartition] = {}
-        # Of what was given up: where storing was interrupted, it is begun again.
+        # Of released partitions: an interrupted commit is started again.
         self._unstored: dict[TopicPartition, int] = {}
         self._storing = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
@@ -86,7 +86,7 @@ class StreamConsumption:
             self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
 
     async def commit(self, *, is_auto: bool) -> None:
-        """Store what was consumed of what is owned. Raises BarnabasError."""
+        """Store the consumed offsets of the owned partitions. Raises BarnabasError."""
         async with self._storing:
             offsets = {
                 name: partition.consumed_offset
@@ -96,14 +96,14 @@ class StreamConsumption:
             await self._storage.commit(offsets, self._registration.fence, is_auto=is_auto)
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel running work."""
         await self._fetchers.close()
         if self._refreshing is not None:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)
 
     def _release(self) -> dict[TopicPartition, int]:
-        """Give nothing more to the program; what it had got to, where that is known."""
+        """Stop the streams' reading of the owned partitions. Returns the consumed offsets that are known."""
         self._fetchers.stop()
         partitions, self._partitions = self._partitions, {}
         offsets = {name: partition.release() for name, partition in partitions.items()}
@@ -115,4 +115,4 @@ class StreamConsumption:
         try:
             await self._cluster.refresh()
         except BarnabasError as error:
-            log.info("which brokers are registered is not known now: %s", error)
+            log.info("cannot read the registered brokers: %s", error)

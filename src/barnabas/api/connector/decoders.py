@@ -1,4 +1,4 @@
-"""Makes a program's objects of the bytes of keys and messages, when they are asked for.
+"""Decoders: convert the bytes of keys and messages to objects when a program reads them.
 
 Source: design document of 0.8, Decoder.
 """
@@ -9,15 +9,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Decoder(Protocol[T_co]):
-    """Called in the thread that reads the stream."""
+    """Converts bytes to objects, in the thread that reads the stream."""
 
     def from_bytes(self, data: bytes) -> T_co:
-        """The object of these bytes; null keys and messages are None without asking."""
+        """Return the object for these bytes. Null keys and messages become None without a call."""
         ...
 
 
 class DefaultDecoder:
-    """Passes bytes as they are."""
+    """Returns bytes unchanged."""
 
     def from_bytes(self, data: bytes) -> bytes:
         return data

@@ -1,18 +1,18 @@
-"""What a `ConsumerConnector` and its streams raise beside `ConfigError`, `ClosedError` and `BrokerError`."""
+"""Errors of a `ConsumerConnector` and its streams, besides `ConfigError`, `ClosedError` and `BrokerError`."""
 
 from barnabas.api.errors import ApiError
 
 
 class ConsumerTimeoutError(ApiError):
-    """No message came within consumer.timeout.ms. The stream goes on: the next one can be waited for."""
+    """No message arrived within consumer.timeout.ms. The stream stays usable."""
 
 
 class ConsumerRebalanceFailedError(ApiError):
-    """The group's partitions could not be shared out within rebalance.max.retries tries."""
+    """The group could not assign its partitions within rebalance.max.retries attempts."""
 
 
 class MessageStreamsExistError(ApiError):
-    """A connector makes streams once."""
+    """The connector has created its streams already; it can do so only once."""
 
 
 class OffsetCommitError(ApiError):

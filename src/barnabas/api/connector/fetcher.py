@@ -1,17 +1,21 @@
-"""Fetches the partitions that a consumer owns, from their leaders, into its streams.
+"""Fetchers: read the partitions that a consumer owns from their leaders into its streams.
 
-One task finds leaders, one task for each leader has one long poll after the other. Our own channel does it and not
-librdkafka: what is fetched goes into the streams' bounded queues as it came, is unpacked in the program's threads, and
-is thrown away with its generation when the partition is released; every documented setting has its place in the
-request; and all of it runs on a loop with a virtual time. librdkafka has queues of its own behind these, which no
-rebalance could empty in time, and decodes messages that may never be read. What that costs is messages per second
-where they are small: Python walks each of them.
+One task finds leaders; one task per leader sends one long poll after another. Fetching uses the package's own channel
+instead of librdkafka, for these reasons:
+
+- Fetched bytes go unchanged into the streams' bounded queues, are decoded in the program's threads, and are discarded
+  with their generation when the partition is released.
+- Every documented setting has its place in the request.
+- Everything runs on a loop with virtual time.
+- librdkafka has queues of its own, which no rebalance could empty in time, and decodes messages that may never be read.
+
+The price is fewer messages per second when messages are small, because Python iterates over each of them.
 
 Invariants:
 
-- A chunk is what lies between a partition's fetch offset and its next one; chunks of a partition come in order.
-- No more is fetched for a stream whose queue is full: at most queued.max.message.chunks chunks wait in it, and one more
-  of each of its partitions.
+- A chunk covers the offsets from a partition's fetch offset to its next one; the chunks of a partition come in order.
+- A full stream is not fetched for: at most queued.max.message.chunks chunks wait in its queue, and one more of each of
+  its partitions.
 
 Source: design document, the consumer, fetch; Kafka 0.8.2.2, ConsumerFetcherManager and ConsumerFetcherThread.
 """
@@ -65,7 +69,7 @@ class FetchOptions:
 
 
 class Fetchers:
-    """All fetching of one consumer, from `start` to `stop`, and again."""
+    """All fetchers of one consumer; `start` and `stop` may alternate."""
 
     def __init__(self, cluster: Cluster, options: FetchOptions) -> None:
         self.options = options
@@ -76,36 +80,36 @@ class Fetchers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, partitions: Iterable[OwnedPartition]) -> None:
-        """Fetch these, from their fetch offsets on."""
+        """Fetch these partitions from their fetch offsets on."""
         for partition in partitions:
             self.lose_leader(partition)
         self.run(self._find_leaders())
 
     def stop(self) -> None:
-        """Fetch nothing any more. What is under way ends soon, and adds nothing of partitions that are released."""
+        """Stop fetching. Running polls end soon and add no messages of released partitions."""
         for task in self._tasks:
             task.cancel()
         self._leaders.clear()
         self._leaderless.clear()
 
     async def close(self) -> None:
-        """Stop, and wait for the end of what is under way."""
+        """Stop, and wait until running work ends."""
         self.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def note_room(self) -> None:
-        """A stream has room again."""
+        """Resume fetching for a stream that has room again."""
         for leader in self._leaders.values():
             leader.wake.set()
 
     def lose_leader(self, partition: OwnedPartition) -> None:
-        """Another broker has to be asked for it."""
+        """Find a partition's leader again."""
         if not (partition.is_released or partition.is_failed):
             self._leaderless[partition.name] = partition
             self._wanted.set()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something until `stop`."""
+        """Run a coroutine until `stop`."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._note_end)
@@ -116,7 +120,7 @@ class Fetchers:
             log.critical("a fetcher ended", exc_info=error)
 
     def forget_leader(self, leader: "_LeaderFetcher") -> None:
-        """Nothing is left to be fetched from a broker."""
+        """Remove the fetcher of a broker that has no partitions left."""
         if self._leaders.get(leader.node_id) is leader:
             del self._leaders[leader.node_id]
 
@@ -133,7 +137,7 @@ class Fetchers:
             await asyncio.sleep(self.options.refresh_leader_backoff_ms / 1000)
 
     async def _place(self) -> None:
-        """Have each partition whose leader is known fetched from there. Raises KafkaError."""
+        """Move each partition whose leader is known to that leader's fetcher. Raises KafkaError."""
         metadata = await self.cluster.pool.metadata(sorted({partition.topic for partition in self._leaderless}))
         for name, partition in list(self._leaderless.items()):
             topic = metadata.topics.get(name.topic)
@@ -151,7 +155,7 @@ class Fetchers:
 
 
 class _LeaderFetcher:
-    """What is fetched from one broker.
+    """The fetcher of one broker.
 
     Attributes:
         node_id: Which broker.
@@ -180,7 +184,7 @@ class _LeaderFetcher:
                     await self._find_offsets(channel, ready)
                     await self._fetch(channel, [each for each in ready if each.fetch_offset >= 0])
                 except BarnabasError as error:
-                    log.info("broker %d can't be fetched from: %s", self.node_id, error)
+                    log.info("cannot fetch from broker %d: %s", self.node_id, error)
                     for partition in list(self.partitions.values()):
                         self._lose(partition)
         finally:
@@ -191,13 +195,13 @@ class _LeaderFetcher:
         self._fetchers.lose_leader(partition)
 
     def _fail(self, partition: OwnedPartition, error: BarnabasError) -> None:
-        """Tell the program, and leave the partition alone."""
+        """Pass an error to the program and stop reading the partition."""
         partition.is_failed = True
         self.partitions.pop(partition.name, None)
         partition.sink.fail(error)
 
     async def _find_offsets(self, channel: Channel, partitions: Iterable[OwnedPartition]) -> None:
-        """Find out where those begin that have no offset. Raises KafkaError, ProtocolError."""
+        """Find start offsets for partitions without a fetch offset. Raises KafkaError, ProtocolError."""
         lost = [each for each in partitions if each.fetch_offset < 0]
         if not lost:
             return
@@ -226,7 +230,7 @@ class _LeaderFetcher:
                 log.info("%s is read from offset %d (%s)", found.name, offset, self._options.offset_reset)
 
     async def _fetch(self, channel: Channel, partitions: list[OwnedPartition]) -> None:
-        """One long poll. Raises KafkaError, ProtocolError."""
+        """Send one long poll and store its messages. Raises KafkaError, ProtocolError."""
         if not partitions:
             return
         topics: dict[str, FetchTopic] = {}

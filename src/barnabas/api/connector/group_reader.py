@@ -1,4 +1,4 @@
-"""Looks at a group in the registry, and has whatever is looked at watched from then on.
+"""Reads a group from the registry and watches every node that it read.
 
 Invariant: a watch is set with the read or before it, so that no change is missed that comes after.
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class GroupReader:
-    """What one member looks at."""
+    """Reads and watches one member's view of its group."""
 
     def __init__(
         self,
@@ -33,8 +33,8 @@ class GroupReader:
         """Args:
         subscription: The member's own.
         excludes_internal: exclude.internal.topics.
-        note_change: Told when the group or a topic changes, or the list of topics where somebody has a list.
-        note_brokers: Told when brokers come or go.
+        note_change: Called when the group, a topic or (with topic filters) the list of topics changes.
+        note_brokers: Called when brokers come or go.
         """
         self._registry = registry
         self._ids = paths.consumer_ids(group_id)
@@ -44,11 +44,11 @@ class GroupReader:
         self._note_brokers = note_brokers
 
     async def read(self) -> GroupView:
-        """Look.
+        """Read the group and its topics.
 
         Raises:
             RegistryError: Something could not be read.
-            MalformedError: A topic's node is none.
+            MalformedError: A topic's node is invalid.
         """
         brokers = await self._registry.children(paths.BROKER_IDS, self._note_brokers)
         subscriptions = await self._subscriptions()
@@ -64,7 +64,7 @@ class GroupReader:
         found = await self._registry.get_many([paths.child(self._ids, consumer) for consumer in consumers])
         subscriptions: dict[str, Subscription] = {}
         for consumer, node in zip(consumers, found, strict=True):
-            # Whoever is gone by now is told of by the watch.
+            # The watch reports consumers that are gone by now.
             if node is not None:
                 try:
                     subscriptions[consumer] = decode_subscription(node[0])
@@ -73,7 +73,7 @@ class GroupReader:
         return subscriptions
 
     async def _partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic; none where there is no such topic yet."""
+        """Return a topic's partitions; an empty list if the topic does not exist yet."""
         path = paths.topic(topic)
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What a member knows of its group and cluster when it works out who owns what. Pure.
+"""A member's view of its group and cluster, the input of the assignment. Pure.
 
 Source: implementation document, distribution; Kafka 0.8.2.2, AssignmentContext and TopicCount.
 """
@@ -13,11 +13,11 @@ from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Sub
 
 @dataclass(slots=True, frozen=True)
 class GroupView:
-    """One look at the registry.
+    """A snapshot of the registry.
 
     Attributes:
-        subscriptions: What each registered consumer reads.
-        topics: All topics of the cluster; needed where somebody has a list.
+        subscriptions: The subscription of each registered consumer.
+        topics: All topics of the cluster; needed if a member has a topic filter.
         partitions: The partitions of the topics that this member reads.
         has_brokers: Whether a broker is registered at all.
     """
@@ -29,15 +29,15 @@ class GroupView:
 
 
 def topics_of(subscription: Subscription, topics: Collection[str], excludes_internal: bool) -> dict[str, int]:
-    """The topics that a consumer reads now, with its number of streams.
+    """Return the topics that a consumer reads now, with its number of streams.
 
     Args:
-        subscription: What it subscribed to; topics that it names need not be there.
+        subscription: Its subscription; named topics need not exist.
         topics: All topics of the cluster.
         excludes_internal: Whether no list covers internal topics (exclude.internal.topics).
 
     Raises:
-        ConfigError: An expression that can't be told in Python.
+        ConfigError: An expression cannot be translated to Python.
     """
     if subscription.pattern is Pattern.STATIC:
         return dict(subscription.streams)
@@ -47,7 +47,7 @@ def topics_of(subscription: Subscription, topics: Collection[str], excludes_inte
 
 
 def threads_of(view: GroupView, consumer: str, excludes_internal: bool) -> dict[str, list[ConsumerThread]]:
-    """The threads of the group that read each topic of one consumer. Raises ConfigError, as `topics_of`."""
+    """Return the threads of the group that read each topic of one consumer. Raises ConfigError, as `topics_of`."""
     read = {
         name: topics_of(subscription, view.topics, excludes_internal)
         for name, subscription in view.subscriptions.items()
@@ -65,7 +65,7 @@ def share_of(consumer: str, view: GroupView, strategy: str, excludes_internal: b
         strategy: A value of partition.assignment.strategy.
 
     Raises:
-        UnevenSubscriptionsError: The rule can't be applied to this group.
+        UnevenSubscriptionsError: The rule does not apply to this group.
         ConfigError: As from `topics_of`.
     """
     owners = STRATEGIES[strategy](view.partitions, threads_of(view, consumer, excludes_internal))

@@ -1,21 +1,21 @@
-"""A consumer's place in its group: its registration, the partitions that it owns, and the watches that move them.
+"""A consumer's membership in its group: its registration, its partitions, and the watches that trigger rebalances.
 
-The shell of `state.py`: one task does what is to be done next. A rebalance is, in this order,
+The shell of `state.py`: one task takes the next step. A rebalance is, in this order,
 
-    look     who is in the group, which partitions there are; each is watched from then on
-    stop     the fetchers, clear the streams, store the offsets of what was taken (`Consumption.stop`)
-    release  the owners' nodes
-    claim    the nodes of what the rule gives; one that another still has ends the try
+    look     read and watch the group's members and the partitions
+    stop     the fetchers, clear the streams, store the offsets of consumed messages (`Consumption.stop`)
+    release  the owner nodes
+    claim    create the owner nodes of the new assignment; if another member still owns one, the attempt ends
     start    the fetchers at the stored offsets (`Consumption.start`)
 
 The four watches: on the group's ids, on each topic that is read, on the list of topics where there is a white or black
-list, and on the brokers. A look is taken anew after each, and after a connection was lost.
+list, and on the brokers. After each watch event and each lost connection, the member reads everything again.
 
 Invariants:
 
-- Partitions are read between the claim and the release alone; a session that expires ends that at once, before
-  anything is done in the next one.
-- An owner's node is deleted only by whose session made it.
+- Partitions are read only between claim and release. An expired session ends reading at once, before the next session
+  does anything.
+- An owner node is deleted only by the member whose session created it.
 
 Source: implementation document, distribution; Kafka 0.8.2.2, ZookeeperConsumerConnector; zookeeper.md.
 """
@@ -52,18 +52,18 @@ log = logging.getLogger(__name__)
 
 
 class OwnedByAnotherError(BarnabasError):
-    """A node that this member wants to make is another's."""
+    """Another member owns a node that this member wants to create."""
 
 
 class Consumption(Protocol):
-    """What reads the partitions that a member owns."""
+    """Reads the partitions that a member owns."""
 
     async def start(self, assignment: Assignment) -> None:
-        """Read these from their stored offsets on. Raises BarnabasError."""
+        """Read these partitions from their stored offsets on. Raises BarnabasError."""
         ...
 
     async def stop(self) -> None:
-        """Read nothing any more, and hand on nothing that was read; store how far the program came.
+        """Stop reading, pass no more messages on, and store the consumed offsets.
 
         Raises:
             BarnabasError: The offsets could not be stored. The rest is done all the same.
@@ -71,11 +71,11 @@ class Consumption(Protocol):
         ...
 
     def drop(self) -> None:
-        """As `stop`, at once, and without storing: all of it belongs to somebody else."""
+        """Stop at once and store no offsets: another member owns the partitions."""
         ...
 
     def note_brokers(self) -> None:
-        """Brokers came or went."""
+        """Refresh the brokers, which have changed."""
         ...
 
 
@@ -132,7 +132,7 @@ class Membership:
         self._task: asyncio.Task[None] | None = None
 
     async def join(self) -> None:
-        """Register, and rebalance for the first time.
+        """Register and run the first rebalance.
 
         Raises:
             ConsumerRebalanceFailedError: Not within rebalance.max.retries tries. `leave` is still to be called.
@@ -165,7 +165,7 @@ class Membership:
                 log.debug("%s: left without its nodes: %s", self.consumer, error)
 
     def _note_end(self, task: "asyncio.Task[None]") -> None:
-        """The work ends by itself only where there is a bug, or the registry was closed."""
+        """Handle the end of the task, which ends by itself only after a bug or if the registry was closed."""
         if task.cancelled() or (error := task.exception()) is None:
             return
         self._held = None
@@ -229,12 +229,12 @@ class Membership:
                 text = f"{self.consumer} can't {step.value} after {self._options.max_retries} tries: {error}"
                 if self._first_round.done():
                     # differs from Kafka (failed-rebalance): it need not wait for the next change.
-                    log.error("%s; it goes on trying", text)
+                    log.error("%s; it keeps trying", text)
                 else:
                     self._first_round.set_exception(ConsumerRebalanceFailedError(text))
 
     async def _register(self) -> None:
-        """Make the node below ids. Raises OwnedByAnotherError, RegistryError."""
+        """Create the node below ids. Raises OwnedByAnotherError, RegistryError."""
         path, data = self._registration.path, encode_subscription(self._subscription)
         await self._make_parent(paths.parent(path))
         try:
@@ -255,7 +255,7 @@ class Membership:
         try:
             await self._consumption.stop()
         except BarnabasError as error:
-            # As Kafka has it: whoever reads on begins at what was stored before.
+            # As in Kafka: the next owner begins at the offset stored before.
             log.warning("%s: the offsets before a rebalance were not stored: %s", self.consumer, error)
         await self._release()
         for topic in {partition.topic for partition in share}:
@@ -288,14 +288,14 @@ class Membership:
                 return
 
     async def _claim(self, path: str, data: bytes) -> None:
-        """Make an owner's node. Raises OwnedByAnotherError."""
+        """Create an owner node. Raises OwnedByAnotherError."""
         try:
             await self._registry.create(path, data, ephemeral=True)
         except NodeExistsError:
             await self._check_own(path, data)
 
     async def _check_own(self, path: str, data: bytes) -> None:
-        """Raise OwnedByAnotherError unless a node is as this session makes it: it did, and was not told."""
+        """Raise OwnedByAnotherError unless this session created the node without receiving the answer."""
         try:
             found, stat = await self._registry.get(path)
         except NoNodeError:
@@ -305,9 +305,7 @@ class Membership:
             raise OwnedByAnotherError(f"{path} is {(found or b'').decode(errors='replace')[:200]}'s")
 
     async def _has_its_nodes(self, share: Assignment) -> bool:
-        """Return whether all of it is still claimed: nothing keeps an operator, or another consumer, from deleting
-        nodes.
-        """
+        """Return whether all claimed nodes still exist: an operator or another consumer may delete them."""
         nodes = await self._registry.get_many([self._owner_path(partition) for partition in share])
         session_id = self._registry.session_id
         return all(node is not None and node[1].ephemeral_owner == session_id for node in nodes)
@@ -318,7 +316,10 @@ class Membership:
             del self._claimed[partition]
 
     async def _delete_own(self, path: str) -> None:
-        """Delete a node if this session made it; it may be gone, or another's by now. Raises RegistryError."""
+        """Delete a node if this session created it; it may be gone or belong to another member.
+
+        Raises RegistryError.
+        """
         try:
             _, stat = await self._registry.get(path)
         except NoNodeError:

@@ -1,11 +1,11 @@
-"""Where a group's offsets are kept: in ZooKeeper, in Kafka (`__consumer_offsets`), or in both while a group moves.
+"""Storage of a group's offsets: in ZooKeeper, in Kafka (`__consumer_offsets`), or in both during a migration.
 
-    zookeeper            read and written there
-    kafka                read and written there
-    kafka, dual commit   written to Kafka, then to ZooKeeper; read from both, and the larger taken
+    zookeeper            read from and written to ZooKeeper
+    kafka                read from and written to Kafka
+    kafka, dual commit   written to Kafka, then to ZooKeeper; read from both, and the larger offset is used
 
-Invariant: what is written to ZooKeeper is written by a transaction that fails where the session is gone in which it was
-decided on: a write that waited for a connection while the session expired changes nothing.
+Invariant: every write to ZooKeeper is a transaction that fails if the session in which it was decided is gone. A write
+that waited for a connection while the session expired changes nothing.
 
 Source: configuration documents of 0.8.2, offsets.storage and dual.commit.enabled; Kafka 0.8.2.2,
 ZookeeperConsumerConnector, commitOffsets and fetchOffsets.
@@ -32,14 +32,14 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class OffsetStorage(Protocol):
-    """One group's offsets."""
+    """Stores one group's offsets."""
 
     async def fetch(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the offsets that are stored of these partitions. Raises BarnabasError."""
+        """Return the stored offsets of these partitions. Raises BarnabasError."""
         ...
 
     async def commit(self, offsets: Offsets, fence: CheckOp, *, is_auto: bool) -> None:
-        """Store offsets; those that have not changed need not be written again.
+        """Store offsets; unchanged ones need not be written again.
 
         Args:
             fence: Of the session in which the partitions were owned.
@@ -52,12 +52,12 @@ class OffsetStorage(Protocol):
 
 
 class ZooKeeperOffsets:
-    """In the registry."""
+    """Stores offsets in ZooKeeper."""
 
     def __init__(self, registry: Registry, group_id: str) -> None:
         self._registry = registry
         self._group_id = group_id
-        # What is known to be stored.
+        # The offsets known to be stored.
         self._stored: dict[TopicPartition, int] = {}
 
     async def fetch(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
@@ -102,7 +102,7 @@ class ZooKeeperOffsets:
 
 
 class KafkaOffsets:
-    """With the group's coordinator; a group that has no members there."""
+    """Stores offsets with the group's coordinator, for a group without members there."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class KafkaOffsets:
         return GroupAdmin(self._cluster.pool, timeout_ms=0)
 
     async def _check_session(self, fence: CheckOp) -> None:
-        """Raise OffsetCommitError where the session is gone: the coordinator does not know who owns what."""
+        """Raise OffsetCommitError if the session is gone, because the coordinator does not know the owners."""
         try:
             await self._registry.multi([fence])
         except RegistryError as error:
@@ -179,7 +179,7 @@ class KafkaOffsets:
 
 
 class DualOffsets:
-    """In both, while a group moves from ZooKeeper to Kafka or back."""
+    """Stores offsets in both, while a group moves from ZooKeeper to Kafka or back."""
 
     def __init__(self, kafka: OffsetStorage, zookeeper: OffsetStorage) -> None:
         self._kafka = kafka

@@ -1,8 +1,8 @@
-"""A consumer's node below ids, which also fences what it does in the registry.
+"""A consumer's node below ids, which also fences the consumer's writes to the registry.
 
-Its version says which of the consumer's sessions made it: 0 in the first, 1 in the second. A transaction that checks it
-changes nothing where it was decided on in a session that is gone, however long it waited for a connection. Who else
-reads the node looks at its data alone.
+The node's version identifies the consumer's session: 0 for the first, 1 for the second. A transaction that checks the
+version changes nothing if it was decided in an expired session, however long it waited for a connection. Other readers
+of the node use only its data.
 
 Source: zookeeper.md, old consumers; ZooKeeper programmer's guide, sessions.
 """
@@ -15,7 +15,7 @@ _VERSION_COUNT = 32
 
 
 class Registration:
-    """One consumer's.
+    """The registration of one consumer.
 
     Attributes:
         path: Of the node.
@@ -30,10 +30,10 @@ class Registration:
 
     @property
     def fence(self) -> CheckOp:
-        """Return the operation that makes a transaction void in the next session."""
+        """Return the operation that makes a transaction fail in a later session."""
         return CheckOp(self.path, self.epoch % _VERSION_COUNT)
 
     def ops(self, data: bytes) -> list[Op]:
-        """The transaction that makes the node."""
+        """Return the transaction that creates the node."""
         sets = [SetOp(self.path, data) for _ in range(self.epoch % _VERSION_COUNT)]
         return [CreateOp(self.path, data, is_ephemeral=True), *sets]

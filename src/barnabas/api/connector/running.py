@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def consumer_name(settings: Settings, env: ClientEnvironment, host_name: str) -> str:
-    """The name below ids: `<group>_<host>-<ms>-<8 hex digits>`, or with consumer.id `<group>_<consumer.id>`."""
+    """Return the name below ids: `<group>_<host>-<ms>-<8 hex digits>`, or with consumer.id `<group>_<consumer.id>`."""
     given = settings.text("consumer.id")
     unique = given or f"{host_name}-{env.clock.now_ms()}-{new_uuid(env.dice).hex()[:8]}"
     return f"{settings.text('group.id')}_{unique}"
@@ -42,7 +42,7 @@ def uses_dual_commit(settings: Settings) -> bool:
 
 
 class RunningConsumer:
-    """From `start` to `stop`."""
+    """One running consumer, from `start` to `stop`."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class RunningConsumer:
         self._committing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Join the group, and read what falls to this consumer.
+        """Join the group and read the partitions assigned to this consumer.
 
         Raises:
             ConsumerRebalanceFailedError: It could not. `stop` is still to be called.
@@ -134,7 +134,7 @@ class RunningConsumer:
             await self._registry.close()
 
     async def commit_offsets(self) -> None:
-        """Store what was consumed. Raises BarnabasError."""
+        """Store the consumed offsets. Raises BarnabasError."""
         await self.consumption.commit(is_auto=False)
 
     def _new_storage(self, settings: Settings) -> OffsetStorage:

@@ -1,14 +1,14 @@
-"""What one member of a group has to do next: it registers, rebalances, and backs off where that failed.
+"""Next steps of a group member: it registers, rebalances, and backs off after a failure.
 
-What happens is told by its name, at any time and in any order; `next_step` says what is to be done now. Pure: the
-shell that talks to the registry is in `membership.py`.
+Events are noted at any time and in any order; `next_step` returns the next action. Pure: the shell that uses the
+registry is in `membership.py`.
 
     away          there is no session: nothing can be done
-    unregistered  the node below ids has to be made, first of all and after a session expired
-    stale         something has changed since the member last began to look: it has to rebalance
-    settled       nothing has to be done
+    unregistered  the node below ids must be created, at the start and after a session expired
+    stale         a change came after the member last began to read the group: it must rebalance
+    settled       nothing is to be done
 
-Invariant: whatever changes while the member rebalances leads to another rebalance; a change is never forgotten.
+Invariant: a change during a rebalance leads to another rebalance; no change is lost.
 
 Source: implementation document, distribution; Kafka 0.8.2.2, ZookeeperConsumerConnector, syncedRebalance.
 """
@@ -26,10 +26,10 @@ class Step(Enum):
 
 
 class MemberState:
-    """One member.
+    """The state of one member.
 
     Attributes:
-        epoch: Which session it is, counted from 0. What was begun in one is void in the next.
+        epoch: The number of the session, from 0. Work begun in one session is void in the next.
     """
 
     def __init__(self, max_retries: int) -> None:
@@ -61,34 +61,34 @@ class MemberState:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it owns what it should, as far as it knows."""
+        """Return whether the member owns its share, as far as it knows."""
         return self._is_connected and not self._is_rebalancing and self.next_step is Step.NOTHING
 
     def note_change(self) -> None:
-        """Something that the rule depends on may have changed."""
+        """Note that an input of the assignment may have changed."""
         self._is_stale = True
 
     def note_suspended(self) -> None:
-        """There is no connection; the session may live on."""
+        """Note that the connection is lost; the session may survive."""
         self._is_connected = False
 
     def note_expired(self) -> None:
-        """The session is gone, and with it its nodes."""
+        """Note that the session has expired, and its nodes are gone."""
         self.epoch += 1
         self._is_registered = False
         self._is_stale = True
 
     def note_connected(self) -> None:
-        """There is a connection again. Watches went with the one before, so anything may have changed."""
+        """Note that the connection is back. Its watches are lost, so anything may have changed."""
         self._is_connected = True
         self._is_stale = True
 
     def note_registered(self, epoch: int) -> None:
-        """The node below ids is made, in this session."""
+        """Note that the node below ids was created in this session."""
         self._is_registered = epoch == self.epoch
 
     def begin_rebalance(self) -> None:
-        """From here on changes are new ones."""
+        """Begin a rebalance: later changes require another one."""
         self._is_stale = False
         self._is_rebalancing = True
 
@@ -99,10 +99,10 @@ class MemberState:
             self._failed_count = 0
 
     def note_failed(self, epoch: int) -> bool:
-        """Registering or rebalancing failed, which was begun in this session.
+        """Note that a registration or rebalance begun in this session failed.
 
         Returns:
-            Whether that was once too often. It is begun again all the same, and counted anew.
+            Whether the retries are used up. The step is tried again anyway, with a new count.
         """
         self._is_stale = True
         self._is_rebalancing = False
@@ -117,5 +117,5 @@ class MemberState:
         return True
 
     def note_backed_off(self) -> None:
-        """The back-off is over."""
+        """Note that the back-off is over."""
         self._is_backing_off = False

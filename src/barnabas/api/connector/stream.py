@@ -1,13 +1,13 @@
-"""A stream: the messages of some partitions, one after the other, for one thread of the program.
+"""A stream: the messages of some partitions, in sequence, for one thread of the program.
 
-Chunks (what one fetch gave of one partition) wait in a queue, as they came. They are unpacked when the program gets to
-them, in its thread.
+Chunks (the messages of one partition from one fetch) wait in a queue in their fetched form. The program's thread
+decodes them when it reads them.
 
 Invariants:
 
-- A message is given only while its partition is owned: `OwnedPartition.release` and `KafkaStream.__next__` exclude each
-  other, so that what is stored as consumed is just what was given.
-- The consumed offset is the one behind the last message given.
+- Messages are returned only while their partition is owned: `OwnedPartition.release` and `KafkaStream.__next__` exclude
+  each other, so the stored offset covers exactly the returned messages.
+- The consumed offset is the one after the last returned message.
 
 Source: design document, the consumer; Kafka 0.8.2.2, ConsumerIterator and PartitionTopicInfo.
 """
@@ -28,7 +28,7 @@ V = TypeVar("V")
 
 
 class MessageAndMetadata(Generic[K, V]):
-    """One message and where it was.
+    """One message with its topic, partition and offset.
 
     Attributes:
         topic: Its topic.
@@ -36,7 +36,7 @@ class MessageAndMetadata(Generic[K, V]):
         offset: Its own; a program that reads on later begins at `next_offset`.
         raw_key, raw_message: As they came; None: null.
         timestamp_ms: When it was made or appended; -1: not known.
-        headers: Names and values, in their order; what was made before Kafka 0.11 has none.
+        headers: Names and values, in their order; records from before Kafka 0.11 have none.
     """
 
     __slots__ = (
@@ -66,12 +66,12 @@ class MessageAndMetadata(Generic[K, V]):
 
     @property
     def key(self) -> K | None:
-        """The key, decoded now; None: null. Raises what the decoder raises."""
+        """Return the key, decoded on each call; None: null. Raises the decoder's errors."""
         return None if self.raw_key is None else self._key_decoder.from_bytes(self.raw_key)
 
     @property
     def message(self) -> V | None:
-        """The message, decoded now; None: null. Raises what the decoder raises."""
+        """Return the message, decoded on each call; None: null. Raises the decoder's errors."""
         return None if self.raw_message is None else self._value_decoder.from_bytes(self.raw_message)
 
     def __repr__(self) -> str:
@@ -79,7 +79,7 @@ class MessageAndMetadata(Generic[K, V]):
 
 
 class Sink:
-    """What partitions are read into; the part of a stream that is the fetchers' business.
+    """The queue of chunks between fetchers and a stream; the fetchers' side of a stream.
 
     Attributes:
         lock: Held where a message is given, and where a partition is released.
@@ -95,14 +95,14 @@ class Sink:
         self._note_room = note_room
         self._is_full = False
         self._chunks: SimpleQueue[_Chunk | BaseException | None] = SimpleQueue()
-        # What the program is in the middle of.
+        # The chunk that the program is reading.
         self._chunk: _Chunk | None = None
         self._messages: Iterator[MessageAndOffset] = iter(())
         self._is_ended = False
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be fetched; if not, `note_room` will be called."""
+        """Return whether more may be fetched; if not, `note_room` will be called."""
         if self._chunks.qsize() < self._most_chunks:
             return True
         # In this order: the program may take one between.
@@ -114,11 +114,11 @@ class Sink:
         self._chunks.put(_Chunk(source, messages))
 
     def fail(self, error: BaseException) -> None:
-        """Have the program's thread raise an error, once, when it has got so far."""
+        """Raise an error in the program's thread, once, when it reaches this point of the queue."""
         self._chunks.put(error)
 
     def clear(self) -> None:
-        """Forget all chunks: their partitions were released."""
+        """Discard all chunks, because their partitions were released."""
         kept: list[BaseException | None] = []
         with contextlib.suppress(Empty):
             while True:
@@ -129,12 +129,15 @@ class Sink:
             self._chunks.put(each)
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """End the stream after the queued chunks."""
         self._is_ended = True
         self._chunks.put(None)
 
     def _take(self, timeout_s: float | None) -> "tuple[OwnedPartition, MessageAndOffset] | None":
-        """The next message; None: there are no more. Raises ConsumerTimeoutError, and what `fail` was given."""
+        """Return the next message; None: the stream has ended.
+
+        Raises ConsumerTimeoutError, and errors given to `fail`.
+        """
         while True:
             with self.lock:
                 given = self._take_current()
@@ -164,7 +167,7 @@ class Sink:
             try:
                 given = next(self._messages, None)
             except Exception:
-                # What is damaged can't be passed over: nobody knows where the next one begins.
+                # Damaged data cannot be skipped, because the start of the next message is unknown.
                 self._chunk = None
                 source.is_failed = True
                 raise
@@ -186,7 +189,7 @@ class OwnedPartition:
         name: Which.
         sink: Where its messages go.
         fetch_offset: The next to be fetched; -1: where auto.offset.reset says.
-        consumed_offset: The next to be given to the program, which is what is stored; -1: not known yet.
+        consumed_offset: The next to return to the program, which is stored; -1: not known yet.
         is_released: It is another's, or may be.
         is_failed: It is not read any more.
     """
@@ -202,13 +205,13 @@ class OwnedPartition:
         self.is_failed = False
 
     def begin_at(self, offset: int) -> None:
-        """Set where the first message is, if that was not known before."""
+        """Set the offset of the first message, if it was unknown."""
         with self.sink.lock:
             if self.consumed_offset < 0:
                 self.consumed_offset = offset
 
     def release(self) -> int:
-        """Give nothing more of it to the program. Returns the consumed offset, which is final; -1: not known."""
+        """Return no more messages of the partition. Returns the final consumed offset; -1: not known."""
         with self.sink.lock:
             self.is_released = True
             return self.consumed_offset
@@ -220,7 +223,7 @@ class _Chunk(NamedTuple):
 
 
 class KafkaStream(Sink, Generic[K, V]):
-    """An iterator of messages, for one thread. It ends when the connector is shut down."""
+    """Iterator of messages, for one thread. It ends when the connector is shut down."""
 
     def __init__(
         self,
@@ -242,16 +245,16 @@ class KafkaStream(Sink, Generic[K, V]):
         return self
 
     def __next__(self) -> MessageAndMetadata[K, V]:
-        """The next message; it counts as consumed from here on.
+        """Return the next message, which counts as consumed from then on.
 
         Raises:
             StopIteration: The connector was shut down.
             ConsumerTimeoutError: None came in time; the stream goes on.
-            BrokerError: A partition can't be read; the stream goes on with others.
+            BrokerError: A partition cannot be read; the stream continues with others.
         """
         taken = self._take(self._timeout_s)
         if taken is None:
-            # For whoever asks again.
+            # For the next call.
             self._chunks.put(None)
             raise StopIteration
         source, given = taken

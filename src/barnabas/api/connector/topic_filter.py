@@ -1,8 +1,8 @@
-"""White and black lists: regular expressions of topic names, as Java has them, where `,` may stand for `|`.
+r"""White and black lists: regular expressions of topic names in Java's syntax, where `,` may stand for `|`.
 
-An expression has to match the whole name. What Java writes in another way than Python is translated: `\\p{Alpha}` and
-the other POSIX classes, `\\Q...\\E`, `\\z`. Classes within classes (`[a-z&&[^b]]`) are refused, as Python would take
-them for something else.
+An expression must match the whole name. Java syntax that differs from Python's is translated: `\p{Alpha}` and the other
+POSIX classes, `\Q...\E`, `\z`. Classes within classes (`[a-z&&[^b]]`) are rejected, because they mean something else in
+Python.
 
 Source: configuration documents, topic filters; Kafka 0.8.2.2, TopicFilter; java.util.regex.Pattern.
 """
@@ -32,10 +32,10 @@ _TOKEN: Final = re.compile(r"\\Q(.*?)(?:\\E|$)|\\p\{(\w+)\}|\\P\{(\w+)\}|(\\z)|(
 
 
 class TopicFilter:
-    """What a consumer reads, by name; use `WhiteList` or `BlackList`.
+    """A filter of topic names; use `WhiteList` or `BlackList`.
 
     Attributes:
-        regex: As it stands in the registry.
+        regex: The form in the registry.
         pattern: Which of both it is.
     """
 
@@ -46,14 +46,14 @@ class TopicFilter:
         text: A regular expression of Java's. `,` stands for `|`; blanks, and quotes around it, are left out.
 
         Raises:
-            ConfigError: It is none, or none that can be told in Python.
+            ConfigError: It is invalid, or cannot be translated to Python.
         """
         regex = text.strip().replace(",", "|").replace(" ", "").lstrip("\"'").rstrip("\"'")
         self.regex = regex
         try:
             self._compiled = re.compile(_translated(regex), re.ASCII)
         except re.error as error:
-            raise ConfigError(f"{regex!r} is no regular expression of topics: {error}") from None
+            raise ConfigError(f"{regex!r} is not a valid regular expression of topics: {error}") from None
 
     def allows(self, topic: str, *, excludes_internal: bool = True) -> bool:
         """Return whether a topic is to be read."""
@@ -79,7 +79,7 @@ class BlackList(TopicFilter):
 
 
 def _translated(regex: str) -> str:
-    """The same expression in Python's words."""
+    """Translate the expression to Python's syntax."""
     is_in_class = False
 
     def translate(token: re.Match[str]) -> str:
@@ -90,7 +90,7 @@ def _translated(regex: str) -> str:
         if posix or not_posix:
             members = _POSIX.get(posix or not_posix)
             if members is None or (not_posix and is_in_class):
-                raise ConfigError(f"{regex!r}: {token[0]} is not known here: write the characters themselves")
+                raise ConfigError(f"{regex!r}: {token[0]} is not supported: write the characters themselves")
             return members if is_in_class else f"[{'^' if not_posix else ''}{members}]"
         if end:
             return r"\Z"
@@ -98,7 +98,7 @@ def _translated(regex: str) -> str:
             return escaped
         if (opens and is_in_class) or (token[0] == "&&" and is_in_class):
             # differs from Kafka (topic-list-patterns): Python has no such classes.
-            raise ConfigError(f"{regex!r}: a class of characters within another is not known here")
+            raise ConfigError(f"{regex!r}: a class of characters within another is not supported")
         is_in_class = bool(opens) or (is_in_class and not closes)
         return token[0]
 

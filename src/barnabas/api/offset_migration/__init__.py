@@ -1,8 +1,8 @@
-"""A group's offsets on their way from ZooKeeper into Kafka and back, seen from outside, without the consumers' help.
+"""Migration of a group's offsets from ZooKeeper to Kafka and back, observed without the consumers' help.
 
-    watch.py       reads both sides again and again (I/O)
-    evidence.py    who commits where, by what moved (pure)
-    migration_state.py    where the group stands, what comes next, and whether that is safe (pure)
+    watch.py       reads both sides repeatedly (I/O)
+    evidence.py    infers where consumers commit from offset movements (pure)
+    migration_state.py    decides the group's phase, the next step, and whether that step is safe (pure)
 
 Source: design document of 0.8.2, offset management, migrating offsets from ZooKeeper to Kafka; Kafka 0.8.2.2,
 ZookeeperConsumerConnector, commitOffsets and fetchOffsets.

@@ -1,4 +1,4 @@
-"""Who commits where: what can be told by watching the offsets of both sides.
+"""Evidence of where consumers commit, inferred from the offsets of both sides over time.
 
 A consumer of 0.8.2 commits
 
@@ -6,14 +6,14 @@ A consumer of 0.8.2 commits
     offsets.storage=kafka, dual.commit.enabled=true   to Kafka, then the same to ZooKeeper
     offsets.storage=kafka, dual.commit.enabled=false  to Kafka
 
-so an offset that moves on one side and is not followed on the other tells which; one that does not move tells nothing,
-as a partition without traffic does not, nor a consumer that owns none.
+An offset that moves on one side while the other side does not follow identifies the setting. An offset that does not
+move proves nothing: the partition may have no traffic, and a consumer may own no partition.
 
 Invariants:
 
-- A commit to both is not taken for one to one side because it was seen half-way: what counts is whether a side has come
-  to where the other one was a sample before.
-- What moved before a partition came to its owner is not that owner's evidence.
+- A commit to both sides, sampled half-way, does not count as a commit to one side: the test is whether a side has
+  reached the other side's offset of the sample before.
+- A movement before a partition came to its owner is not evidence about that owner.
 
 Source: Kafka 0.8.2.2, ZookeeperConsumerConnector.commitOffsets.
 """
@@ -40,7 +40,7 @@ class Commits(Enum):
 
 
 class Sample(NamedTuple):
-    """Both sides at one time; ZooKeeper was read before Kafka.
+    """Offsets of both sides at one time; ZooKeeper was read before Kafka.
 
     Attributes:
         owners: The consumer that owns each partition.
@@ -55,10 +55,10 @@ class Sample(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class PartitionEvidence:
-    """One partition, as it was at last and as it moved.
+    """The last offsets of one partition, and the stores to which its owner commits.
 
     Attributes:
-        owner: The consumer that had it at last; None: nobody.
+        owner: The last owner; None: none.
         zookeeper, kafka: What each side holds; None: nothing.
         commits: Where commits were seen.
         is_behind_in_kafka: Kafka lacks what ZooKeeper has, and not only because a commit is under way.
@@ -75,7 +75,7 @@ class PartitionEvidence:
 
 
 def partition_evidence(samples: Sequence[Sample]) -> list[PartitionEvidence]:
-    """Return the evidence of each partition that either side has an offset of, or that has an owner.
+    """Return the evidence of each partition that has an owner, or an offset on either side.
 
     Args:
         samples: In the order of time; at least one.
@@ -103,13 +103,13 @@ def partition_evidence(samples: Sequence[Sample]) -> list[PartitionEvidence]:
 
 
 def together(commits: Iterable[Commits]) -> Commits:
-    """Combine the commits of partitions to those of one consumer, or of a whole group."""
+    """Combine the commits of several partitions into one value, for a consumer or a whole group."""
     told = {each for each in commits if each is not Commits.SILENT}
     return Commits.SILENT if not told else told.pop() if len(told) == 1 else Commits.MIXED
 
 
 def _of_owner(samples: Sequence[Sample], partition: TopicPartition, owner: str | None) -> list[Sample]:
-    """The samples since a partition came to its owner.
+    """Return the samples since a partition came to its owner.
 
     In each the owners are read first, and an owner commits before it gives a partition up: what it has is its owner's.
     """
@@ -134,12 +134,12 @@ def _commits(stored: Sequence[StoredOffset | None], in_kafka: Sequence[int | Non
 
 
 def _moves(values: Sequence[object]) -> list[int]:
-    """The samples that are not as the one before."""
+    """Return the indexes of the values that differ from the one before."""
     return [index for index in range(1, len(values)) if values[index] != values[index - 1]]
 
 
 def _has_followed(leading: Sequence[int | None], following: int | None) -> bool:
-    """Return whether one side has come to where the other was a sample before, and is still, or beyond."""
+    """Return whether one side reached the other side's offset of an earlier sample and has not fallen back."""
     wanted = leading[-2:]
     if None in wanted:
         return leading[-1] is None or len(leading) > 1

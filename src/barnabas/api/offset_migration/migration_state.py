@@ -1,16 +1,17 @@
-"""Where a group stands on its way between ZooKeeper and Kafka, what comes next, and whether that is safe.
+"""State of a group's migration between ZooKeeper and Kafka: its phase, the next step, and whether that step is safe.
 
     to Kafka:      zookeeper ──dual-commit──► both ──kafka-alone──► kafka
     to ZooKeeper:  kafka ──dual-commit──► both ──zookeeper-alone──► zookeeper
 
-Each step is a change of settings and a restart of one consumer after the other, during which consumers of both phases
-share the group. That works because those that commit to both begin with the larger of the two offsets. So
+Each step changes settings and restarts one consumer after another; meanwhile consumers of both phases share the group.
+That works because consumers that commit to both sides begin with the larger of the two offsets. Therefore:
 
-- before `dual-commit`, the side that is to be joined must be nowhere ahead: what lies between would be skipped;
-- before one side is left, the other must have all that it has, and nobody may commit to it alone: who goes on there
-  would read again, or begin by auto.offset.reset.
+- Before `dual-commit`, the new side must not be ahead in any partition: consumers would skip the records between.
+- Before a group leaves one side, the other side must have all of its offsets, and no consumer may commit to the side
+  alone: a consumer that resumes from the other side would read again, or begin by auto.offset.reset.
 
-What cannot be told from outside is a doubt, and not safe: a consumer that committed nothing tells nothing.
+Everything that cannot be observed is a doubt, and a doubt makes the step unsafe: a consumer that committed nothing
+proves nothing.
 
 Source: design document of 0.8.2, migrating offsets from ZooKeeper to Kafka; Kafka 0.8.2.2,
 ZookeeperConsumerConnector.fetchOffsets.
@@ -24,7 +25,7 @@ from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence, t
 
 
 class Side(Enum):
-    """The store in which offsets are to be in the end."""
+    """The store in which the offsets are kept after the migration."""
 
     KAFKA = "kafka"
     ZOOKEEPER = "zookeeper"
@@ -39,7 +40,7 @@ class Phase(Enum):
     BOTH_AND_KAFKA = "some consumers commit to both, some to Kafka alone"
     KAFKA = "all consumers commit to Kafka alone"
     SPLIT = "some consumers commit to ZooKeeper alone, some to Kafka alone"
-    UNTOLD = "nothing was committed, so nobody can tell"
+    UNTOLD = "unknown, because nothing was committed"
     STOPPED = "no consumer is registered"
 
 
@@ -69,11 +70,11 @@ STEP_TEXTS = {
 
 @dataclass(slots=True, frozen=True)
 class ConsumerState:
-    """One registered consumer.
+    """The observed state of one registered consumer.
 
     Attributes:
         registered_ms: When it registered, by its own clock; None: its node does not tell.
-        partition_count: What it owns.
+        partition_count: The number of partitions that it owns.
         commits: Where it was seen to commit.
     """
 
@@ -85,11 +86,11 @@ class ConsumerState:
 
 @dataclass(slots=True, frozen=True)
 class MigrationState:
-    """All that is to be said of a group.
+    """The result of the observation of a group.
 
     Attributes:
         reasons: Why the next step is not safe.
-        doubts: What cannot be told, and makes it not safe unless somebody knows better.
+        doubts: Unknowns, which make the step unsafe unless a person rules them out.
     """
 
     to: Side
@@ -102,7 +103,7 @@ class MigrationState:
 
     @property
     def is_safe(self) -> bool:
-        """Whether the next step may be taken."""
+        """Return whether the next step is safe."""
         return not self.reasons and not self.doubts
 
 
@@ -136,7 +137,7 @@ _STEPS: Mapping[Side, Mapping[Phase, Step]] = {
         Phase.UNTOLD: Step.WAIT,
     },
 }
-# Who still has to be restarted, by where it commits.
+# The consumers still to be restarted, by their commits.
 _OTHERS: Mapping[tuple[Side, Phase], Commits] = {
     (Side.KAFKA, Phase.ZOOKEEPER_AND_BOTH): Commits.ZOOKEEPER,
     (Side.KAFKA, Phase.BOTH_AND_KAFKA): Commits.BOTH,
@@ -153,14 +154,14 @@ def migration_state(
     new_members: Sequence[str] = (),
     allows_silence: bool = False,
 ) -> MigrationState:
-    """Judge what was seen.
+    """Derive the migration state from observations.
 
     Args:
         registered: The consumers at the end of the watch, each with when it registered.
-        partitions: What each partition tells; those of topics that are gone are left out.
+        partitions: The evidence of each partition of an existing topic.
         to: Where the offsets are to be.
         new_members: Members that Kafka's coordinator has in a group of this name: they are newer consumers.
-        allows_silence: Who committed nothing, and what nobody reads, is no doubt: somebody knows better.
+        allows_silence: Silent consumers and unread partitions are no doubts, because a person has ruled them out.
     """
     consumers = tuple(
         ConsumerState(
@@ -171,7 +172,7 @@ def migration_state(
         )
         for name, registered_ms in sorted(registered.items())
     )
-    # Who owns nothing in the tree may commit all the same.
+    # A consumer without partitions in the tree may still commit.
     told = {each.commits for each in consumers} | {each.commits for each in partitions if each.owner not in registered}
     told.discard(Commits.SILENT)
     phase = Phase.STOPPED if not registered and not told else _PHASES.get(frozenset(told), Phase.SPLIT)
@@ -217,13 +218,13 @@ def _reasons(
 
 
 def _doubts(step: Step, consumers: Sequence[ConsumerState], partitions: Sequence[PartitionEvidence]) -> list[str]:
-    """List what stands against leaving a side; before the other one joins nothing depends on it."""
+    """List doubts about leaving a side; before both sides are in use, there are none."""
     if step not in (Step.KAFKA_ALONE, Step.ZOOKEEPER_ALONE, Step.DONE):
         return []
     doubts = [
-        f"{each.name} owns nothing: nobody can tell where it would commit"
+        f"{each.name} owns no partition: where it would commit is unknown"
         if not each.partition_count
-        else f"{each.name} was not seen to commit: nobody can tell where it would"
+        else f"{each.name} committed nothing: where it would commit is unknown"
         for each in consumers
         if each.commits is Commits.SILENT
     ]
@@ -239,7 +240,7 @@ def _is_behind(partition: PartitionEvidence, side: Side) -> bool:
 
 
 def _ahead(partition: PartitionEvidence, side: Side, consequence: str) -> str:
-    """Say that one side is ahead of the other, and what that means."""
+    """Describe how far one side is ahead of the other, and the consequence."""
     offsets = {Side.KAFKA: partition.kafka, Side.ZOOKEEPER: partition.zookeeper}
     other = offsets[_other(side)]
     held = "nothing" if other is None else str(other)

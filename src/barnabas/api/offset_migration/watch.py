@@ -1,4 +1,4 @@
-"""Looks at both sides of a group again and again, until it is told who commits where or the time is up.
+"""Samples both sides of a group's offsets until the commits of all consumers are known or the time is up.
 
 Source: Kafka 0.8.2, auto.commit.interval.ms.
 """
@@ -15,7 +15,7 @@ from barnabas.wire.registry.store import Registry
 
 
 class KafkaOffsets(Protocol):
-    """Who is asked for what a group has in Kafka."""
+    """Access to the offsets that a group has committed in Kafka."""
 
     async def committed_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None
@@ -30,7 +30,7 @@ class Watched:
 
     Attributes:
         samples: In the order of time.
-        registered: The consumers at last, each with when it registered, in ms by its own clock; None: not told.
+        registered: The consumers at last, each with when it registered, in ms by its own clock; None: unknown.
         problems: What could not be read at last.
     """
 
@@ -47,17 +47,17 @@ async def watch(
     sample_count: int,
     wait: Callable[[], Awaitable[None]],
 ) -> Watched:
-    """Take samples, until all registered consumers have told where they commit.
+    """Take samples until the commits of all registered consumers are known.
 
     Args:
         registry: Where the group's consumers live.
-        kafka: Whom to ask for what it has in Kafka.
+        kafka: Access to its offsets in Kafka.
         group: Its name.
-        sample_count: How many samples at the most; together they should cover the interval of commits.
+        sample_count: How many samples at most; together they should cover the interval of commits.
         wait: Between two of them.
 
     Raises:
-        BarnabasError: One of the sides can't be asked.
+        BarnabasError: One of the sides cannot be reached.
     """
     watched = Watched([], {}, [])
     while True:
@@ -72,7 +72,7 @@ async def watch(
                 for name, each in found.members.items()
             }
             watched.problems = found.problems
-        # After ZooKeeper, as whoever commits to both does so here first.
+        # After ZooKeeper, because consumers that commit to both commit here first.
         in_kafka = await _in_kafka(kafka, group, {*owners, *stored})
         watched.samples.append(Sample(owners, stored, in_kafka))
         if len(watched.samples) >= sample_count or _is_told(watched):
@@ -81,9 +81,9 @@ async def watch(
 
 
 def _is_told(watched: Watched) -> bool:
-    """Return whether more samples would tell nothing new."""
+    """Return whether more samples would add nothing."""
     if not watched.registered:
-        # What is at rest needs a second look alone.
+        # Unchanged offsets need only a second sample.
         return len(watched.samples) > 1 and watched.samples[-1] == watched.samples[-2]
     found = partition_evidence(watched.samples)
     commits = {name: together(each.commits for each in found if each.owner == name) for name in watched.registered}
@@ -94,5 +94,5 @@ async def _in_kafka(kafka: KafkaOffsets, group: str, partitions: Iterable[TopicP
     try:
         return await kafka.committed_offsets(group)
     except EncodeError:
-        # Brokers before 0.10.2 tell only what they are asked for.
+        # Brokers before 0.10.2 return only the requested partitions.
         return await kafka.committed_offsets(group, partitions)

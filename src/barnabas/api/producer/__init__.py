@@ -1,6 +1,6 @@
-"""The producer of the documents: batches and balances, sync or async; docs/clients/producer.md tells all of it.
+"""The producer of the documents: batches and balances, sync or async; docs/clients/producer.md describes it in full.
 
-A name is imported when it is first asked for: who only wants an error's class loads no librdkafka.
+Names are imported on first use, so that importing an error class does not load librdkafka.
 """
 
 from importlib import import_module

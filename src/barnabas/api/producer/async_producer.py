@@ -1,4 +1,4 @@
-"""The producer for programs on an event loop: what blocks does so in a thread, and the loop goes on."""
+"""The producer for programs with an event loop: blocking calls run in a thread."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from barnabas.api.producer.producer import Producer
 
 
 class AsyncProducer:
-    """A `Producer` whose methods are awaited; from `open` or the start of an `async with`."""
+    """A `Producer` with awaitable methods, usable after `open` or inside `async with`."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Args:
@@ -20,7 +20,7 @@ class AsyncProducer:
         self._producer: Producer | None = None
 
     async def open(self) -> "AsyncProducer":
-        """Make the producer. Raises what `Producer` raises when it is made."""
+        """Create the producer. Raises the errors of `Producer`'s constructor."""
         if self._producer is None:
             self._producer = await asyncio.to_thread(Producer, self._config)
         return self
@@ -39,11 +39,11 @@ class AsyncProducer:
         """
         if self._producer is None:
             raise RuntimeError("the producer is not open")
-        # What it is given is looked at there.
+        # `Producer.send` checks the arguments.
         await asyncio.to_thread(self._producer.send, *given)  # type: ignore[arg-type]
 
     async def close(self) -> None:
-        """Send what is queued, and end; see `Producer.close`."""
+        """Send queued messages and close; see `Producer.close`."""
         if self._producer is not None:
             await asyncio.to_thread(self._producer.close)
 

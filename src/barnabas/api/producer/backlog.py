@@ -1,10 +1,10 @@
-"""What an async producer has not sent yet: how much, what of it goes next, and when. Neither threads nor a clock.
+"""The unsent messages of an async producer: their number, the next batch and its time. No threads, no clock.
 
 Invariants:
 
-- Queued and unsettled messages together are no more than `size`: what was handed to the connections and has no answer
-  takes room as what was not.
-- Messages leave in the order in which they came; the parts of a `ProducerData` that is divided stay in order, too.
+- At most `size` messages are queued or unsettled: messages that were handed to the connections but have no answer yet
+  count as well.
+- Messages leave in order of arrival; the parts of a divided `ProducerData` stay in order, too.
 
 Source: configuration document of 0.7, queue.size, queue.time, batch.size.
 """
@@ -15,11 +15,11 @@ from barnabas.api.producer.data import ProducerData
 
 
 class Backlog:
-    """Owned by who holds the lock of `EventQueue`.
+    """The unsent messages of an `EventQueue`, guarded by its lock.
 
     Attributes:
         size: How many messages it takes.
-        queued: How many nobody has taken.
+        queued: How many are still in the queue.
         unsettled: How many were taken, and have no answer.
     """
 
@@ -39,7 +39,7 @@ class Backlog:
 
     @property
     def room(self) -> int:
-        """For how many messages there is room."""
+        """Return for how many more messages there is room."""
         return self.size - self.queued - self.unsettled
 
     @property
@@ -47,12 +47,12 @@ class Backlog:
         return self.queued >= self._batch_size
 
     def add(self, data: ProducerData, now_ms: int) -> None:
-        """Queue what there is room for."""
+        """Queue messages up to the room that is left."""
         self._data.append((data, now_ms))
         self.queued += len(data.messages)
 
     def due_in_ms(self, now_ms: int) -> int | None:
-        """In how many ms a batch goes, full or not; 0: now; None: there is nothing."""
+        """Return in how many ms the next batch is due; 0: now; None: nothing is queued."""
         if not self._data:
             return None
         if self.has_full_batch:
@@ -60,7 +60,7 @@ class Backlog:
         return max(0, self._data[0][1] + self._wait_ms - now_ms)
 
     def take(self) -> list[ProducerData]:
-        """The next batch, or what there is of it: it counts as unsettled."""
+        """Return the next batch, full or not, and count it as unsettled."""
         batch: list[ProducerData] = []
         left = self._batch_size
         while left and self._data:

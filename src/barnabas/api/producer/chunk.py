@@ -1,4 +1,4 @@
-"""Messages on their way: encoded, of one topic and key, to one partition; and those of them that did not arrive."""
+"""Encoded messages of one topic and key for one partition, and the record of failed ones."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Chunk:
-    """Some messages that go together.
+    """Messages that are sent together.
 
     Attributes:
         key: As it was given, for the partitioner; None: any partition will do.
@@ -32,12 +32,12 @@ class Chunk:
         self.failures: list[Failure] = []
 
     def note(self, error: "KafkaError | None", message: "Message") -> None:
-        """A message did not arrive."""
+        """Record a message that was not delivered."""
         if error is not None:
             self.failures.append(Failure(self, message.value(), error.code(), error.str()))
 
     def fail(self, values: Iterable[bytes | None], code: int, reason: str) -> None:
-        """Messages were not even handed over."""
+        """Record messages that could not be handed to librdkafka."""
         self.failures += [Failure(self, value, code, reason) for value in values]
 
 
@@ -55,7 +55,7 @@ class Failure(NamedTuple):
 
 
 def gathered(failures: Iterable[Failure]) -> list[Chunk]:
-    """The messages of failures as new chunks, in the order in which they were sent."""
+    """Gather failed messages into new chunks, in the order in which they were sent."""
     in_order = sorted(failures, key=lambda failure: failure.chunk.number)
     return [
         Chunk(chunk.topic, chunk.key, chunk.key_bytes, [failure.value for failure in group])
@@ -64,12 +64,12 @@ def gathered(failures: Iterable[Failure]) -> list[Chunk]:
 
 
 def as_data(chunks: Iterable[Chunk]) -> list[ProducerData]:
-    """Chunks as what was sent: encoded."""
+    """Convert chunks back to `ProducerData` with encoded messages."""
     return [ProducerData(chunk.topic, chunk.key_bytes, chunk.values) for chunk in chunks]
 
 
 class Encoding:
-    """Makes chunks of what is to be sent."""
+    """Encodes messages into chunks."""
 
     def __init__(self, encoder: Encoder, key_encoder: Encoder, largest_bytes: int) -> None:
         """Args:

@@ -1,6 +1,6 @@
-"""Whether any of some brokers takes connections: librdkafka tells of lost connections, and not of those it waits for.
+"""Probe of broker addresses: librdkafka reports lost connections, but not addresses that it fails to connect to.
 
-Asked only where no answer comes, so that whoever sends learns in time that there is nobody to wait for.
+The probe runs only while answers are missing, so that senders learn in time that no broker is reachable.
 """
 
 import socket
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def accepts_connections(addresses: Iterable[str], timeout_s: float) -> bool:
-    """Return whether one of `host:port` takes a connection within the time."""
+    """Return whether at least one of the `host:port` addresses accepts a connection within the time."""
     for address in addresses:
         host, _, port = address.rpartition(":")
         try:

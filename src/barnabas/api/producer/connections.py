@@ -1,9 +1,9 @@
-"""librdkafka's side of a producer: one instance for topics that are compressed, one for those that are not.
+"""librdkafka's side of a producer: one instance for compressed topics, one for the others.
 
 Invariants:
 
-- Nobody is called for a message that was acknowledged.
-- All is used in one thread at a time: the producer's own, or that of whoever holds its lock.
+- Acknowledged messages cause no callback.
+- One thread at a time uses these objects: the producer's own, or the thread that holds its lock.
 
 Source: librdkafka's INTRODUCTION.md and CONFIGURATION.md.
 """
@@ -25,12 +25,12 @@ class Connections:
     """The connections to the brokers, made when they are first needed.
 
     Attributes:
-        trouble: What librdkafka last said of the connections since somebody set this to None.
+        trouble: librdkafka's last error about the connections; callers reset it to None.
     """
 
     def __init__(self, config: ProducerConfig, servers: Callable[[], str], clock: Clock) -> None:
         """Args:
-        servers: Whom to ask for the brokers, when connections are made.
+        servers: Returns the brokers, when connections are made.
         """
         self._config = config
         self._servers = servers
@@ -43,17 +43,17 @@ class Connections:
 
     @property
     def unsettled(self) -> int:
-        """Return how many messages were handed over and have no answer."""
+        """Return how many handed-over messages have no answer."""
         return sum(map(len, self._producers.values()))
 
     def open(self) -> None:
-        """Make the first connections. Raises ConfigError: librdkafka can't do with the settings."""
+        """Make the first connections. Raises ConfigError if librdkafka rejects the settings."""
         if not self._producers:
             self._make("none" if self._config.compressed_topics else self._config.codec)
 
     @property
     def are_worn(self) -> bool:
-        """Whether reconnect.interval or reconnect.time.interval.ms asks for new ones, or the brokers are others."""
+        """Return whether the reconnect settings require new connections, or the brokers changed."""
         if not self._producers:
             return False
         if self.have_moved:
@@ -64,15 +64,15 @@ class Connections:
 
     @property
     def have_moved(self) -> bool:
-        """Whether the brokers to ask are no longer those that were asked."""
+        """Return whether the list of brokers has changed since the connections were made."""
         return bool(self._producers) and self._current_servers() != self._servers_used
 
     def _current_servers(self) -> str:
-        """Return the brokers to use; where ZooKeeper has none left, those that were there may come back."""
+        """Return the brokers to use; if ZooKeeper lists none, the last known ones, which may come back."""
         return self._servers() or self._servers_used
 
     def of(self, topic: str) -> Producer:
-        """The instance whose messages are compressed as the topic's are."""
+        """Return the instance with the topic's compression."""
         codec = self._config.codec if self._config.is_compressed(topic) else "none"
         found = self._producers.get(codec)
         return self._make(codec) if found is None else found
@@ -85,7 +85,7 @@ class Connections:
         try:
             made = Producer({**options, "error_cb": self._note, "delivery.report.only.error": True, "logger": log})
         except KafkaException as error:
-            raise ConfigError(f"librdkafka can't do with the settings: {error.args[0].str()}") from None
+            raise ConfigError(f"librdkafka rejects the settings: {error.args[0].str()}") from None
         self._producers[codec] = made
         return made
 
@@ -93,7 +93,10 @@ class Connections:
         self.trouble = error
 
     def hand_over(self, chunk: Chunk, partition: int) -> None:
-        """Give messages to librdkafka; waits while its own queue is full. What it refuses is noted as failed."""
+        """Hand messages to librdkafka; wait while its queue is full.
+
+        Messages that it rejects are recorded as failed.
+        """
         producer = self.of(chunk.topic)
         self._request_count += 1
         produce, topic, key, note = producer.produce, chunk.topic, chunk.key_bytes, chunk.note
@@ -113,26 +116,26 @@ class Connections:
             producer.poll(0.1)
 
     def poll(self) -> None:
-        """Hear what there is to hear."""
+        """Process librdkafka's pending events."""
         for producer in self._producers.values():
             producer.poll(0)
 
     def wait(self, timeout_s: float) -> None:
-        """Have everything sent, and wait for the answers, at the most for so long."""
+        """Flush all messages and wait for the answers, for at most `timeout_s`."""
         for producer in self._producers.values():
             if len(producer):
                 producer.flush(timeout_s)
 
     def give_up(self) -> None:
-        """Give up what was not sent: its senders are told. What was sent still has its answer."""
+        """Give up unsent messages and notify their senders. Messages already sent still get their answers."""
         for producer in self._producers.values():
             producer.purge(in_queue=True, in_flight=False)
 
     def abandon(self) -> None:
-        """Give up everything that has no answer."""
+        """Give up every message without an answer."""
         for producer in self._producers.values():
             producer.purge(in_queue=True, in_flight=True)
 
     def drop(self) -> None:
-        """Let go of all connections; nothing may be unsettled."""
+        """Close all connections; no message may be unsettled."""
         self._producers.clear()

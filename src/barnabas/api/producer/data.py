@@ -1,4 +1,4 @@
-"""What is given to a producer: messages of one topic and key.
+"""The input of a producer: messages of one topic and key.
 
 Source: design document of 0.7, "Producer APIs" (ProducerData); 0.8's KeyedMessage is one of one message.
 """
@@ -12,7 +12,7 @@ class ProducerData:
     """Messages that go to one partition of a topic, in this order.
 
     Attributes:
-        key: What the partition is chosen by, and what the messages are stored with; None: there is none.
+        key: The key of partitioning and of the stored messages; None: no key.
         messages: What `serializer.class` makes bytes of; None is a message without a value, which compaction takes for
             the end of its key.
     """
@@ -23,4 +23,4 @@ class ProducerData:
 
     def __post_init__(self) -> None:
         if isinstance(self.messages, str | bytes | bytearray | memoryview):
-            raise TypeError(f"messages is a sequence of messages, not one of type {type(self.messages).__name__}")
+            raise TypeError(f"messages must be a sequence of messages, not of type {type(self.messages).__name__}")

@@ -1,24 +1,25 @@
-"""Sends chunks to the brokers, tries again what can be tried again, and says what was given up.
+"""Sends chunks to the brokers, retries failures that can be retried, and reports messages that were given up.
 
-    begin ─► begin ─► … ─► finish          an async producer hands over batch by batch, and finishes where one fails
-    begin ─► finish                        a sync one waits for each
+    begin ─► begin ─► … ─► finish          an async producer hands over batch by batch, and finishes after a failure
+    begin ─► finish                        a sync producer waits for each
 
-How a failure is met, by who has to:
+Handling of failures:
 
-| failure | what is done |
+| failure | handling |
 | --- | --- |
-| an answer that may be another one later, a lost connection | librdkafka tries the same partition again, in order |
-| no broker is there, or a partition has no leader | what was not sent is taken back, and placed anew |
-| any other answer of a broker | it is final |
+| a retriable error, a lost connection | librdkafka retries the same partition, in order |
+| no broker is reachable, or a partition has no leader | unsent messages are taken back and partitioned again |
+| any other error of a broker | it is final |
 
-What is placed anew goes by partitions that were asked for again: messages without a key go to one with a leader. Both
-are done `message.send.max.retries` times, after `retry.backoff.ms` each time.
+Messages are partitioned again with fresh metadata, and those without a key go to a partition with a leader. Either kind
+of retry happens `message.send.max.retries` times, after `retry.backoff.ms` each time.
 
 Invariants:
 
-- What is placed anew stays in order; what librdkafka tries again does where max.in.flight.requests.per.connection is 1.
-- A message is acknowledged, or among the failed. It may be stored and among the failed, or stored twice, where a
-  connection broke after it was sent.
+- Messages that are partitioned again stay in order; librdkafka's retries stay in order if
+  max.in.flight.requests.per.connection is 1.
+- Each message is acknowledged or reported as failed. If a connection broke after a message was sent, it may be stored
+  although it is reported as failed, or stored twice.
 
 Source: configuration document of 0.8.2, message.send.max.retries, retry.backoff.ms; DefaultEventHandler of 0.8.2.
 """
@@ -49,12 +50,12 @@ _TRIED_AGAIN = {
 }
 # How long to wait before looking whether there is anybody to wait for; twice as long each time.
 _FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 2.0
-# For how long no answer comes before somebody looks.
+# The time without an answer after which the brokers are probed.
 _STUCK_MS = 500
 
 
 class Delivery:
-    """Owned by one thread at a time."""
+    """Delivers chunks with retries; owned by one thread at a time."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Delivery:
     ) -> None:
         """Args:
         dice: Which partition messages without a key go to.
-        pause: Waits for so many seconds.
+        pause: Sleeps for a number of seconds.
         """
         self._connections = connections
         self._metadata = metadata
@@ -80,7 +81,7 @@ class Delivery:
         self._retries = retries
         self._backoff_s = backoff_s
         self._failures: list[Failure] = []
-        # Where what is unsettled went.
+        # The partitions of unsettled messages.
         self._under_way: set[tuple[str, int]] = set()
         self._number = 0
         # When the number of unsettled messages was another for the last time.
@@ -93,12 +94,12 @@ class Delivery:
 
     @property
     def has_failures(self) -> bool:
-        """Whether something is known to have failed."""
+        """Return whether a failure is known."""
         return bool(self._failures)
 
     @property
     def is_in_trouble(self) -> bool:
-        """Whether `finish` has something to do that waiting does not: something failed, or no answer comes."""
+        """Return whether `finish` must do more than wait: a message failed, or no answers come."""
         if self._failures:
             return True
         unsettled = self._connections.unsettled
@@ -108,14 +109,14 @@ class Delivery:
         return unsettled > 0 and (is_stuck or self._connections.trouble is not None)
 
     def open(self) -> None:
-        """Connect. Raises ConfigError: the settings can't be."""
+        """Connect. Raises ConfigError if the settings are invalid."""
         self._connections.open()
 
     def begin(self, chunks: Sequence[Chunk], *, may_raise: bool = False) -> None:
-        """Hand chunks to librdkafka; what fails at once is told by `finish`.
+        """Hand chunks to librdkafka; `finish` reports those that fail at once.
 
         Args:
-            may_raise: What the partitioner raises is raised, and nothing is handed over; else its chunk has failed.
+            may_raise: Raise the partitioner's errors and hand nothing over; otherwise its chunk fails.
 
         Raises:
             PartitionerError: The partitioner takes no such key, or names no partition.
@@ -140,7 +141,7 @@ class Delivery:
             self._connections.hand_over(chunk, partition)
 
     def _placed(self, chunks: Sequence[Chunk], may_raise: bool) -> list[tuple[Chunk, int]]:
-        """Place each chunk at a broker; those that have none have failed."""
+        """Choose a partition for each chunk; record chunks without one as failed."""
         placed: list[tuple[Chunk, int]] = []
         # Messages without a key that go together stay together: batches are large, and the next go elsewhere.
         keyless: dict[str, int] = {}
@@ -184,15 +185,15 @@ class Delivery:
         return partition
 
     def poll(self) -> None:
-        """Hear what became of what is under way."""
+        """Process the results of messages in flight."""
         self._connections.poll()
 
     def close(self) -> None:
-        """Let go of the connections; everything is finished."""
+        """Close the connections; everything must be finished."""
         self._connections.drop()
 
     def finish(self) -> None:
-        """Wait until everything has its answer, and try again what can be.
+        """Wait until every message has its answer, and retry failures that can be retried.
 
         Raises:
             SendError: Messages were given up.
@@ -224,7 +225,7 @@ class Delivery:
         return "no broker takes them" + (f": {trouble.str()}" if trouble is not None else "")
 
     def _settle(self) -> None:
-        """Wait for all answers; where there is nobody to give them, take back what was not sent."""
+        """Wait for all answers; take unsent messages back if no broker can answer."""
         step_s = _FIRST_STEP_S
         while before := self._connections.unsettled:
             self._connections.wait(step_s)
@@ -237,7 +238,7 @@ class Delivery:
                 step_s = min(2 * step_s, _LONGEST_STEP_S)
 
     def _has_nobody_to_wait_for(self) -> bool:
-        """Return whether no broker can be reached, or something is under way to a partition without a leader."""
+        """Return whether no broker is reachable, or a message in flight belongs to a partition without a leader."""
         if not self._metadata.accepts_connections():
             return True
         self._metadata.forget()

@@ -1,7 +1,7 @@
-"""What makes bytes of messages and keys: `serializer.class` and `key.serializer.class`.
+"""Encoders: convert messages and keys to bytes (`serializer.class`, `key.serializer.class`).
 
-A class is called with the producer's configuration where its constructor takes an argument, as in Java, and without
-one where it takes none.
+A class is called with the producer's configuration if its constructor takes an argument, as in Java, and without one
+otherwise.
 
 Source: Kafka 0.8.2, kafka.serializer.
 """
@@ -17,15 +17,15 @@ from barnabas.core.errors import ConfigError
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Makes bytes of messages of one type; called in one thread at a time."""
+    """Converts messages of one type to bytes; called in one thread at a time."""
 
     def to_bytes(self, message: object) -> bytes:
-        """The bytes of a message, which is never None."""
+        """Return the bytes of a message, which is never None."""
         ...
 
 
 class DefaultEncoder:
-    """Passes bytes as they are."""
+    """Returns bytes unchanged."""
 
     def to_bytes(self, message: object) -> bytes:
         if isinstance(message, bytes):
@@ -49,7 +49,7 @@ class StringEncoder:
 
     def to_bytes(self, message: object) -> bytes:
         if not isinstance(message, str):
-            raise EncodingError(f"StringEncoder takes text and not {type(message).__name__}")
+            raise EncodingError(f"StringEncoder takes text, not {type(message).__name__}")
         return message.encode(self._encoding)
 
 
@@ -60,14 +60,14 @@ JAVA_NAMES: Final[Mapping[str, object]] = {
 
 
 def new_encoder(name: str, value: object, config: Mapping[str, object]) -> Encoder:
-    """The encoder that a setting names, or is.
+    """Return the encoder that a setting names, or the setting itself if it is an encoder.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: The value is invalid.
     """
     made = instance(load(name, value, JAVA_NAMES), config)
     if not isinstance(made, Encoder):
-        raise ConfigError(f"{name}={value}: an encoder has a method to_bytes(message)")
+        raise ConfigError(f"{name}={value}: an encoder must have a method to_bytes(message)")
     return made
 
 
@@ -83,13 +83,13 @@ def _takes_an_argument(found: type) -> bool:
     try:
         parameters = inspect.signature(found).parameters.values()
     except ValueError:
-        # A class in C, which tells nothing.
+        # A class in C, which has no signature.
         return False
     return any(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)
 
 
 def encode_all(encoder: Encoder, messages: Sequence[object]) -> list[bytes | None]:
-    """The bytes of messages. Raises EncodingError."""
+    """Return the bytes of messages. Raises EncodingError."""
     # hot path: benchmarks/clients (every message): no call where it is bytes already.
     if type(encoder) is DefaultEncoder and set(map(type, messages)) <= {bytes}:
         return messages if isinstance(messages, list) else list(messages)  # type: ignore[arg-type]
@@ -97,10 +97,10 @@ def encode_all(encoder: Encoder, messages: Sequence[object]) -> list[bytes | Non
 
 
 def encode(encoder: Encoder, message: object) -> bytes | None:
-    """The bytes of one message; None stays None. Raises EncodingError."""
+    """Return the bytes of one message; None stays None. Raises EncodingError."""
     if message is None:
         return None
     encoded = encoder.to_bytes(message)
     if not isinstance(encoded, bytes):
-        raise EncodingError(f"{type(encoder).__name__}.to_bytes gave {type(encoded).__name__} and not bytes")
+        raise EncodingError(f"{type(encoder).__name__}.to_bytes returned {type(encoded).__name__}, not bytes")
     return encoded

@@ -1,4 +1,4 @@
-"""What a producer raises. Messages that were not sent come with the error, as bytes, so that they can be kept."""
+"""Errors of a producer. They carry the unsent messages as bytes, so that a program can keep them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class QueueFullError(ApiError):
-    """The queue of an async producer has no room, and none came in time: nothing of that call was taken."""
+    """The queue of an async producer stayed full for the whole timeout: nothing of that call was queued."""
 
 
 class MessageTooLargeError(ApiError):
@@ -18,20 +18,20 @@ class MessageTooLargeError(ApiError):
 
 
 class EncodingError(ApiError):
-    """An encoder gave no bytes for a message or a key."""
+    """An encoder failed for a message or a key."""
 
 
 class PartitionerError(ApiError):
-    """A partitioner takes no such key, or names a partition that is not there."""
+    """A partitioner rejected a key, or returned a partition that does not exist."""
 
 
 class SendError(ApiError):
-    """Messages were refused, or nobody took them, after all that is tried again.
+    """Brokers rejected messages or were unreachable, and all retries are used up.
 
     Attributes:
         failed: The messages that were not acknowledged, keys and values as their encoders gave them. Those of a call
             that are not among them were.
-        reason: What was the matter with the last of them.
+        reason: The error of the last of them.
     """
 
     def __init__(self, failed: Sequence["ProducerData"], reason: str, tries: int) -> None:

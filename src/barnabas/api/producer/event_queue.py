@@ -1,4 +1,4 @@
-"""The bounded queue between those who call `send` and the thread that sends.
+"""The bounded queue between callers of `send` and the sender thread.
 
 Source: configuration document of 0.7, queue.size, queue.enqueueTimeout.ms; kafka.producer.Producer of 0.8.2.
 """
@@ -33,21 +33,21 @@ class EventQueue:
 
     @property
     def queued(self) -> int:
-        """Return how many messages nobody has taken."""
+        """Return how many messages are still in the queue."""
         return self._backlog.queued
 
     @property
     def has_full_batch(self) -> bool:
-        """Whether `take` would not have to wait."""
+        """Return whether `take` would return a full batch at once."""
         return self._backlog.has_full_batch
 
     @property
     def is_drained(self) -> bool:
-        """Whether it is closed, and all was taken."""
+        """Return whether the queue is closed and empty."""
         return self._is_closed and not self._backlog.queued
 
     def put(self, data: ProducerData) -> None:
-        """Queue messages, when there is room for them all.
+        """Queue messages when there is room for all of them.
 
         More than the queue ever holds go in parts where `put` may wait for ever.
 
@@ -90,10 +90,10 @@ class EventQueue:
             )
 
     def take(self, patience_ms: int | None) -> list[ProducerData]:
-        """Wait for the next batch: a full one, or what has waited long enough; at the end, whatever there is.
+        """Wait for the next batch: a full one, or one whose wait time is over; after `close`, the rest.
 
         Args:
-            patience_ms: How long to wait at the most; None: as long as it takes.
+            patience_ms: How long to wait at most; None: as long as it takes.
 
         Returns:
             The batch; empty when there was none in time, or the queue is closed and empty.
@@ -112,17 +112,17 @@ class EventQueue:
             return self._backlog.take()
 
     def settle(self, unsettled: int) -> None:
-        """Say how many of the messages that were taken have no answer yet."""
+        """Set how many taken messages have no answer yet."""
         if unsettled == self._backlog.unsettled:
             return
         with self._has_room:
             self._backlog.unsettled = unsettled
-            # Not for each batch: who waits is woken for something.
+            # Not for each batch: a waiter is woken only if it can proceed.
             if self._waiting_count and self._backlog.room >= self._backlog.size // 4:
                 self._has_room.notify_all()
 
     def close(self) -> None:
-        """Take nothing more; what is queued goes at once."""
+        """Accept no more messages; queued ones become due at once."""
         with self._has_room:
             self._is_closed = True
             self._has_room.notify_all()

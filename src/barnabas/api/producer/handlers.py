@@ -1,4 +1,4 @@
-"""What a program may put into an async producer's way: `callback.handler` and `event.handler`.
+"""Handlers that a program can install in an async producer: `callback.handler` and `event.handler`.
 
     send ─► before_enqueue ─► queue ─► after_enqueue
     queue ─► after_dequeuing_existing_data ─► before_sending_data ─► event handler ─► brokers
@@ -23,90 +23,93 @@ from barnabas.core.errors import ConfigError
 
 
 class CallbackHandler:
-    """Hooks at each stage of the queue, none of which does anything here: inherit, and write those that matter."""
+    """Hooks at each stage of the queue. All do nothing by default: inherit, and override those that you need."""
 
     def init(self, props: Mapping[str, object]) -> None:
-        """Called once, with `callback.handler.props`, before anything else."""
+        """Prepare the hooks; called once, first, with `callback.handler.props`."""
 
     def before_enqueue(self, data: ProducerData) -> ProducerData:
-        """Return what is put into the queue in place of `data`."""
+        """Return the data to queue in place of `data`."""
         return data
 
     def after_enqueue(self, data: ProducerData, added: bool) -> None:
-        """The data is in the queue; or not `added`, as it was full."""
+        """Note that the data is in the queue, or was not `added` because the queue is full."""
 
     def after_dequeuing_existing_data(self, batch: list[ProducerData]) -> list[ProducerData]:
-        """Return what is to be sent of what was taken from the queue."""
+        """Return the batch to send in place of the one taken from the queue."""
         return batch
 
     def before_sending_data(self, batch: list[ProducerData]) -> list[ProducerData]:
-        """Return what is handed to the event handler."""
+        """Return the batch to pass to the event handler."""
         return batch
 
     def last_batch_before_close(self) -> list[ProducerData]:
-        """Return what is still to be sent, after all that was in the queue."""
+        """Return messages to send after everything in the queue."""
         return []
 
     def on_failure(self, error: SendError) -> None:
-        """Messages were given up; they are in `error.failed`. Documented nowhere: Kafka's producer only logs them."""
+        """Note that the messages in `error.failed` were given up.
+
+        Not documented by Kafka, whose producer only logs them.
+        """
 
     def close(self) -> None:
-        """Called once, after everything."""
+        """Close the hooks; called once, last."""
 
 
 class Sends(Protocol):
-    """What an event handler sends with."""
+    """The sender that an event handler receives."""
 
     def send(self, batch: Sequence[ProducerData]) -> None:
-        """Send, and wait for what the brokers say. Raises SendError."""
+        """Send, and wait for the brokers' answers. Raises SendError."""
         ...
 
 
 class EventHandler(Protocol):
-    """Does with the batches of an async producer what the default does not."""
+    """Replaces the default handling of an async producer's batches."""
 
     def init(self, props: Mapping[str, object]) -> None:
-        """Called once, with `event.handler.props`, before anything else."""
+        """Prepare the handler; called once, first, with `event.handler.props`."""
         ...
 
     def handle(self, batch: list[ProducerData], sender: Sends) -> None:
-        """Dispose of a batch; messages are as `send` was given them. A SendError goes to `on_failure`."""
+        """Handle a batch of messages as given to `send`. A SendError goes to `on_failure`."""
         ...
 
     def close(self) -> None:
-        """Called once, after everything."""
+        """Close the handler; called once, last."""
         ...
 
 
 def new_callback_handler(value: object, props: object) -> CallbackHandler:
-    """The hooks that `callback.handler` names, or is, after their `init`. Raises ConfigError."""
+    """Return the initialized hooks that `callback.handler` names or is. Raises ConfigError."""
     if value is None:
         return CallbackHandler()
     made = instance(load("callback.handler", value, {}), {})
     if not isinstance(made, CallbackHandler):
-        raise ConfigError(f"callback.handler={value}: it has to inherit from {__name__}.CallbackHandler")
+        raise ConfigError(f"callback.handler={value}: it must inherit from {__name__}.CallbackHandler")
     made.init(_properties("callback.handler.props", props))
     return made
 
 
 def new_event_handler(value: object, props: object) -> EventHandler | None:
-    """The handler that `event.handler` names, or is, after its `init`; None: the default. Raises ConfigError."""
+    """Return the initialized handler that `event.handler` names or is; None: the default. Raises ConfigError."""
     if value is None or value == "kafka.producer.async.DefaultEventHandler":
         return None
     made = instance(load("event.handler", value, {}), {})
     if not all(callable(getattr(made, method, None)) for method in ("init", "handle", "close")):
-        raise ConfigError(f"event.handler={value}: it has to have init(props), handle(batch, sender) and close()")
+        raise ConfigError(f"event.handler={value}: it must have init(props), handle(batch, sender) and close()")
     handler: EventHandler = made  # type: ignore[assignment]  # its methods are there
     handler.init(_properties("event.handler.props", props))
     return handler
 
 
 def _properties(name: str, value: object) -> Mapping[str, object]:
-    """A mapping, or what stands in the properties file of that path."""
+    """Return a mapping as it is, or read the properties file at that path."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
         return value
     if isinstance(value, str):
         return dict(read_properties(value)[0])
-    raise ConfigError(f"{name} has to be a mapping, or the path of a properties file")
+    raise ConfigError(f"{name} must be a mapping, or the path of a properties file")

@@ -1,4 +1,4 @@
-"""Which partitions a topic has, and which of them can be written, for as long as that is worth remembering.
+"""Cached metadata of topics: the partitions and their leaders, refreshed after a time or an error.
 
 Source: configuration document of 0.8.2, topic.metadata.refresh.interval.ms; kafka.producer.BrokerPartitionInfo.
 """
@@ -25,10 +25,10 @@ _BEING_MADE_S = 0.02
 
 
 class MetadataError(ApiError):
-    """No broker says which partitions a topic has.
+    """No broker returned the partitions of a topic.
 
     Attributes:
-        code: What the broker said; LEADER_NOT_AVAILABLE where nobody said anything.
+        code: The broker's error; LEADER_NOT_AVAILABLE without any answer.
     """
 
     def __init__(self, message: str, code: int = KafkaError.LEADER_NOT_AVAILABLE) -> None:
@@ -49,18 +49,18 @@ class TopicPartitions(NamedTuple):
 
 
 class ClusterView(Protocol):
-    """What is known of the cluster beside what its brokers say: ZooKeeper's tree, or nothing."""
+    """Cluster state from outside the brokers: ZooKeeper's tree, or nothing."""
 
     def servers(self) -> str:
-        """`host:port,...`: whom to ask."""
+        """Return the brokers to ask, as `host:port,...`."""
         ...
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a topic has; 0: it is not known, or not there."""
+        """Return a topic's number of partitions; 0: the number is unknown, or the topic does not exist."""
         ...
 
     def change_count(self) -> int:
-        """Return how often the cluster has changed: when it differs, what was asked before may be stale."""
+        """Return how often the cluster has changed; after a change, earlier answers may be stale."""
         ...
 
     def close(self) -> None: ...
@@ -86,7 +86,7 @@ class StaticBrokers:
 
 
 class Metadata:
-    """Topics' partitions, as the brokers tell them."""
+    """Topics' partitions, as reported by the brokers."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Metadata:
     ) -> None:
         """Args:
         connections: Where the brokers are asked.
-        pause: Waits for so many seconds.
+        pause: Sleeps for a number of seconds.
         """
         self._pause = pause
         self._refresh_ms = config.settings.integer("topic.metadata.refresh.interval.ms")
@@ -112,10 +112,10 @@ class Metadata:
         self._addresses: set[str] = set()
 
     def partitions(self, topic: str) -> TopicPartitions:
-        """The partitions of a topic, which is created where brokers create topics by themselves.
+        """Return a topic's partitions; brokers with automatic topic creation create the topic.
 
         Raises:
-            MetadataError: No broker answers, or the topic has none.
+            MetadataError: No broker answers, or the topic has no partitions.
         """
         if (changes := self._view.change_count()) != self._changes_seen:
             self._known.clear()
@@ -130,11 +130,11 @@ class Metadata:
         return partitions
 
     def forget(self) -> None:
-        """Something failed: all has to be asked for again."""
+        """Discard all metadata after a failure."""
         self._known.clear()
 
     def accepts_connections(self) -> bool:
-        """Return whether one of the brokers takes connections."""
+        """Return whether at least one broker accepts connections."""
         return accepts_connections({*self._view.servers().split(","), *self._addresses} - {""}, self._connect_timeout_s)
 
     def _ask(self, topic: str) -> TopicPartitions:
@@ -151,7 +151,7 @@ class Metadata:
         return TopicPartitions(len(told.partitions), led)
 
     def _answer(self, topic: str) -> "TopicMetadata":
-        """Ask until a broker answers, none can be reached, or request.timeout.ms is over."""
+        """Ask until a broker answers, none is reachable, or request.timeout.ms has passed."""
         producer, ends_ms = self._connections.of(topic), self._clock.monotonic_ms() + self._timeout_ms
         step_s = _FIRST_STEP_S
         while True:
@@ -164,10 +164,10 @@ class Metadata:
                 is_over = self._connections.have_moved or self._clock.monotonic_ms() >= ends_ms
                 if is_over or not self.accepts_connections():
                     text = error.args[0].str()
-                    raise MetadataError(f"no broker says which partitions {topic} has: {text}") from None
+                    raise MetadataError(f"no broker reports the partitions of {topic}: {text}") from None
                 step_s *= 2
 
 
 def _is_being_made(told: "TopicMetadata") -> bool:
-    """Return whether the topic is there, and its partitions are not yet."""
+    """Return whether the topic exists but its partitions do not exist yet."""
     return told.error is not None and told.error.code() == KafkaError.LEADER_NOT_AVAILABLE and not told.partitions

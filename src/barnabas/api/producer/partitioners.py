@@ -1,4 +1,4 @@
-"""Which partition a key goes to: `partitioner.class`.
+"""Partitioners: choose the partition for a key (`partitioner.class`).
 
 | class | hash |
 | --- | --- |
@@ -31,12 +31,12 @@ class Partitioner(Protocol):
     """Chooses partitions for keys."""
 
     def partition(self, key: object, partition_count: int) -> int:
-        """From 0 to `partition_count` - 1; the key is as it was given to `send`, and never None."""
+        """Return a partition from 0 to `partition_count` - 1; the key is the one given to `send`, never None."""
         ...
 
 
 class DefaultPartitioner:
-    """Where Kafka's producers of that time put the same key."""
+    """Places a key like Kafka's producers of that time (Java's `hashCode`)."""
 
     def partition(self, key: object, partition_count: int) -> int:
         code = hash_code(key)
@@ -45,21 +45,21 @@ class DefaultPartitioner:
 
 
 class Murmur2Partitioner:
-    """Where today's clients put the same key; text is hashed as UTF-8."""
+    """Places a key like current clients (murmur2); text is hashed as UTF-8."""
 
     def partition(self, key: object, partition_count: int) -> int:
         if isinstance(key, str):
             key = key.encode()
         if not isinstance(key, bytes):
-            raise PartitionerError(f"Murmur2Partitioner hashes bytes and text and not {type(key).__name__}")
+            raise PartitionerError(f"Murmur2Partitioner hashes bytes and text, not {type(key).__name__}")
         return partition_for_key(key, partition_count)
 
 
 def hash_code(key: object) -> int:
-    """Java's hash of a key, as 32 bits without sign.
+    """Return Java's hash of a key, as 32 bits without sign.
 
     Raises:
-        PartitionerError: Of that type there is none: Python's own differs from process to process.
+        PartitionerError: The type is not supported: Python's own hash differs from process to process.
     """
     if isinstance(key, str | bytes):
         return _sequence_hash(key)
@@ -90,8 +90,10 @@ JAVA_NAMES: Final[Mapping[str, object]] = {
 
 
 def new_partitioner(value: object, config: Mapping[str, object]) -> Partitioner:
-    """The partitioner that `partitioner.class` names, or is. Raises ConfigError."""
+    """Return the partitioner that `partitioner.class` names or is. Raises ConfigError."""
     made = instance(load("partitioner.class", value, JAVA_NAMES), config)
     if not isinstance(made, Partitioner):
-        raise ConfigError(f"partitioner.class={value}: a partitioner has a method partition(key, partition_count)")
+        raise ConfigError(
+            f"partitioner.class={value}: a partitioner must have a method partition(key, partition_count)"
+        )
     return made

@@ -35,17 +35,17 @@ _MISSING = f"the producer needs librdkafka: {install_hint('clients')}"
 
 
 class Producer:
-    """Sends messages to topics. Any number of threads may use one; it is closed when it is no longer needed."""
+    """Sends messages to topics. Threads may share one producer; close it after use."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Args:
         config: Documented settings by name, of 0.7's or 0.8's spelling; see docs/clients/producer.md.
 
         Raises:
-            ConfigError: A setting is unknown, can't be, or contradicts another.
+            ConfigError: A setting is unknown, invalid, or contradicts another.
             MissingExtraError: librdkafka is not installed.
             StartupError: No ZooKeeper answers at zookeeper.connect.
-            NoBrokersError: It knows no brokers.
+            NoBrokersError: No broker is known.
         """
         self._config = ProducerConfig(config)
         settings = self._config.settings
@@ -55,7 +55,7 @@ class Producer:
         self._encoding = Encoding(encoder, key_encoder, settings.integer("max.message.size"))
         self._partitioner = new_partitioner(settings.given_object("partitioner.class"), config)
         self._clock = SystemClock()
-        # Sync: who sends. Async: who closes.
+        # Sync: guards senders. Async: guards `close`.
         self._lock = threading.Lock()
         self._is_closed = False
         self._hooks = CallbackHandler()
@@ -120,7 +120,7 @@ class Producer:
             SendError: Sync: the brokers refused messages, or are away, after all retries.
             QueueFullError: Async: the queue had no room in time.
             EncodingError, MessageTooLargeError, PartitionerError: Sync: nothing was sent. Async: `on_failure` of
-                callback.handler is told.
+                callback.handler is called.
             ClosedError: The producer is closed.
             TypeError: It was called in neither way.
         """
@@ -145,16 +145,16 @@ class Producer:
 
     @property
     def queued_count(self) -> int:
-        """Async: how many messages the sender's thread has not taken yet."""
+        """Return how many messages the sender thread of an async producer has not taken yet."""
         return 0 if self._queue is None else self._queue.queued
 
     @property
     def failed_count(self) -> int:
-        """Async: how many messages were given up so far."""
+        """Return how many messages an async producer has given up so far."""
         return 0 if self._sender is None else self._sender.failed_count
 
     def close(self) -> None:
-        """Send what is queued, or give it up after all retries, and end; closed twice is closed."""
+        """Send queued messages, or give them up after all retries, and close; a second call does nothing."""
         with self._lock:
             if self._is_closed:
                 return
@@ -178,7 +178,7 @@ class Producer:
 
 
 class _Direct:
-    """Sends, and waits for the answers."""
+    """Sends messages and waits for the answers."""
 
     def __init__(self, delivery: "Delivery", encoding: Encoding) -> None:
         self._delivery = delivery
@@ -199,7 +199,7 @@ def _as_batch(given: tuple[object, ...]) -> list[ProducerData]:
 
 
 def new_backlog(settings: Settings) -> Backlog:
-    """Make the backlog that the queue's settings describe."""
+    """Create the backlog that the queue's settings describe."""
     return Backlog(
         settings.integer("queue.buffering.max.messages"),
         settings.integer("batch.num.messages"),

@@ -1,7 +1,7 @@
-"""The thread of an async producer: takes batches from the queue and has them sent.
+"""The thread of an async producer: takes batches from the queue and sends them.
 
-It goes on with the next batch while the answers to those before are under way, until one of them is in trouble; then it
-waits for all, and for what is tried again, as the messages of a partition stay in order.
+It sends the next batch while answers to earlier ones are pending. After a failure it waits for all answers and retries
+first, so that the messages of a partition stay in order.
 
 Source: kafka.producer.async.ProducerSendThread; configuration document of 0.7, callback.handler.
 """
@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 
 # How often answers are asked for while there is nothing else to do.
 _POLL_MS = 5
-# How many batches are handed over between, at the most.
+# The maximum number of batches handed over in between.
 _MOST_IN_A_ROW = 8
 
 
 class Sender:
-    """From `start` to `join`.
+    """The sender thread, from `start` to `join`.
 
     Attributes:
         failed_count: How many messages were given up.
@@ -43,7 +43,7 @@ class Sender:
     ) -> None:
         """Args:
         handler: Disposes of batches in place of this; None: they are sent.
-        sends: What it is given for that.
+        sends: The sender that the handler receives.
         """
         self._queue = queue
         self._delivery = delivery
@@ -58,7 +58,7 @@ class Sender:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait until everything that was queued is sent or given up; the queue has to be closed."""
+        """Wait until every queued message is sent or given up; the queue must be closed."""
         self._thread.join()
 
     def _run(self) -> None:
@@ -83,7 +83,7 @@ class Sender:
         self._queue.settle(0)
 
     def _dispose(self, batch: list[ProducerData], *, is_last: bool) -> None:
-        """Have a batch go through the hooks, and send it."""
+        """Pass a batch through the hooks and send it."""
         try:
             if is_last:
                 batch = self._hooks.last_batch_before_close()

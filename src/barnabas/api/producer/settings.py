@@ -1,4 +1,4 @@
-"""The documented settings of the producer, in the words of docs/clients/producer.md, and what is made of them.
+"""The documented settings of the producer, as in docs/clients/producer.md, and the values derived from them.
 
 Names and defaults are those of 0.8.2, and of 0.7 for what 0.8 does not have.
 
@@ -29,21 +29,21 @@ TABLE: Final = SettingsTable(
             "metadata.broker.list",
             "list",
             "",
-            "Brokers to ask for the others, as `host:port` or 0.7's `id:host:port`; this or `zookeeper.connect`.",
+            "Bootstrap brokers, as `host:port` or 0.7's `id:host:port`; this or `zookeeper.connect`.",
             ("broker.list",),
         ),
         Declared(
             "zookeeper.connect",
             "string",
             None,
-            "ZooKeeper that knows the brokers, as `host:port,host:port/chroot`; this or `metadata.broker.list`.",
+            "ZooKeeper of the brokers, as `host:port,host:port/chroot`; this or `metadata.broker.list`.",
             ("zk.connect",),
         ),
         Declared(
             "zookeeper.session.timeout.ms",
             "int",
             6_000,
-            "The session's timeout with ZooKeeper.",
+            "Session timeout with ZooKeeper.",
             ("zk.sessiontimeout.ms",),
             least=1,
         ),
@@ -51,7 +51,7 @@ TABLE: Final = SettingsTable(
             "zookeeper.connection.timeout.ms",
             "int",
             None,
-            "How long to wait for ZooKeeper at the start; by default the session's timeout.",
+            "Timeout of the first connection to ZooKeeper; by default the session timeout.",
             ("zk.connectiontimeout.ms",),
             least=1,
         ),
@@ -59,7 +59,7 @@ TABLE: Final = SettingsTable(
             "zookeeper.sync.time.ms",
             "int",
             2_000,
-            "How far ZooKeeper's servers may be behind: the longest wait before `zk.read.num.retries` reads again.",
+            "Largest delay of a ZooKeeper follower: the longest wait between two reads of `zk.read.num.retries`.",
             ("zk.synctime.ms",),
             least=0,
         ),
@@ -67,7 +67,7 @@ TABLE: Final = SettingsTable(
             "zk.read.num.retries",
             "int",
             3,
-            "How often ZooKeeper is read again when it names no brokers.",
+            "Retries if ZooKeeper has no brokers.",
             least=0,
         ),
         Declared(
@@ -89,32 +89,33 @@ TABLE: Final = SettingsTable(
             "partitioner.class",
             "class",
             "barnabas.api.producer.DefaultPartitioner",
-            "Chooses partitions for keys: DefaultPartitioner by Java's hash of the key, Murmur2Partitioner as newer "
-            "clients do.",
+            "Partitioner of keys: DefaultPartitioner uses Java's hash of the key, Murmur2Partitioner that of newer "
+            "clients.",
         ),
+        Declared("event.handler", "class", None, "Async: handler of batches; by default it sends them to the brokers."),
         Declared(
-            "event.handler", "class", None, "Async: what disposes of batches; by default they are sent to the brokers."
-        ),
-        Declared(
-            "event.handler.props", "class", None, "What its `init` is given: a mapping, or a properties file's path."
+            "event.handler.props", "class", None, "Argument of its `init`: a mapping, or the path of a properties file."
         ),
         Declared("callback.handler", "class", None, "Async: hooks at each stage of the queue."),
         Declared(
-            "callback.handler.props", "class", None, "What its `init` is given: a mapping, or a properties file's path."
+            "callback.handler.props",
+            "class",
+            None,
+            "Argument of its `init`: a mapping, or the path of a properties file.",
         ),
         Declared(
             "compression.codec",
             "string",
             "none",
-            "How batches are compressed; also 0.7's numbers, and 3 for lz4.",
+            "Compression of batches; also 0.7's numbers, and 3 for lz4.",
             choices=(*_CODECS.values(), *_CODECS),
         ),
-        Declared("compressed.topics", "list", "", "The only topics that are compressed; none named: all of them."),
+        Declared("compressed.topics", "list", "", "Topics to compress; empty: all topics."),
         Declared(
             "request.required.acks",
             "int",
             0,
-            "Whose word counts: 0 nobody's (what is written to the socket counts as sent), 1 the leader's, -1 that of "
+            "Acknowledgements: 0 none (a message is sent when it is written to the socket), 1 of the leader, -1 of "
             "all in-sync replicas.",
             least=-1,
             greatest=1_000,
@@ -123,7 +124,7 @@ TABLE: Final = SettingsTable(
             "request.timeout.ms",
             "int",
             10_000,
-            "How long a broker may wait for the replicas, and the producer for the broker's answer.",
+            "Timeout of the broker for its replicas, and of the producer for the broker.",
             least=10,
             greatest=300_000,
         ),
@@ -131,25 +132,24 @@ TABLE: Final = SettingsTable(
             "message.send.max.retries",
             "int",
             3,
-            "How often is tried again what was refused, or whose broker was away.",
+            "Retries after a retriable error or an unavailable broker.",
             ("num.retries",),
             least=0,
             greatest=1_000_000,
         ),
-        Declared("retry.backoff.ms", "int", 100, "The wait before each of these.", least=1, greatest=300_000),
+        Declared("retry.backoff.ms", "int", 100, "Wait before each retry.", least=1, greatest=300_000),
         Declared(
             "topic.metadata.refresh.interval.ms",
             "int",
             600_000,
-            "How old a topic's partitions may be before they are asked for again; 0: at every send; negative: only "
-            "after a failure.",
+            "Maximum age of a topic's metadata; 0: request it at every send; negative: only after a failure.",
             greatest=3_600_000,
         ),
         Declared(
             "queue.buffering.max.ms",
             "int",
             5_000,
-            "Async: how long a message waits for a batch to be full.",
+            "Async: longest time that a message waits for a full batch.",
             ("queue.time",),
             least=0,
             greatest=_MOST,
@@ -158,7 +158,7 @@ TABLE: Final = SettingsTable(
             "queue.buffering.max.messages",
             "int",
             10_000,
-            "Async: how many messages may be unsent: in the queue, or on their way without an answer.",
+            "Async: maximum number of messages without an answer, queued or sent.",
             ("queue.size",),
             least=1,
             greatest=10_000_000,
@@ -167,7 +167,7 @@ TABLE: Final = SettingsTable(
             "queue.enqueue.timeout.ms",
             "int",
             -1,
-            "Async, when the queue is full: 0 refuses at once (0.7's default), -1 waits for room, else so many ms.",
+            "Async, if the queue is full: 0 refuses at once (0.7's default), -1 waits without limit, else wait in ms.",
             ("queue.enqueueTimeout.ms",),
             least=-1,
         ),
@@ -175,7 +175,7 @@ TABLE: Final = SettingsTable(
             "batch.num.messages",
             "int",
             200,
-            "Async: how many messages are sent at once; also the most in one request for a partition.",
+            "Async: messages in a batch; also the maximum in one request for a partition.",
             ("batch.size",),
             least=1,
             greatest=1_000_000,
@@ -184,8 +184,8 @@ TABLE: Final = SettingsTable(
             "max.in.flight.requests.per.connection",
             "int",
             5,
-            "How many requests may be under way to a broker; with 1 the messages of a partition stay in order also "
-            "where one is refused and tried again. Of 0.8.2's new producer: the old one waited for each.",
+            "Requests in flight to a broker; with 1 the messages of a partition stay in order even after a retry. "
+            "From 0.8.2's new producer: the old one waited for each.",
             least=1,
             greatest=1_000_000,
         ),
@@ -193,17 +193,17 @@ TABLE: Final = SettingsTable(
             "send.buffer.bytes",
             "int",
             102_400,
-            "The socket's send buffer.",
+            "Send buffer of the socket.",
             ("buffer.size",),
             least=0,
             greatest=100_000_000,
         ),
-        Declared("client.id", "string", "", "What brokers call the producer in logs, quotas and metrics."),
+        Declared("client.id", "string", "", "Producer name in the brokers' logs, quotas and metrics."),
         Declared(
             "connect.timeout.ms",
             "int",
             5_000,
-            "How long a connection may take to be there.",
+            "Timeout of a connection attempt.",
             least=1_000,
             greatest=_MOST,
         ),
@@ -211,7 +211,7 @@ TABLE: Final = SettingsTable(
             "socket.timeout.ms",
             "int",
             None,
-            "How long to wait for any answer of a broker; by default `request.timeout.ms`.",
+            "Timeout of any request to a broker; by default `request.timeout.ms`.",
             least=10,
             greatest=300_000,
         ),
@@ -219,21 +219,21 @@ TABLE: Final = SettingsTable(
             "reconnect.interval",
             "int",
             -1,
-            "After how many produce requests the connections are made anew; negative: never (0.7: 30000).",
+            "Produce requests until connections are replaced; negative: no limit (0.7: 30000).",
             least=-1,
         ),
         Declared(
             "reconnect.time.interval.ms",
             "int",
             -1,
-            "After how long the connections are made anew; negative: never (0.7: 10000000).",
+            "Time until connections are replaced; negative: no limit (0.7: 10000000).",
             least=-1,
         ),
         Declared(
             "max.message.size",
             "int",
             1_000_000,
-            "The largest message in bytes, key and value; a larger one is refused before anything is sent.",
+            "Maximum size of key and value, in bytes; a larger message is refused before anything is sent.",
             least=1,
             greatest=1_000_000_000,
         ),
@@ -247,7 +247,7 @@ class ProducerConfig:
     Attributes:
         given: The mapping that it was made of, for encoders and partitioners.
         settings: Every setting's value.
-        servers: `host:port,...` of metadata.broker.list; empty: zookeeper.connect says who there is.
+        servers: `host:port,...` of metadata.broker.list; empty: ZooKeeper lists the brokers.
         codec: none, gzip, snappy or lz4.
         compressed_topics: Empty: all.
     """
@@ -259,7 +259,7 @@ class ProducerConfig:
         config: By documented names.
 
         Raises:
-            ConfigError: One is unknown, can't be, or contradicts another.
+            ConfigError: One is unknown, invalid, or contradicts another.
         """
         self.given = config
         self.settings: Settings = TABLE.read(config)
@@ -275,7 +275,7 @@ class ProducerConfig:
 
     @property
     def zookeeper(self) -> ZooKeeperOptions:
-        """The way to reach ZooKeeper."""
+        """Return the options of the ZooKeeper connection."""
         settings, session_ms = self.settings, self.settings.integer("zookeeper.session.timeout.ms")
         connection_ms = session_ms
         if "zookeeper.connection.timeout.ms" in settings.given:
@@ -286,12 +286,12 @@ class ProducerConfig:
 
     @property
     def sync_time_s(self) -> float:
-        """zookeeper.sync.time.ms in seconds."""
+        """Return zookeeper.sync.time.ms in seconds."""
         return self.settings.integer("zookeeper.sync.time.ms") / 1000
 
     @property
     def backoff_s(self) -> float:
-        """retry.backoff.ms in seconds."""
+        """Return retry.backoff.ms in seconds."""
         return self.settings.integer("retry.backoff.ms") / 1000
 
     def is_compressed(self, topic: str) -> bool:
@@ -299,7 +299,7 @@ class ProducerConfig:
         return self.codec != "none" and (not self.compressed_topics or topic in self.compressed_topics)
 
     def librdkafka(self, servers: str, codec: str) -> dict[str, str | int]:
-        """librdkafka's settings for the connections to these brokers. Some are secrets. Raises ConfigError."""
+        """Return librdkafka's settings for connections to these brokers. Some are secrets. Raises ConfigError."""
         number = self.settings.integer
         request_ms, backoff_ms = number("request.timeout.ms"), number("retry.backoff.ms")
         retries, refresh_ms = number("message.send.max.retries"), number("topic.metadata.refresh.interval.ms")
@@ -317,7 +317,7 @@ class ProducerConfig:
             "message.max.bytes": largest,
             "message.send.max.retries": retries,
             "message.timeout.ms": min(_MOST, (retries + 1) * (max(request_ms, socket_ms) + backoff_ms)),
-            # What is handed over is meant to go: this only lets what belongs together go together.
+            # Handed-over messages must be sent soon: this only groups related ones.
             "queue.buffering.max.ms": min(5, number("queue.buffering.max.ms")) if self.is_async else 5,
             "queue.buffering.max.messages": max(10_000, number("queue.buffering.max.messages")),
             "reconnect.backoff.ms": backoff_ms,
@@ -346,7 +346,7 @@ class ProducerConfig:
                 raise ConfigError(f"{name} needs producer.type=async: a sync producer has no queue")
             if settings.given_object(name) is None and settings.given_object(f"{name}.props") is not None:
                 raise ConfigError(f"{name}.props is for {name}, which is not set")
-        # What cannot be is told now, and not when the first message is sent.
+        # Invalid settings are reported now, and not at the first message.
         self.librdkafka("localhost:9092", "none")
 
 
@@ -355,6 +355,6 @@ def _servers(brokers: list[str]) -> str:
     for broker in brokers:
         match = _BROKER.fullmatch(broker)
         if match is None:
-            raise ConfigError(f"metadata.broker.list (broker.list): {broker} is no host:port, nor id:host:port")
+            raise ConfigError(f"metadata.broker.list (broker.list): {broker} must be host:port or id:host:port")
         found.append(match[1])
     return ",".join(found)

@@ -1,13 +1,13 @@
-"""What ZooKeeper says of brokers and topics, kept up to date by its watches, on a thread with an event loop.
+"""Brokers and topics as registered in ZooKeeper, kept up to date by watches, on a thread with an event loop.
 
-    /brokers/ids             children: brokers come and go
+    /brokers/ids             children: the registered brokers
     /brokers/ids/<id>        data: a broker's addresses
-    /brokers/topics/<topic>  data: partitions; of each topic that was asked for, there or not yet
+    /brokers/topics/<topic>  data: partitions of each topic that was asked for, existing or not
 
 Invariants:
 
-- A watch that was told, or lost with its connection, means that its node is read again, and watched again.
-- Who asks is answered from memory, but for the first time a topic is asked for.
+- After a watch fires or is lost with its connection, its node is read and watched again.
+- Queries are answered from memory, except for the first query of a topic.
 
 Source: design document of 0.7, "Automatic producer load balancing"; zookeeper.md, cluster and brokers.
 """
@@ -29,7 +29,7 @@ from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 
 class NoBrokersError(ApiError):
-    """ZooKeeper knows no broker."""
+    """No broker is registered in ZooKeeper."""
 
 
 class ZooKeeperView:
@@ -39,7 +39,7 @@ class ZooKeeperView:
         """Connect, and read the brokers.
 
         Args:
-            protocol: What is spoken to the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL.
+            protocol: The protocol of connections to brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL.
             read_retries: zk.read.num.retries.
             sync_time_s: zookeeper.sync.time.ms in seconds.
 
@@ -80,7 +80,7 @@ class ZooKeeperView:
         try:
             read.result(self._timeout_s)
         except (RegistryError, FutureTimeoutError):
-            # ZooKeeper is away: what the brokers say has to do.
+            # ZooKeeper is not reachable: the brokers' answer must suffice.
             return 0
         with self._changed:
             return self._partition_counts.get(topic, 0)
@@ -122,20 +122,20 @@ class ZooKeeperView:
             await self._registry.close()
 
     def _note_session(self, state: SessionState) -> None:
-        """After an interruption all is read again: its watches were lost."""
+        """Read everything again after an interruption, which loses the watches."""
         if state is SessionState.CONNECTED:
             self._begin(self._read_brokers)
             for topic in list(self._partition_counts):
                 self._begin(partial(self._read_topic, topic))
 
     def _begin(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Read something again, on the loop, and watch it."""
+        """Read a node again on the loop, and watch it."""
 
         async def quietly() -> None:
             try:
                 await read()
             except RegistryError:
-                # The connection is away again: what follows begins when it is back.
+                # The connection is lost again; everything is read when it is back.
                 pass
 
         task = self._loop.create_task(quietly())
@@ -153,7 +153,7 @@ class ZooKeeperView:
             try:
                 ids = await self._registry.children(paths.BROKER_IDS, changed)
             except NoNodeError:
-                # No broker has ever been here: whoever comes first makes the node, or has just made it.
+                # No broker has registered yet: the first client creates the node, or has just created it.
                 if await self._registry.exists(paths.BROKER_IDS, changed) is None:
                     ids = []
         nodes = [f"{paths.BROKER_IDS}/{broker_id}" for broker_id in ids if broker_id.isdecimal()]
@@ -180,7 +180,7 @@ class ZooKeeperView:
         return None
 
     async def _read_topic(self, topic: str) -> None:
-        # The same for each reading: a watch that is set twice is told once.
+        # The same object for each read, so that a watch set twice is called once.
         changed = self._topic_watches.setdefault(topic, lambda _event: self._begin(partial(self._read_topic, topic)))
         assert self._registry is not None
         path = paths.topic(topic)

@@ -1,1 +1,1 @@
-"""What clients administer: topics, their rules, and the producer ids that are given out."""
+"""Administration: topics and their rules, settings, users, access rules, and the allocation of producer ids."""

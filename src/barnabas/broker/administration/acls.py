@@ -1,6 +1,6 @@
-"""Access rules as administrators change and ask for them.
+"""Creates, deletes and describes access rules (ACLs) on behalf of administrators.
 
-What is asked for is checked as Kafka does it, rule by rule; rules about one pattern are written together.
+Each rule is checked as in Kafka; the rules of one pattern are written together.
 
 Source: semantics, ACLs; Kafka 2.7.2, KafkaApis.handleCreateAcls, AclAuthorizer.createAcls and deleteAcls.
 """
@@ -23,7 +23,7 @@ _COMPARISONS_PER_TURN = 2_000
 
 
 class AskedAcl(NamedTuple):
-    """A rule to create, as it is asked for: in the protocol's codes."""
+    """A rule to create as the request has it, in the protocol's codes."""
 
     resource_type: int
     name: str
@@ -45,14 +45,14 @@ class AclAdmin:
         self._allows_prefixes = allows_prefixes
 
     def describe(self, wanted: BindingFilter) -> Iterator[Binding]:
-        """The rules that a filter selects, those of one pattern after another; some of many at a time."""
+        """Iterate over the rules that a filter selects, pattern by pattern."""
         return self._store.rules.select(wanted)
 
     async def create(self, asked: Sequence[AskedAcl]) -> list[KafkaError | None]:
-        """Create rules; those that are there already stay.
+        """Create rules; existing rules are left unchanged.
 
         Returns:
-            For each what is wrong with it.
+            The error of each rule; None on success.
 
         Raises:
             KafkaError: UNKNOWN_SERVER_ERROR, as one of them is what only a filter can be; none is created.
@@ -108,7 +108,7 @@ class AclAdmin:
         )
 
     async def delete(self, filters: Sequence[BindingFilter]) -> list[list[tuple[Binding, KafkaError | None]]]:
-        """Delete rules. Returns for each filter the rules that it selected first, and what went wrong with each."""
+        """Delete rules. Returns, for each filter, the rules that it was the first to select, and the error of each."""
         by_pattern: dict[Pattern, list[int]] = {}
         comparisons = 0
         patterns = set(self._store.rules.patterns)

@@ -1,6 +1,6 @@
 """The levels of this process's loggers, under the names that log4j has for levels, and how a client changes them.
 
-They are those of this process alone and end with it, as in Kafka.
+The levels apply to this process alone and are lost when it ends, as in Kafka.
 
 Source: semantics, configs (broker loggers); Kafka 2.7.2, AdminManager.validateLogLevelConfigs; KIP-412.
 """
@@ -18,13 +18,13 @@ _LEVELS = {"FATAL": 50, "ERROR": 40, "WARN": 30, "INFO": 20, "DEBUG": 10, "TRACE
 
 
 def levels() -> dict[str, str]:
-    """The level that counts for each logger there is."""
+    """Return the effective level of each logger."""
     names = [ROOT, *sorted(logging.root.manager.loggerDict)]
     return {name: _level_name(_logger(name).getEffectiveLevel()) for name in names}
 
 
 def check_changes(changes: Sequence[ConfigChange]) -> None:
-    """Refuse what can't be.
+    """Refuse invalid changes.
 
     Raises:
         KafkaError: An operation that loggers do not have.
@@ -55,7 +55,7 @@ def check_changes(changes: Sequence[ConfigChange]) -> None:
 
 
 def change_levels(changes: Sequence[ConfigChange]) -> None:
-    """Carry out what `check_changes` let through: a logger without a level of its own has the one above it."""
+    """Apply changes that `check_changes` accepted; a logger without a level inherits the one above it."""
     for name, operation, value in changes:
         _logger(name).setLevel(logging.NOTSET if operation == ConfigOperation.DELETE or not value else _LEVELS[value])
 

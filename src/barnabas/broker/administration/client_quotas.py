@@ -1,6 +1,6 @@
-"""Describes and alters quotas as they stand in the registry, as an administrator asks for it.
+"""Describes and alters the quotas in the registry on behalf of administrators.
 
-Entities have a user, a client id or both; a name that is null stands for all that have no limit of their own.
+An entity has a user, a client id or both. A null name stands for all users or client ids without a limit of their own.
 
 Source: KIP-546; semantics, ClientQuotas; Kafka 2.7.2, AdminManager.describeClientQuotas, alterClientQuotas.
 """
@@ -28,7 +28,7 @@ _NO_ELEMENTS = frozenset((".", ".."))
 
 
 class MatchType(IntEnum):
-    """What a filter asks of an entity's name."""
+    """How a filter component matches an entity's name; the protocol's numbers."""
 
     EXACT = 0
     DEFAULT = 1
@@ -36,7 +36,7 @@ class MatchType(IntEnum):
 
 
 class Component(NamedTuple):
-    """What a filter says of one of the types.
+    """The filter component of one entity type.
 
     Attributes:
         match: The name, for EXACT.
@@ -59,12 +59,12 @@ class Alteration(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What a filter says, type by type.
+    """A decoded filter: the condition for each entity type.
 
     Attributes:
-        user, client_id: The name that is wanted; None: any.
-        has_user, has_client_id: Whether the filter says anything of it.
-        is_strict: Whether what it says nothing of must not be there.
+        user, client_id: The name to match; None: any.
+        has_user, has_client_id: Whether the filter has a component of this type.
+        is_strict: Whether an entity must not have types that the filter does not name.
     """
 
     user: Name | None
@@ -91,7 +91,7 @@ class ClientQuotaAdmin:
         self._registry = registry
 
     async def describe(self, components: Sequence[Component], is_strict: bool) -> list[tuple[Entity, dict[str, float]]]:
-        """The limits of all entities that a filter lets through and that have any.
+        """Return the limits of all entities that match a filter and have limits.
 
         Raises:
             KafkaError: There can be no such filter.
@@ -132,7 +132,7 @@ class ClientQuotaAdmin:
         await update_config(self._registry, entity.path, update)
 
     async def _entities(self, wanted: _Wanted) -> list[Entity]:
-        """Those that may match, for which a node is there: users, client ids, then both."""
+        """Return the entities with a znode that may match: users, client ids, then both."""
         no_user = wanted.is_strict and not wanted.has_user
         no_client_id = wanted.is_strict and not wanted.has_client_id
         found: list[str] = []
@@ -159,7 +159,7 @@ class ClientQuotaAdmin:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """An entity as an administrator names it.
+    """Return the entity that an administrator's request names.
 
     Args:
         parts: Types and names; a null name is the default.
@@ -183,7 +183,7 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
 
 
 def parts_of(entity: Entity) -> list[tuple[str, str | None]]:
-    """The types and names of an entity."""
+    """Return the types and names of an entity."""
     named = ((USER, entity.user), (CLIENT_ID, entity.client_id))
     return [(kind, None if name is DEFAULT else name) for kind, name in named if name is not None]
 
@@ -211,7 +211,7 @@ def _wanted(components: Sequence[Component], is_strict: bool) -> _Wanted:
 
 
 def _limits(settings: dict[str, str]) -> dict[str, float]:
-    """The limits among settings; what can be none is left out."""
+    """Return the valid limits among settings."""
     found = {}
     for key, text in settings.items():
         kind = KINDS_BY_KEY.get(key)
@@ -224,7 +224,7 @@ def _limits(settings: dict[str, str]) -> dict[str, float]:
 
 
 def _text(alteration: Alteration) -> str | None:
-    """Return the text that is written for an alteration; None: nothing is any more."""
+    """Return the text to write for an alteration; None: no setting is left."""
     key, value = alteration
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""How changes of settings are put on those that are there. Pure.
+"""Applies changes to existing settings. Pure.
 
-A list is changed as its text is: what is appended comes after it, in its own spelling, and each item that is
-subtracted takes away the first one that is written alike. What has no value yet begins with the default of its kind.
+A list is changed as text: appended items are added at the end, in their own spelling; each subtracted item removes the
+first equal one. A setting without a value starts from the default of its kind.
 
 Source: semantics, IncrementalAlterConfigs; Kafka 2.7.2, AdminManager.prepareIncrementalConfigs, whose words these are.
 """
@@ -17,7 +17,7 @@ from barnabas.core.errors import KafkaError
 
 
 class ConfigOperation(IntEnum):
-    """What is done with one setting; the protocol's numbers."""
+    """The change of one setting; the protocol's numbers."""
 
     SET = 0
     DELETE = 1
@@ -26,7 +26,7 @@ class ConfigOperation(IntEnum):
 
 
 class ConfigChange(NamedTuple):
-    """One setting and what is done with it; `operation` is as it was sent."""
+    """One setting and its change; `operation` is the code from the request."""
 
     name: str
     operation: int
@@ -34,7 +34,7 @@ class ConfigChange(NamedTuple):
 
 
 def check_changes(changes: Sequence[ConfigChange]) -> None:
-    """Refuse what can't be meant, whatever the settings are.
+    """Refuse changes that are invalid whatever the current settings are.
 
     Raises:
         KafkaError: INVALID_REQUEST.
@@ -54,11 +54,11 @@ def check_changes(changes: Sequence[ConfigChange]) -> None:
 def changed(
     overrides: Mapping[str, str], changes: Sequence[ConfigChange], settings: Mapping[str, Setting]
 ) -> dict[str, str]:
-    """The settings after changes that `check_changes` let through.
+    """Return the settings after changes that `check_changes` accepted.
 
     Args:
-        overrides: What is set now.
-        settings: What is known of the settings of this kind of entity.
+        overrides: The current settings.
+        settings: The known settings of this kind of entity.
 
     Raises:
         KafkaError: INVALID_REQUEST where something is no list, UNKNOWN_SERVER_ERROR where it is not known at all.
@@ -97,7 +97,7 @@ def _list(overrides: Mapping[str, str], name: str, operation: int, settings: Map
 
 
 def _items(text: str) -> list[str]:
-    """The items of a text as Java divides it: those at the end that are empty are none, but for an empty text."""
+    """Return the items of a text as Java splits it: empty items at the end are dropped, except for an empty text."""
     if not text:
         return [""]
     items = text.split(",")

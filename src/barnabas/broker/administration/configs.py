@@ -1,7 +1,7 @@
 """Changes settings of topics and brokers, and the levels of this broker's loggers.
 
-A change is checked against what is so now, written to the registry with a notification, and taken over from there by
-every broker (`broker/cluster/watcher.py`), this one too: `settle` waits for that.
+A change is checked against the current settings and written to the registry with a notification. Every broker applies
+it from there (`broker/cluster/watcher.py`), this one too: `settle` waits for that.
 
 Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
 """
@@ -40,7 +40,7 @@ Update = Callable[[dict[str, str]], dict[str, str]]
 
 
 class ConfigResourceType(IntEnum):
-    """What has settings that clients change; the protocol's numbers."""
+    """The kinds of resources whose settings clients can change; the protocol's numbers."""
 
     TOPIC = 2
     BROKER = 4
@@ -48,7 +48,7 @@ class ConfigResourceType(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """Whose settings they are; a broker without a name stands for all of them."""
+    """The owner of settings; a broker resource without a name stands for all brokers."""
 
     type: ConfigResourceType
     name: str
@@ -58,7 +58,7 @@ class ConfigResource(NamedTuple):
 
 
 class ConfigAdmin:
-    """Changes what clients ask for. Owned by the event loop."""
+    """Changes settings on behalf of clients. Owned by the event loop."""
 
     def __init__(
         self, registry: Registry, cluster: ClusterView, live: LiveConfig, watcher: ConfigWatcher, dice: "Random"
@@ -70,7 +70,7 @@ class ConfigAdmin:
         self._watcher = watcher
 
     async def replace(self, resource: ConfigResource, overrides: Mapping[str, str], validate_only: bool) -> None:
-        """Give a topic, a broker or all brokers exactly these settings.
+        """Replace all settings of a topic, a broker or all brokers.
 
         Args:
             validate_only: Check, and change nothing.
@@ -106,7 +106,7 @@ class ConfigAdmin:
         await self._watcher.load(f"{paths.TOPICS}/{topic}" for topic in topics)
 
     async def settle(self) -> None:
-        """Wait until this broker goes by what was changed."""
+        """Wait until this broker has applied the changes."""
         await self._watcher.catch_up()
 
     def check_broker(self, name: str) -> bool:
@@ -148,13 +148,18 @@ class ConfigAdmin:
         await update_config(self._registry, entity, altered)
 
     def _warn_of_nobody(self, topic: str, overrides: Mapping[str, str]) -> None:
-        """Tell of throttled replicas that are none: Kafka takes them, and nothing is throttled."""
+        """Log throttled replicas that do not exist: Kafka accepts them and throttles nothing."""
         partitions = self._cluster.image.topics.get(topic, {})
         brokers = self._cluster.image.brokers.keys() | {each for part in partitions.values() for each in part.replicas}
         for name in _THROTTLED_REPLICAS:
             vain = named_in_vain(overrides.get(name, "").split(","), partitions, brokers)
             if vain:
-                _logger.warning("%s of topic %s names nobody by %s: no such partition or broker", name, topic, vain)
+                _logger.warning(
+                    "%s of topic %s throttles no replica for %s: the partition or broker does not exist",
+                    name,
+                    topic,
+                    vain,
+                )
 
     def _altered_topic(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
         overrides = update(now)
@@ -179,7 +184,7 @@ class ConfigAdmin:
         return overrides
 
     def _stored(self, resource: ConfigResource, overrides: dict[str, str]) -> dict[str, str]:
-        """Settings as they stand in the registry."""
+        """Read settings from the registry."""
         if resource.type is ConfigResourceType.TOPIC:
             return overrides
         try:

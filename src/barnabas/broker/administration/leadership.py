@@ -1,6 +1,6 @@
-"""Elections and reassignments as administrators ask for them.
+"""Elections and reassignments on behalf of administrators.
 
-The controller does either; what is elected is waited for until this broker's image of the cluster shows it.
+The controller carries out both. Elections are waited for until this broker's image of the cluster shows the result.
 
 Source: semantics, ElectLeaders, AlterPartitionReassignments.
 """
@@ -14,6 +14,7 @@ from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
 from barnabas.broker.controller.reassignment import ReassignmentResult, reassign
 from barnabas.broker.controller.state import Moving
+from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -22,7 +23,7 @@ __all__ = ["Election", "ElectionResult", "LeadershipAdmin", "Moving", "Reassignm
 
 
 class LeadershipAdmin:
-    """Says who is to lead, and who is to hold, the partitions of the cluster."""
+    """Elects leaders and reassigns partitions of the cluster."""
 
     def __init__(self, cluster: ClusterView, controller: Controller, timers: Timers) -> None:
         self._cluster = cluster
@@ -31,7 +32,7 @@ class LeadershipAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Whether this broker is the controller; only that one does any of it."""
+        """Return whether this broker is the controller; only the controller elects and reassigns."""
         return self._controller.is_active
 
     async def elect(
@@ -40,7 +41,7 @@ class LeadershipAdmin:
         """Elect leaders, and wait until they lead.
 
         Args:
-            timeout_ms: How long to wait; what is late is answered with REQUEST_TIMED_OUT, and comes nevertheless.
+            timeout_ms: How long to wait; later results are answered with REQUEST_TIMED_OUT, but still happen.
         """
         results = await self._controller.carry_out(
             Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, wanted, election)
@@ -71,10 +72,17 @@ class LeadershipAdmin:
             wanted: Partition to the replicas that it is to have; None cancels.
 
         Returns:
-            What has begun, or why not; None: this broker is not the controller.
+            The started operations, or errors; None: this broker is not the controller.
         """
         return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 
-    def reassignments(self) -> dict[TopicPartition, Moving]:
-        """The partitions that are on their way to other brokers."""
-        return self._controller.reassignments()
+    async def reassignments(self) -> dict[TopicPartition, Moving] | None:
+        """Return the partitions that are being reassigned; None: this broker is not the controller.
+
+        In turn with the controller's other events: one that has just completed is in the registry, too.
+        """
+
+        async def read(term: Term) -> dict[TopicPartition, Moving]:
+            return term.state.reassignments()
+
+        return await self._controller.carry_out(Kind.LIST_REASSIGNMENTS, read)

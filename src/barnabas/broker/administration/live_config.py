@@ -1,15 +1,16 @@
-"""The broker's settings as they are now: what its file says, with what is set while it runs over it.
+"""The broker's current settings: the settings of its file, overridden by dynamic settings.
 
     set for this broker  >  set for all brokers  >  the file  >  the default
 
-`LiveConfig` keeps one `BrokerConfig` up to date in place: whoever reads `config.x` when it needs it reads what is so
-now, and who made something of it before is told.
+`LiveConfig` updates one `BrokerConfig` in place: code that reads `config.x` when it needs it sees the current value,
+and code that derived something from it subscribes.
 
-What is set is taken over as a whole, or not at all where the settings can't be together or a thread pool would grow or
-shrink by more than half; it is remembered, and described, all the same, and tried again with the next change.
+Dynamic settings are applied together, or not at all if they are invalid together, or if a thread pool would grow or
+shrink by more than half. Settings that were not applied are still stored and described, and tried again with the next
+change.
 
-Invariants: only settings that Kafka calls dynamic change; a listener is told after the change, in the order in which
-they came, once, and only of a change.
+Invariants: only settings that Kafka calls dynamic change; each change calls the listeners once, after it was made, in
+the order of subscription.
 
 Source: Kafka 2.7.2, kafka.server.DynamicBrokerConfig, DynamicThreadPool, LogCleaner.validateReconfiguration;
 configuration page, updating broker configs.
@@ -52,7 +53,7 @@ class LiveConfig:
     """Keeps a broker's settings up to date. Owned by the event loop.
 
     Attributes:
-        config: What everybody reads; changed in place.
+        config: The shared settings; changed in place.
         is_serving: From now on the number of threads changes by half at the most.
     """
 
@@ -69,15 +70,15 @@ class LiveConfig:
         self._listeners: list[tuple[frozenset[str], Callable[[], object]]] = []
 
     def subscribe(self, names: Collection[str], listener: Callable[[], object]) -> None:
-        """Tell `listener` when one of some settings has changed; once, however many of them did."""
+        """Call `listener` once after each change that concerns any of some settings."""
         self._listeners.append((frozenset(names), listener))
 
     def subscribe_check(self, check: Callable[[BrokerConfig], object]) -> None:
-        """Ask before something is set by request; who raises ConfigError refuses it."""
+        """Add a check that runs before a request sets something; it raises ConfigError to refuse the request."""
         self._checks.append(check)
 
     def set_overrides(self, layer: Layer, overrides: Mapping[str, str]) -> None:
-        """Take over what is set while the broker runs, instead of what was set in that layer before.
+        """Replace the dynamic settings of a layer.
 
         What can't be set, or can't be, is left out with a warning.
 
@@ -99,7 +100,7 @@ class LiveConfig:
         try:
             changed |= self._apply()
         except ConfigError as error:
-            _logger.error("what was set for %s while the broker runs can't be applied: %s", layer.value, error)
+            _logger.error("cannot apply the dynamic settings of %s: %s", layer.value, error)
         if changed:
             _logger.info("settings changed: %s", ", ".join(self._shown(name) for name in sorted(changed)))
         bases = {name_for_any(name) for name in changed}
@@ -108,7 +109,7 @@ class LiveConfig:
                 listener()
 
     def check(self, layer: Layer, overrides: Mapping[str, str]) -> None:
-        """Refuse what could not be taken over as a whole instead of what is set in a layer; nothing is changed.
+        """Refuse dynamic settings of a layer that could not be applied together; nothing is changed.
 
         Args:
             overrides: As they are meant: passwords are not encrypted.
@@ -136,10 +137,10 @@ class LiveConfig:
         return f"{name}={'[hidden]' if is_sensitive else self.config.text(name)}"
 
     def _apply(self) -> set[str]:
-        """Make the settings what the layers say.
+        """Compute the settings from the layers.
 
         Returns:
-            Which of those that can change did.
+            The changed settings, among those that can change.
 
         Raises:
             ConfigError: They can't be together; nothing was changed.
@@ -148,7 +149,7 @@ class LiveConfig:
         return config.take_over(self._settled(config.default_overrides, config.broker_overrides), _CHANGING)
 
     def _settled(self, for_all: Mapping[str, str], for_this: Mapping[str, str]) -> BrokerConfig:
-        """The settings that these layers make together. Raises ConfigError where they can't be, now."""
+        """Return the settings that result from these layers. Raises ConfigError if they are invalid together."""
         texts = dict(self._static)
         for layer in (for_all, for_this):
             for name, text in layer.items():
@@ -169,7 +170,9 @@ class LiveConfig:
 
 
 def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> dict[str, str]:
-    """Return what can be set in a layer, and is described; log in one line what is not, or does nothing."""
+    """Return the settings of a layer that can be set and described; log the others, and those without effect, in one
+    line.
+    """
     kept, left_out = only_settable(layer, overrides)
     if unreadable:
         left_out["can't be decrypted with password.encoder.secret"] = unreadable
@@ -181,12 +184,12 @@ def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> 
         left_out["without effect here"] = without_effect
     if left_out:
         told = "; ".join(f"{reason}: {', '.join(sorted(names))}" for reason, names in left_out.items())
-        _logger.warning("of what was set for %s while the broker runs, some is ignored: %s", layer.value, told)
+        _logger.warning("dynamic settings of %s ignored: %s", layer.value, told)
     return kept
 
 
 def _check_thread_counts(config: BrokerConfig, wanted: BrokerConfig) -> None:
-    """Raises ConfigError where a pool would become less than half, or more than twice, as large."""
+    """Raise ConfigError if a pool would become less than half, or more than twice, as large."""
     for name in _THREAD_COUNTS:
         now, then = (getattr(each, attribute_name(name)) for each in (config, wanted))
         if then == now:

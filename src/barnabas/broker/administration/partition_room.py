@@ -1,4 +1,4 @@
-"""How many new partitions one request may still ask for, and what its client's quota lets through."""
+"""Limits the new partitions that one request can create, and counts them on the client's quota."""
 
 from barnabas.broker.administration.topic_rules import check_new_partitions
 from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota
@@ -7,7 +7,7 @@ from barnabas.core.errors import KafkaError
 
 
 class PartitionRoom:
-    """What is left of it for one request."""
+    """The number of partitions that one request can still create."""
 
     __slots__ = ("_new_count", "_room")
 
@@ -36,7 +36,7 @@ class PartitionRoom:
         self._new_count += count
 
     def give_back(self, count: int) -> None:
-        """Partitions that were counted are not made."""
+        """Return partitions that were counted but not created."""
         self._new_count -= count
 
 
@@ -44,7 +44,7 @@ def count_mutations(quota: ControllerMutationQuota | None, partition_count: int)
     """Count partitions that are to be created.
 
     Args:
-        quota: The client's; None: nobody's.
+        quota: The client's; None: no quota.
 
     Raises:
         KafkaError: THROTTLING_QUOTA_EXCEEDED.

@@ -45,10 +45,10 @@ class MorePartitions(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionsResult:
-    """What became of one topic.
+    """The result for one topic.
 
     Attributes:
-        message: What a person should read; None on success.
+        message: The error for people; None on success.
     """
 
     name: str
@@ -57,7 +57,7 @@ class PartitionsResult:
 
 
 class PartitionAdmin:
-    """Makes the topics of the cluster longer."""
+    """Adds partitions to topics of the cluster."""
 
     def __init__(
         self,
@@ -87,10 +87,10 @@ class PartitionAdmin:
 
         Args:
             wanted: Each topic once.
-            timeout_ms: How long to wait; 0 or less: not at all, and what is added is answered with REQUEST_TIMED_OUT.
-                The partitions come into being nevertheless.
+            timeout_ms: How long to wait; 0 or less: not at all, and additions are answered with REQUEST_TIMED_OUT.
+                The partitions are created nevertheless.
             validate_only: Check, and add nothing.
-            quota: Counts the partitions, and may refuse a topic; None: nobody's.
+            quota: Counts the partitions, and may refuse a topic; None: no quota.
 
         Returns:
             A result for each topic, in order.
@@ -147,7 +147,7 @@ class PartitionAdmin:
         return PartitionsResult(topic.name, ErrorCode.NONE)
 
     async def _read(self, name: str) -> tuple[TopicAssignment, int]:
-        """A topic's assignment and the version of its node."""
+        """Return a topic's assignment and the version of its znode."""
         if self._controller.is_deleting(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
         try:
@@ -163,7 +163,7 @@ class PartitionAdmin:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{paths.topic(name)} is malformed: {error}") from None
 
     def _validate(self, topic: MorePartitions, current: TopicAssignment, room: PartitionRoom) -> dict[int, list[int]]:
-        """The new partitions and their brokers, after the checks of Kafka in its order."""
+        """Return the new partitions and their brokers, after Kafka's checks in Kafka's order."""
         if current.adding or current.removing:
             raise KafkaError(
                 ErrorCode.REASSIGNMENT_IN_PROGRESS,

@@ -1,9 +1,9 @@
-"""Gives users SCRAM credentials, takes them away, and tells who has which.
+"""Creates, deletes and describes SCRAM credentials of users.
 
 A credential is a setting of the user in the registry, beside quotas. The client computes the salted password, the
-broker the two keys that it stores; no password ever comes here.
+broker the two keys that it stores; the broker never sees a password.
 
-Each user of a request is changed as a whole or not at all, and has one result.
+The changes of one user in a request succeed or fail together, with one result.
 
 Source: semantics, SCRAM; KIP-554; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
 """
@@ -48,7 +48,7 @@ Change = Upsertion | Deletion
 
 
 class Result(NamedTuple):
-    """What became of one user's changes, or of the question about one; a success has no message."""
+    """The result of one user's changes, or of a query for one user; a success has no message."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
@@ -64,7 +64,7 @@ class ScramAdmin:
         self._users = users
 
     async def alter(self, changes: Sequence[Change]) -> dict[str, Result]:
-        """Change the credentials of users; this broker goes by them when it answers.
+        """Change the credentials of users; complete when this broker uses them.
 
         Returns:
             By user: those that were refused first.
@@ -86,7 +86,7 @@ class ScramAdmin:
         """Describe users' credentials.
 
         Args:
-            users: Nothing, or nobody, stands for all that have some.
+            users: None, or empty, means all users with credentials.
         """
         await self._watcher.catch_up()
         if not users:
@@ -139,7 +139,7 @@ class ScramAdmin:
 
 
 def _refused(changes: Iterable[Change]) -> dict[str, Result]:
-    """The users whose changes make no sense, whatever there is."""
+    """Return the users whose changes are invalid whatever credentials exist."""
     refused: dict[str, Result] = {}
     deletions_first = sorted(changes, key=lambda change: isinstance(change, Upsertion))
     for change in deletions_first:

@@ -1,4 +1,4 @@
-"""The names of all topics, to find those that a new one would collide with.
+"""The names of all topics, to find collisions with a new name.
 
 Two names collide where they differ only by `.` for `_`: their metrics would be called the same.
 
@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 
 class TopicNames:
-    """What is known of all names from one request to the next: only what came and went since then is looked at."""
+    """The names of all topics, kept between requests, so that each request checks only the names added or removed."""
 
     __slots__ = ("_alike", "_known")
 
@@ -19,7 +19,7 @@ class TopicNames:
         self._alike: dict[str, set[str]] = {}
 
     def take_over(self, names: Collection[str]) -> set[str]:
-        """These are the topics that there are; the same as a set of the caller's own."""
+        """Set the existing topics; returns them as a set that the caller owns."""
         now = set(names)
         for name in self._known - now:
             alike = self._alike.get(_flat(name))
@@ -33,12 +33,12 @@ class TopicNames:
         return set(now)
 
     def add(self, name: str) -> None:
-        """A topic is about to be made."""
+        """Add the name of a topic that is about to be created."""
         self._known.add(name)
         self._note(name)
 
     def alike(self, name: str) -> Collection[str]:
-        """The topics whose names could collide with this one."""
+        """Return the topics whose names collide with this one."""
         return sorted(self._alike.get(_flat(name), ()))
 
     def _note(self, name: str) -> None:

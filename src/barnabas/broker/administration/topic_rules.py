@@ -1,4 +1,4 @@
-"""What a topic may be called, and what may be asked of a new one. Pure.
+"""Rules for topic names and for the creation of topics. Pure.
 
 Source: semantics, topics and partitions (names, order of the checks of CreateTopics).
 """
@@ -20,11 +20,11 @@ MOST_NEW_PARTITIONS = 10_000
 
 @dataclass(slots=True)
 class NewTopic:
-    """A topic that a client asks for.
+    """A topic that a client wants to create.
 
     Attributes:
         partition_count: -1: the broker's default, or as many as are assigned.
-        replication_factor: -1: the broker's default, or what is assigned.
+        replication_factor: -1: the broker's default, or that of the assignment.
         assignments: Partition and its brokers, as given; empty: the controller chooses.
         configs: Setting and value, as given; a value of None is refused.
     """
@@ -60,7 +60,7 @@ def check_name(name: str) -> None:
 
 
 def check_collisions(name: str, existing: Collection[str]) -> None:
-    """Refuse a name that differs from an existing one only by `.` for `_`: their metrics would be the same.
+    """Refuse a name that differs from an existing name only by `.` for `_`: their metrics would have the same name.
 
     Raises:
         KafkaError: INVALID_TOPIC_EXCEPTION.
@@ -74,7 +74,7 @@ def check_collisions(name: str, existing: Collection[str]) -> None:
 
 
 def check_size(partition_count: int, replication_factor: int, broker_count: int) -> None:
-    """Refuse what the live brokers cannot hold.
+    """Refuse invalid numbers of partitions and replicas, and more replicas than live brokers.
 
     Raises:
         KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR.
@@ -92,7 +92,7 @@ def check_size(partition_count: int, replication_factor: int, broker_count: int)
 
 
 def check_new_partitions(partition_count: int) -> None:
-    """Refuse more new partitions than one request may ask for.
+    """Refuse more new partitions than one request can create.
 
     Raises:
         KafkaError: INVALID_PARTITIONS.
@@ -105,7 +105,7 @@ def check_new_partitions(partition_count: int) -> None:
 
 
 def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, list[int]]:
-    """Check an assignment that the client gave; the same as a mapping, partition 0 first.
+    """Check an assignment from the client, and return it as a mapping, partition 0 first.
 
     Of a partition that is named twice the later brokers count, as in Kafka.
 
@@ -128,7 +128,7 @@ def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, 
 
 
 def check_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
-    """The settings of a new topic.
+    """Return the settings of a new topic.
 
     Raises:
         KafkaError: INVALID_CONFIG.
@@ -140,7 +140,7 @@ def check_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> TopicCo
 
 
 def internal_topic(name: str, config: BrokerConfig) -> NewTopic:
-    """One of the broker's own topics, as its settings say."""
+    """Return the definition of an internal topic from the broker's settings."""
     if name == GROUP_OFFSETS_TOPIC:
         return NewTopic(
             name,

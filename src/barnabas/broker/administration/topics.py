@@ -63,10 +63,10 @@ TIME_TO_COME_MS = 10_000
 
 @dataclass(slots=True)
 class TopicResult:
-    """What became of one topic that was to be created.
+    """The result of the creation of one topic.
 
     Attributes:
-        message: What a person should read; None on success.
+        message: The error for people; None on success.
         partition_count: -1 on error.
         replication_factor: -1 on error.
         config: The topic's settings; None on error.
@@ -81,7 +81,7 @@ class TopicResult:
 
 
 class TopicAdmin:
-    """Makes and removes topics of the cluster."""
+    """Creates and deletes topics of the cluster."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class TopicAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Whether this broker is the controller; only that one answers requests to create and delete."""
+        """Return whether this broker is the controller; only the controller creates and deletes topics."""
         return self._controller.is_active
 
     async def create(
@@ -125,10 +125,10 @@ class TopicAdmin:
 
         Args:
             topics: Each name once.
-            timeout_ms: How long to wait; 0 or less: not at all, and what is made is answered with REQUEST_TIMED_OUT.
-                The topics come into being nevertheless.
+            timeout_ms: How long to wait; 0 or less: not at all, and new topics are answered with REQUEST_TIMED_OUT.
+                The topics are created nevertheless.
             validate_only: Check, and create nothing.
-            quota: Counts the partitions, and may refuse a topic; None: nobody's.
+            quota: Counts the partitions, and may refuse a topic; None: no quota.
 
         Returns:
             A result for each topic, in order.
@@ -154,11 +154,11 @@ class TopicAdmin:
     async def delete(
         self, names: Iterable[str], timeout_ms: int, quota: ControllerMutationQuota | None = None
     ) -> dict[str, ErrorCode]:
-        """Delete topics and wait until this broker's image has them no more.
+        """Delete topics and wait until this broker's image no longer has them.
 
         Args:
             timeout_ms: How long to wait; 0 or less: not at all. The topics go nevertheless.
-            quota: Counts the partitions, and may refuse a topic; None: nobody's.
+            quota: Counts the partitions, and may refuse a topic; None: no quota.
         """
         known = self._cluster.image.topics
         results = {name: ErrorCode.NONE if name in known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for name in names}
@@ -181,7 +181,7 @@ class TopicAdmin:
         return results
 
     async def auto_create(self, names: Iterable[str]) -> dict[str, ErrorCode]:
-        """Create topics that a client asked about, without waiting for their leaders.
+        """Create topics that a client asked about; does not wait for their leaders.
 
         Returns:
             For each the error that its metadata carries now: LEADER_NOT_AVAILABLE when it is on its way.
@@ -199,7 +199,7 @@ class TopicAdmin:
         }
 
     async def create_internal(self, name: str) -> None:
-        """Create one of the broker's own topics where it is missing; who needs it asks again until it is led.
+        """Create an internal topic if it is missing; callers ask again until it has leaders.
 
         Args:
             name: `__consumer_offsets` or `__transaction_state`.
@@ -210,7 +210,7 @@ class TopicAdmin:
                 self.warn_of_too_few_brokers(name)
 
     def warn_of_too_few_brokers(self, name: str) -> None:
-        """Say in the log, once for each number of brokers, that one of the broker's own topics can't be created.
+        """Log, once for each number of brokers, that an internal topic cannot be created.
 
         Nothing is said where the topic is there already, or could be. Where there may be other brokers they have some
         time to come.
@@ -230,9 +230,10 @@ class TopicAdmin:
         self._told[name] = alive_count
         what, setting = _NEEDED_FOR[name]
         log.warning(
-            "%s can't work: %s is %d, and so many brokers are not there (%d); set it to %d or run more brokers",
+            "%s cannot work: %s=%d needs %d brokers, found %d; set it to %d or start more brokers",
             what,
             setting,
+            factor,
             factor,
             alive_count,
             max(alive_count, 1),
@@ -274,7 +275,7 @@ class TopicAdmin:
         return result
 
     def _validate(self, topic: NewTopic, request: "_Creation") -> tuple[TopicResult, dict[int, list[int]]]:
-        """The checks of Kafka in its order."""
+        """Check a topic, with Kafka's checks in Kafka's order."""
         name = topic.name
         if name in request.existing:
             raise _already_exists(name)
@@ -339,13 +340,13 @@ class TopicAdmin:
 
 
 class _Creation:
-    """What all topics of one request share.
+    """The state that all topics of one request share.
 
     Attributes:
-        existing: The topics that there are, those of this request too once they pass for new.
+        existing: The existing topics, and those of this request that passed the checks.
         validates_only: Nothing is created.
         room: For partitions.
-        quota: Counts them; None: nobody's.
+        quota: Counts them; None: no quota.
     """
 
     __slots__ = ("_names", "existing", "quota", "room", "validates_only")
@@ -359,7 +360,7 @@ class _Creation:
         quota: ControllerMutationQuota | None,
     ) -> None:
         """Args:
-        names: Of all topics; takes over those that there are.
+        names: The names of all topics; updated with the existing ones.
         room: How many partitions the brokers can still take.
         """
         self._names = names
@@ -369,11 +370,11 @@ class _Creation:
         self.quota = quota
 
     def alike(self, name: str) -> Collection[str]:
-        """The existing topics whose names could collide with this one."""
+        """Return the existing topics whose names collide with this one."""
         return self._names.alike(name)
 
     def add(self, name: str) -> None:
-        """A topic of this request comes into being: a later one must not collide with it."""
+        """Add a topic of this request, so that later topics of the request cannot collide with it."""
         self.existing.add(name)
         self._names.add(name)
 

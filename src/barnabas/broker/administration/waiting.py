@@ -1,4 +1,4 @@
-"""Waits until this broker's image of the cluster shows what the controller was asked for."""
+"""Waits until this broker's image of the cluster shows the result of a request to the controller."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from barnabas.core.timers import Timers
 async def wait_for_image(
     cluster: ClusterView, timers: Timers, is_done: Callable[[ClusterImage], bool], timeout_ms: int
 ) -> bool:
-    """Return whether the image came to satisfy `is_done` in time.
+    """Return whether the image satisfied `is_done` in time.
 
     Args:
         timeout_ms: 0 or less: not even the image as it is now counts, as in Kafka.

@@ -1,1 +1,1 @@
-"""What this broker knows of the cluster: live brokers, partition leaders, topic configurations."""
+"""The broker's metadata cache: live brokers, partition leaders, topic configurations."""

@@ -1,4 +1,4 @@
-"""The epoch of the cluster's finalized features, which ApiVersions tells: the version of /feature while they are on.
+"""The epoch of the cluster's finalized features for ApiVersions: the version of /feature while features are enabled.
 
 Source: zookeeper.md, cluster and brokers; KIP-584; Kafka 2.7.2, FinalizedFeatureChangeListener.
 """

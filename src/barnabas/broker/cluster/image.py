@@ -1,11 +1,11 @@
-"""The cluster as the controller told this broker: brokers, leaders, replicas.
+"""The cluster as the controller described it to this broker: brokers, leaders, replicas.
 
 Invariants:
 
 - An image is immutable; an update makes a new one.
-- Only UpdateMetadata changes what is known; whether a request counts was asked before (`replicas/control.py`).
-- The broker list of an update replaces the one before; partitions are merged; a leader of -2 removes them.
-- A name that no topic can have is left out, whoever tells it: no path in the registry can be made of it.
+- Only UpdateMetadata changes the image; `replicas/control.py` has already checked that the request is current.
+- The broker list of an update replaces the previous one; partitions are merged; a leader of -2 removes them.
+- Invalid topic names are dropped, whatever their source: they cannot be part of a path in the registry.
 
 Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
 """
@@ -37,7 +37,7 @@ class PartitionState(NamedTuple):
     """A partition's leader and replicas.
 
     Attributes:
-        leader: Broker id; -1: there is none.
+        leader: Broker id; -1: no leader.
         offline: Replicas whose broker is dead or whose log directory failed.
     """
 
@@ -55,7 +55,7 @@ class ClusterImage:
     Attributes:
         controller_id: -1: unknown.
         topics: Topic to partition to state.
-        controller_epoch: Of the controller that told of it.
+        controller_epoch: Epoch of the controller that sent it.
     """
 
     cluster_id: str
@@ -65,7 +65,7 @@ class ClusterImage:
     controller_epoch: int = 0
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
-        """The state of a partition, if it is known."""
+        """Return the state of a partition, if it is known."""
         partitions = self.topics.get(topic)
         return None if partitions is None else partitions.get(partition)
 
@@ -78,17 +78,17 @@ class ClusterImage:
         return True
 
     def partition_count(self, topic: str) -> int:
-        """Return the number of a topic's partitions; 0: there is no such topic."""
+        """Return the number of a topic's partitions; 0: the topic does not exist."""
         return len(self.topics.get(topic, ()))
 
     def has_leaders(self, topic: str, partition_count: int) -> bool:
-        """Return whether a topic is there with all of its partitions led."""
+        """Return whether a topic exists and all its partitions have leaders."""
         partitions = self.topics.get(topic, {})
         return len(partitions) >= partition_count and all(state.leader >= 0 for state in partitions.values())
 
 
 class ImageChange(NamedTuple):
-    """What listeners are told."""
+    """The change that listeners receive: the new image, and the topics deleted since the last one."""
 
     image: ClusterImage
     deleted_topics: list[str]
@@ -114,7 +114,7 @@ class ClusterView:
         self._overrides: dict[str, dict[str, str]] = {}
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Tell `listener` of every new image, in the order in which listeners came.
+        """Call `listener` with every new image, in the order of registration.
 
         Returns:
             A function that removes the listener.
@@ -127,7 +127,7 @@ class ClusterView:
         return forget
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        """The settings that a topic itself has; empty when it has none, or is unknown."""
+        """Return the overrides of a topic; empty if it has none or is unknown."""
         return self._overrides.get(topic, {})
 
     def set_topic_overrides(self, topic: str, overrides: Mapping[str, str]) -> None:
@@ -139,7 +139,7 @@ class ClusterView:
         return topic in self._overrides
 
     def update_metadata(self, request: UpdateMetadataRequest) -> None:
-        """Take over what the controller says, and tell the listeners."""
+        """Apply an UpdateMetadata request, and call the listeners."""
         topics, deleted = _merge_topics(self.image.topics, request)
         brokers = {
             broker.id: BrokerNode(

@@ -1,7 +1,7 @@
-"""Finds the partitions that a broker which has just started has not been told of yet.
+"""Finds the partitions about which a newly started broker has no metadata yet.
 
-A controller that takes over tells first of brokers, then of partitions some at a time, those whose replicas are away
-last. Who was told of nothing before would tell its clients of a topic with some of its partitions.
+A controller that takes over sends brokers first, then partitions some at a time, those with offline replicas last. A
+broker that has only a part of them would describe topics with missing partitions to its clients.
 
 Source: replication.md, failover; zookeeper.md.
 """
@@ -26,7 +26,7 @@ _NODES_PER_TURN = 500
 
 
 async def untold_partitions(registry: Registry, image: ClusterImage) -> list[TopicPartition]:
-    """Return the partitions that a controller will tell of and that an image lacks.
+    """Return the partitions that the registry has and an image lacks, as far as a controller will send them.
 
     Those of topics on their way out, those that never had a leader, and what is malformed it may never tell of.
     """
@@ -49,7 +49,7 @@ async def untold_partitions(registry: Registry, image: ClusterImage) -> list[Top
 async def _read(
     registry: Registry, wanted: Sequence[T], path_of: Callable[[T], str]
 ) -> AsyncIterator[tuple[T, bytes | None]]:
-    """Give what the nodes hold that are there, some in a turn of the loop."""
+    """Yield the contents of the existing nodes, some in each turn of the event loop."""
     for start in range(0, len(wanted), _NODES_PER_TURN):
         some = wanted[start : start + _NODES_PER_TURN]
         for each, node in zip(some, await registry.get_many([path_of(each) for each in some]), strict=True):

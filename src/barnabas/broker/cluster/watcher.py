@@ -1,24 +1,23 @@
-"""Reads settings from the registry, and sees when somebody changes them.
+"""Reads settings from the registry and watches them for changes.
 
-An entity is what settings are kept for, and is named as its node below /config: `topics/t`, `brokers/0`,
-`brokers/<default>`, `clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Whoever
-changes one writes its node and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker
-handles the notifications that it has not seen yet in order, reads the nodes again, and deletes notifications older than
-15 minutes.
+An entity is the owner of settings, named as its node below /config: `topics/t`, `brokers/0`, `brokers/<default>`,
+`clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Every change writes the entity's
+node and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker handles new
+notifications in order, reads the nodes again, and deletes notifications older than 15 minutes.
 
-Whoever goes by the settings of one type of entity (`topics`, ...) subscribes to it and is told of each entity as it is
-at the start, and then whenever it is another than it was told last.
+Listeners subscribe to one type of entity (`topics`, ...). They get the settings of each entity at the start, and then
+whenever the settings differ from those last passed on.
 
-Of a type that is watched also the nodes themselves are: who writes one and tells nobody is seen as well. There what is
-no node of settings (no JSON object with strings below `config`) changes nothing.
+For types that are watched, the nodes themselves are watched, too: a change without a notification is seen as well.
+There a malformed node (not a JSON object with strings below `config`) changes nothing.
 
 Invariants:
 
-- Everything is done in one queue, a piece at a time: nobody is told of something older after something newer.
-- A change is told once, after its notification was seen; several of one entity that are seen together are told as one.
-- No change is lost: what can't be read is read again later, and where the session broke, so that notifications may have
-  come and been deleted meanwhile, everything is read again.
-- The settings of a topic were told before its first LeaderAndIsr request is carried out (`load`).
+- All work runs in one queue, one piece at a time: listeners never get older settings after newer ones.
+- Listeners are called once per change, after its notification was seen; changes of an entity seen together count once.
+- No change is lost: failed reads are repeated later. After a lost session, when notifications may have been created and
+  deleted unseen, everything is read again.
+- The listeners have a topic's settings before its first LeaderAndIsr request is carried out (`load`).
 
 Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager, ZkNodeChangeNotificationListener.
 """
@@ -54,7 +53,7 @@ OverridesListener = Callable[[str, Mapping[str, str]], object]
 
 
 class ConfigWatcher:
-    """Tells who goes by settings in the registry what they are. Owned by the event loop."""
+    """Passes settings in the registry to its listeners. Owned by the event loop."""
 
     def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
         self._registry = registry
@@ -77,17 +76,17 @@ class ConfigWatcher:
         self._told: dict[str, dict[str, str]] = {}
 
     def subscribe(self, entity_type: str, listener: OverridesListener, *, is_watched: bool = False) -> None:
-        """Tell `listener` of the settings of each entity of a type; before `start`.
+        """Call `listener` with the settings of each entity of a type; call this before `start`.
 
         Args:
-            is_watched: Also of what is written without a notification. That takes two watches for each entity.
+            is_watched: Also watch for changes without a notification. That takes two watches for each entity.
         """
         self._listeners.setdefault(entity_type, []).append(listener)
         if is_watched:
             self._watched_types.add(entity_type)
 
     async def start(self) -> None:
-        """Tell of every entity as it is, and begin to watch.
+        """Read every entity, call the listeners, and begin to watch.
 
         Raises:
             NoNodeError: The persistent paths were not created yet.
@@ -95,7 +94,7 @@ class ConfigWatcher:
         await self._do(self._begin)
 
     async def load(self, entities: Iterable[str]) -> None:
-        """Read entities now and tell of them, whether they changed or not.
+        """Read entities now and call the listeners, whether the settings changed or not.
 
         Raises:
             RegistryError: They could not be read.
@@ -104,18 +103,18 @@ class ConfigWatcher:
         await self._do(lambda: self._load(wanted))
 
     async def catch_up(self) -> None:
-        """Wait until everybody was told of what was written before; what can't be read now is told later."""
+        """Wait until the listeners have all earlier changes; nodes that cannot be read now follow later."""
         self._look_soon()
         await self._do(_nothing)
 
     def forget(self, entity: str) -> None:
-        """Forget an entity that is gone for good: another of its name will be a new one."""
+        """Forget a deleted entity: a later one of the same name counts as new."""
         self._told.pop(entity, None)
 
     # --- one thing after the other
 
     async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Have work done in its turn; raises what it raises."""
+        """Run work in order; raises its exception."""
         await self._enqueue(work).future()
 
     def _enqueue(self, work: Callable[[], Awaitable[None]]) -> Pending[None]:
@@ -147,19 +146,19 @@ class ConfigWatcher:
         self._look_soon()
 
     def _entity_written(self, event: WatchEvent) -> None:
-        """The watch of an entity's node."""
+        """Handle the watch of an entity's node."""
         if event.type is not EventType.NONE:
             self._written[paths.config_entity(event.path)] = None
         self._changed(event)
 
     def _list_changed(self, event: WatchEvent) -> None:
-        """The watch of a node below which entities are."""
+        """Handle the watch of a node whose children are entities."""
         if event.type is not EventType.NONE:
             self._changed_lists[paths.config_entity(event.path)] = None
         self._changed(event)
 
     def _look_soon(self) -> None:
-        """Look for notifications in turn; however often it is asked for meanwhile."""
+        """Schedule a look for notifications; further calls before it are merged."""
         if not self._is_look_due:
             self._is_look_due = True
             self._enqueue(self._look).then(lambda _: None, self._look_again)
@@ -169,10 +168,10 @@ class ConfigWatcher:
             log.debug("the registry closed while a change of settings was read")
         elif isinstance(error, RegistryError):
             # The watch is not set any more: without another try no change would ever be seen.
-            log.warning("changed settings could not be read, trying again: %s", error)
+            log.warning("cannot read changed settings, retrying: %s", error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
         else:
-            log.error("changed settings could not be taken over", exc_info=error)
+            log.error("cannot apply changed settings", exc_info=error)
 
     async def _begin(self) -> None:
         # Before the entities are read: what changes from then on has a notification that is not among these.
@@ -203,11 +202,11 @@ class ConfigWatcher:
         await self._notifications.delete_old()
 
     async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:
-        """Read what may be another than it was.
+        """Read the nodes that may have changed.
 
         Args:
             changed, written: Entities with a notification, and those whose nodes were written.
-            lists: Where entities came or went.
+            lists: Parents below which entities were created or deleted.
         """
         if self._is_stale:
             # Before: the session may be gone again while they are read.
@@ -225,7 +224,7 @@ class ConfigWatcher:
             await self._read_changed(entity)
 
     async def _new_entities(self, list_name: str) -> list[str]:
-        """The entities below a node that were not there before; who comes next is told by a watch."""
+        """Return the new entities below a node; a watch reports later ones."""
         names = await self._children(list_name)
         entity_type, _, user = list_name.partition("/")
         if entity_type == paths.USERS and user and "/" not in user:
@@ -239,7 +238,7 @@ class ConfigWatcher:
         return found
 
     async def _read_notification(self, name: str) -> str | None:
-        """Return the entity that a notification is about; None where it makes no sense."""
+        """Return the entity that a notification names; None if it is malformed."""
         try:
             data = await self._notifications.read(name)
         except NoNodeError:
@@ -247,7 +246,7 @@ class ConfigWatcher:
             return None
         entity = decode_change(data)
         if entity is None:
-            log.warning("the notification %s of a change of settings is not one, and is passed over", name)
+            log.warning("config change notification %s is malformed: ignored", name)
             return None
         return entity
 
@@ -259,14 +258,14 @@ class ConfigWatcher:
 
     async def _read_changed(self, entity: str) -> None:
         if entity.partition("/")[0] not in self._listeners:
-            log.warning("a change of settings of %s is ignored: nothing here goes by them", entity)
+            log.warning("config change of %s ignored: this broker does not use settings of that entity type", entity)
             return
         overrides = await self._read(entity)
         if overrides != self._told.get(entity, {}):
             self._tell(entity, overrides)
 
     async def _read_all(self, is_start: bool = False) -> None:
-        """Read every entity that somebody subscribed to, and tell of those that are others than were told."""
+        """Read all entities with listeners, and call the listeners for those that changed."""
         there: set[str] = set()
         for entity_type in self._listeners:
             entities = await self._entities(entity_type)
@@ -278,7 +277,7 @@ class ConfigWatcher:
             self._tell(entity, {})
 
     async def _read_together(self, entities: list[str], watch: Callable[[str], Watch] | None, is_start: bool) -> None:
-        """Read entities of one type and tell of those that are others than were told."""
+        """Read entities of one type, and call the listeners for those that changed."""
         for start in range(0, len(entities), _READ_TOGETHER):
             some = entities[start : start + _READ_TOGETHER]
             found = await self._registry.get_many([paths.config(entity) for entity in some], watch)
@@ -294,7 +293,7 @@ class ConfigWatcher:
                     self._tell(entity, overrides)
 
     async def _entities(self, entity_type: str) -> list[str]:
-        """All entities of a type that have a node."""
+        """Return all entities of a type that have a znode."""
         found = []
         # What is for all comes before what stands on it.
         for name in sorted(await self._children(entity_type), key=lambda name: (name != paths.DEFAULT_ENTITY, name)):
@@ -328,13 +327,13 @@ class ConfigWatcher:
         return self._decode(entity, data)
 
     def _decode(self, entity: str, data: bytes | None) -> dict[str, str]:
-        """Decode an entity's node; where it makes no sense, keep what it said before."""
+        """Decode an entity's node; if it is malformed, return the previous settings."""
         try:
             overrides = decode_config_strictly(data)
         except MalformedError as error:
             # differs from Kafka (malformed-settings): they are taken for none there.
             if self._malformed.get(entity) != data:
-                log.warning("the settings of %s stay what they were, the node is malformed: %s", entity, error)
+                log.warning("settings of %s not changed: the znode is malformed: %s", entity, error)
                 self._malformed[entity] = data
             return self._told.get(entity, {})
         self._malformed.pop(entity, None)
@@ -351,7 +350,7 @@ class ConfigWatcher:
                 listener(name, overrides)
             except Exception:
                 # A bug of the one that was told: the others, and those that are told next, are no part of it.
-                log.exception("changed settings of %s could not be taken over", entity)
+                log.exception("cannot apply changed settings of %s", entity)
 
 
 async def _nothing() -> None:

@@ -1,7 +1,7 @@
 """Writes the in-sync replicas that leaders propose.
 
-Kafka looks at the epochs and at the version of the state alone. Here a proposal must also make sense, which those of
-Kafka's brokers always do: it comes from the leader, names the leader, and nobody who holds no replica.
+Kafka checks only the epochs and the version of the state. Here a proposal must also be consistent, as those of Kafka's
+brokers always are: it comes from the leader, includes the leader, and names only brokers that have a replica.
 
 Source: replication.md, AlterIsr; KIP-497.
 """
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 
 
 async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[AlterIsrResponse], object]) -> None:
-    """Write what a leader asks for, and tell everybody.
+    """Write the ISR that a leader proposes, and send it to all brokers.
 
     Args:
-        answer: Called once all brokers are told; what reassignments wait for comes after it.
+        answer: Called once all brokers have it; steps of reassignments follow after that.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state = term.state
     broker = state.brokers.get(request.broker_id)
@@ -98,12 +98,12 @@ def _refusal(
         and set(asked.new_isr) <= set(state.replicas(partition))
     )
     if not is_sound:
-        log.warning("broker %d proposes replicas in sync for %s that can't be: %s", broker_id, partition, asked.new_isr)
+        log.warning("broker %d proposed an invalid ISR for %s: %s", broker_id, partition, asked.new_isr)
     return ErrorCode.NONE if is_sound else ErrorCode.INVALID_REQUEST
 
 
 def _living(state: ControllerState, partition: TopicPartition, isr: Sequence[int]) -> tuple[int, ...]:
-    """Those of a proposed list that were in sync before, or may lead.
+    """Return the members of a proposed ISR that were in sync before, or may lead.
 
     The leader takes what the answer says, so it goes on without the others, and asks again when they are back.
     """

@@ -47,7 +47,7 @@ def assign(
 
 
 def _rounds(partition: int, first_partition: int, broker_count: int) -> int:
-    """Count the multiples of the number of brokers on the way to a partition, 0 not among them."""
+    """Count the multiples of the number of brokers below a partition, without 0."""
     return partition // broker_count - max(first_partition - 1, 0) // broker_count
 
 
@@ -56,7 +56,7 @@ def _index(first: int, distance: int, broker_count: int) -> int:
 
 
 def alternate_racks(racks: Mapping[int, str]) -> list[int]:
-    """The brokers in an order in which neighbours are in different racks as far as that can be."""
+    """Return the brokers in an order that alternates racks as far as possible."""
     by_rack: dict[str, list[int]] = {}
     for broker_id in sorted(racks):
         by_rack.setdefault(racks[broker_id], []).append(broker_id)

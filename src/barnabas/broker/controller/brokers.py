@@ -1,8 +1,8 @@
-"""What follows from brokers that come, come back and go.
+"""Handling of brokers that start, restart and fail.
 
-Order, for those that came: the standing brokers hear of them, they hear of everything, then their replicas are online,
-and what waits for a leader is tried. A follower refuses a leader that it does not know, so nothing may be told in
-another order. A broker that came back in another session is one that failed and came.
+Order for brokers that registered: the other brokers get their addresses; they get the complete metadata; their
+replicas become online; partitions that wait for a leader are tried. A follower rejects a leader that it does not know,
+so the order matters. A broker that registered again in another session counts as failed and started.
 
 Source: replication.md, brokers come and go; Kafka 2.7.2, KafkaController.processBrokerChange, onBrokerStartup,
 onBrokerFailure, onReplicasBecomeOffline.
@@ -34,7 +34,7 @@ Admits = Callable[[int], bool]
 
 
 async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
-    """Read who is registered; the watches are set again."""
+    """Read the registered brokers, and set the watches again."""
     names = await term.registry.children(paths.BROKER_IDS, term.watch(Signal.BROKERS_CHANGED))
     found: dict[int, LiveBroker] = {}
     for name in names:
@@ -46,20 +46,20 @@ async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
         if broker_id is None or not stat.ephemeral_owner:
             # differs from Kafka (impossible-broker): its controller fails where the name is no number.
             if term.state.is_news(path, "no registration"):
-                log.warning("%s is no broker's registration, and is passed over", path)
+                log.warning("%s is not a broker registration: ignored", path)
         elif admits(broker_id):
             found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
     return found
 
 
 async def brokers_changed(term: Term, admits: Admits) -> None:
-    """Bring everything in line with the brokers that are registered now."""
+    """Handle changes of the registered brokers."""
     state = term.state
     found = await read_brokers(term, admits)
     change = compare_brokers(state.brokers, found)
     if not any(change):
         return
-    log.info("brokers: new %s, back %s, gone %s", change.new, change.bounced, change.dead)
+    log.info("brokers: new %s, restarted %s, gone %s", change.new, change.bounced, change.dead)
     for broker_id in [*change.bounced, *change.dead]:
         term.sender.remove(broker_id)
     for broker_id in change.new:
@@ -83,7 +83,7 @@ async def brokers_changed(term: Term, admits: Admits) -> None:
 
 
 async def broker_set(term: Term, admits: Admits) -> None:
-    """Take over registrations that were written again; other endpoints are told to all."""
+    """Apply registrations that were rewritten; send changed endpoints to all brokers."""
     state = term.state
     found = await read_brokers(term, admits)
     moved = []
@@ -95,12 +95,12 @@ async def broker_set(term: Term, admits: Admits) -> None:
                 moved.append(broker_id)
             state.brokers[broker_id] = broker
     if moved:
-        log.info("brokers %s have other addresses", moved)
+        log.info("brokers %s changed their addresses", moved)
         await term.tell_brokers()
 
 
 async def brokers_started(term: Term, started: Sequence[int]) -> None:
-    """Let brokers that are registered now take part."""
+    """Include newly registered brokers in the cluster."""
     state = term.state
     for broker_id in started:
         state.failed_replicas.pop(broker_id, None)
@@ -123,7 +123,7 @@ async def _brokers_failed(term: Term, failed: Sequence[int]) -> None:
 
 
 async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
-    """Elect leaders in place of replicas that are offline now, and take them out of those in sync."""
+    """Elect other leaders for offline replicas, and remove these from the ISR."""
     state = term.state
     on_their_way_out = [replica for replica in replicas if replica.partition.topic in state.deleting]
     others = [replica for replica in replicas if replica.partition.topic not in state.deleting]
@@ -143,7 +143,7 @@ async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
 
 
 async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrResponse) -> None:
-    """Note which replicas of a broker are on a directory that failed, and which are not any more."""
+    """Record which replicas of a broker are in a failed log directory, and which no longer are."""
     if response.error_code or broker_id not in term.state.brokers:
         return
     failed = term.state.failed_replicas.setdefault(broker_id, set())
@@ -158,5 +158,5 @@ async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrRes
     if not failed:
         del term.state.failed_replicas[broker_id]
     if new:
-        log.warning("%d replicas of broker %d are on a directory that failed", len(new), broker_id)
+        log.warning("%d replicas of broker %d are in a failed log directory", len(new), broker_id)
         await replicas_failed(term, new)

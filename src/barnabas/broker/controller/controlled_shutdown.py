@@ -1,6 +1,6 @@
-"""Relieves a broker that is about to stop: others lead in its place, and do not wait for it.
+"""Controlled shutdown: moves the leaderships of a broker that is about to stop, and takes it out of the ISRs.
 
-It stays marked until its registration goes, and leads nothing any more.
+It stays marked as shutting down until its registration ends, and leads no partition any more.
 
 Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaController.doControlledShutdown.
 """
@@ -25,10 +25,10 @@ _NO_EPOCH = -1
 
 
 async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
-    """Move what a broker leads to others; the answer names what could not be moved.
+    """Move a broker's leaderships to other brokers; the answer names the partitions that could not move.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state, broker_id = term.state, request.broker_id
     broker = state.brokers.get(broker_id)
@@ -37,7 +37,7 @@ async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) ->
         return ControlledShutdownResponse(ErrorCode.BROKER_NOT_AVAILABLE if is_old else ErrorCode.UNKNOWN_SERVER_ERROR)
     if _NO_EPOCH != request.broker_epoch < broker.epoch:
         return ControlledShutdownResponse(ErrorCode.STALE_BROKER_EPOCH)
-    log.info("broker %d is about to stop", broker_id)
+    log.info("broker %d begins a controlled shutdown", broker_id)
     state.shutting_down.add(broker_id)
     moved = [
         replica.partition
@@ -60,5 +60,5 @@ async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) ->
         if (leadership := state.leaders.get(partition)) is not None and leadership.node.leader == broker_id
     ]
     if left:
-        log.warning("broker %d still leads %d partitions that nobody else can lead", broker_id, len(left))
+        log.warning("broker %d still leads %d partitions: no other replica can lead them", broker_id, len(left))
     return ControlledShutdownResponse(ErrorCode.NONE, left)

@@ -1,16 +1,16 @@
-"""The controller's event queue: what happens in the registry and at the brokers, one event after the other.
+"""The controller's event queue: handles events of the registry and of brokers, one at a time.
 
 Everything that changes the controller's state runs in one task. Watches only put an event into the queue; the event's
 handler reads the registry again (and sets the watch again), so that no change is missed and several are seen at once.
 
 Invariants:
 
-- A broker that is not the controller holds no state and sends nothing. It stands for election in a session in which it
+- A broker that is not the controller keeps no state and sends nothing. It stands for election in a session in which it
   is registered.
-- A lost connection holds the handlers up; within the session the term goes on, and what the watches missed is read.
-- A handler whose write is refused because the controller's epoch changed resigns. So does one whose session ended.
-- Nothing that the registry holds and nothing that fails ends the task that handles the events.
-- Whoever asks for something is answered, also where the term ends meanwhile.
+- A lost connection delays the handlers; within the session the term continues, and missed changes are read.
+- A handler whose write is rejected because the controller epoch changed resigns. So does one whose session ended.
+- Neither data in the registry nor an exception ends the task that handles the events.
+- Every request gets an answer, even if the term ends meanwhile.
 - Requests about a partition are sent after its state was written.
 
 Source: replication.md, controller: events; zookeeper.md, watchers of each node.
@@ -91,7 +91,7 @@ class Controller:
     """One broker's part in controlling the cluster.
 
     Attributes:
-        meters: What it has counted.
+        meters: Its metrics.
     """
 
     def __init__(
@@ -109,9 +109,9 @@ class Controller:
         keeps_features: bool = True,
     ) -> None:
         """Args:
-        registry: This broker's session; what a lost connection interrupts is asked again.
+        registry: This broker's session; requests interrupted by a lost connection are repeated.
         sender: Owned by the controller from here on.
-        listener_name: The listener that brokers use among each other, for what they are told of leaders.
+        listener_name: The inter-broker listener, for the addresses of leaders.
         settings: The broker's, as they are now.
         register: Makes sure that this broker is registered in this session.
         admits: Whether a broker that is registered belongs to this cluster.
@@ -139,7 +139,7 @@ class Controller:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker is the controller."""
+        """Return whether this broker is the controller."""
         return self._term is not None
 
     @property
@@ -154,12 +154,12 @@ class Controller:
 
     @property
     def waiting_times(self) -> Durations:
-        """How long events waited."""
+        """Return how long events waited."""
         return self._events.times
 
     @property
     def channels(self) -> Iterator[ChannelFigures]:
-        """Give what each broker is sent, in figures; none where another broker is the controller."""
+        """Return figures about the requests to each broker; empty while another broker is the controller."""
         return self._sender.figures()
 
     @property
@@ -168,7 +168,7 @@ class Controller:
         return 0 if self._term is None else self._term.state.epoch
 
     def address_of(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
-        """A listener's address, as its broker registered it; None: there is none."""
+        """Return a listener's address from its broker's registration; None: it has none."""
         broker = None if self._term is None else self._term.state.brokers.get(broker_id)
         for endpoint in () if broker is None else broker.registration.endpoints:
             if endpoint.listener_name == listener_name:
@@ -176,11 +176,11 @@ class Controller:
         return None
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """The partitions that are on their way to other brokers; none where another broker is the controller."""
+        """Return the partitions that are being reassigned; empty while another broker is the controller."""
         return {} if self._term is None else self._term.state.reassignments()
 
     def is_deleting(self, topic: str) -> bool:
-        """Return whether a topic is on its way out; never where another broker is the controller."""
+        """Return whether a topic is being deleted; False while another broker is the controller."""
         return self._term is not None and topic in self._term.state.deleting
 
     # What is asked for
@@ -189,10 +189,10 @@ class Controller:
         """Do something in the controller's name, in its turn among the events.
 
         Args:
-            kind: As what it is counted.
+            kind: The kind under which it is counted.
 
         Returns:
-            What the work gives; None: this broker is not the controller (any more).
+            The result of the work; None: this broker is not the controller (any more).
         """
         value: T | None = await self._ask(kind, work, None).future()
         return value
@@ -208,7 +208,7 @@ class Controller:
             except (ControllerMovedError, RegistryClosedError):
                 raise
             except Exception:
-                log.exception("the proposal of broker %d can't be written", request.broker_id)
+                log.exception("cannot write the ISR proposed by broker %d", request.broker_id)
                 answer.complete(AlterIsrResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
             return refusal
 
@@ -253,7 +253,7 @@ class Controller:
         await idle.future()
 
     async def close(self) -> None:
-        """Stop handling events. What the registry says of this controller ends with the session."""
+        """Stop handling events. The ephemeral nodes of this controller end with the session."""
         self._forget_session()
         if self._task is not None:
             self._task.cancel()
@@ -278,7 +278,7 @@ class Controller:
                 if isinstance(event, Asked):
                     event.answer.fail(error)
                 # Whatever it was: the next event may be handled, and a controller that stands still is worse.
-                log.exception("the controller could not handle %s", event)
+                log.exception("the controller failed to handle %s", event)
                 if self._term is None and not self._is_backing_off:
                     self._is_backing_off = True
                     self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._try_again)
@@ -298,7 +298,7 @@ class Controller:
                     await self._handle_as_controller(event, self._term)
                 return
             except ControllerMovedError as error:
-                log.warning("the registry refused a write of the controller: %s", error)
+                log.warning("the registry rejected a write of this controller: %s", error)
                 self._resign()
             finally:
                 self.meters.state = 0
@@ -396,11 +396,11 @@ class Controller:
         self._balance_later(FIRST_BALANCE_MS)
 
     async def _step_aside(self, elected: Elected) -> None:
-        """Let another broker try what failed here."""
+        """Resign, so that another broker can try the step that failed here."""
         try:
             await write_as_controller(self._registry, elected.epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
         except (ControllerMovedError, RegistryError) as error:
-            log.warning("%s stays as it is: %s", paths.CONTROLLER, error)
+            log.warning("cannot delete %s: %s", paths.CONTROLLER, error)
 
     def _balance_later(self, delay_ms: int) -> None:
         self._stop_balancing()
@@ -415,14 +415,14 @@ class Controller:
     def _resign(self) -> None:
         if self._term is None:
             return
-        log.info("broker %d is the controller no more", self._broker_id)
+        log.info("broker %d is no longer the controller", self._broker_id)
         self._term.end()
         self._term = None
         self._stop_balancing()
         self._drop_events()
 
     def _drop_events(self) -> None:
-        """Forget what the queue holds of another term; who is the controller stays, and who asked is answered."""
+        """Drop the queued events of another term; those about the election stay, and pending requests are answered."""
         is_election_due = False
         dropped: list[Any] = []
         while not self._events.empty():

@@ -1,18 +1,18 @@
-"""Who is to lead a partition, and who stays in sync with it. Pure.
+"""Election of partition leaders, and the in-sync replicas that result. Pure.
 
-| election | leader: the first | in sync | is told |
+| election | leader: the first replica that is | ISR afterwards | recipients |
 | --- | --- | --- | --- |
-| offline | online and in sync | those online | the online replicas |
-| unclean | the same; where there is none: online | the same; the leader alone | the online replicas |
-| reassign | of those that it is to have, online and in sync | stays | those that it is to have |
-| preferred | of all replicas, if it is online and in sync | stays | all replicas |
-| controlled shutdown | online and in sync | those not shutting down | the registered replicas |
+| offline | online and in sync | its online members | the online replicas |
+| unclean | the same; if there is none: online | the same; the leader alone | the online replicas |
+| reassign | a target replica, online and in sync | unchanged | the target replicas |
+| preferred | the first of all replicas, if online and in sync | unchanged | all replicas |
+| controlled shutdown | online and in sync | members not shutting down | the registered replicas |
 
 Invariants:
 
-- Every election raises the leader epoch by one, also one that changes nothing else; so does a removal from those in
-  sync, and each step of a reassignment.
-- The last one in sync stays in the list when its broker dies: only it has everything.
+- Every election raises the leader epoch by one, even if it changes nothing else; so does a removal from the ISR, and
+  each step of a reassignment.
+- The last member of the ISR stays in it when its broker dies: only that broker has all records.
 
 Source: replication.md, elections, state machines; Kafka 2.7.2, Election, ReplicaStateMachine.
 """
@@ -36,11 +36,11 @@ class Strategy(Enum):
 
 
 class Elected(NamedTuple):
-    """What comes of an election.
+    """The outcome of an election.
 
     Attributes:
-        node: The state to write; None: nobody can lead.
-        recipients: The replicas that are told.
+        node: The state to write; None: no replica can lead.
+        recipients: The replicas that get the new state.
     """
 
     node: PartitionStateNode | None
@@ -48,7 +48,7 @@ class Elected(NamedTuple):
 
 
 def first_state(state: ControllerState, partition: TopicPartition) -> PartitionStateNode | None:
-    """The state of a new partition: its first live replica leads, the live ones are in sync; None: none is alive."""
+    """Return the state of a new partition (first live replica leads, live replicas in sync); None: none is alive."""
     alive = tuple(replica for replica in state.replicas(partition) if state.is_online(replica, partition))
     if not alive:
         return None
@@ -99,7 +99,7 @@ def elect(
 
 
 def without_replica(current: PartitionStateNode, broker_id: int, controller_epoch: int) -> PartitionStateNode | None:
-    """The state without a replica in sync; None: it was not among them."""
+    """Return the state without a replica in the ISR; None: it was not in the ISR."""
     if broker_id not in current.isr:
         return None
     leader = NO_LEADER if current.leader == broker_id else current.leader
@@ -110,7 +110,7 @@ def without_replica(current: PartitionStateNode, broker_id: int, controller_epoc
 def unnoticed_returns(
     state: ControllerState, partition: TopicPartition, current: PartitionStateNode, written_zxid: int
 ) -> list[int]:
-    """Those in sync that came back after the state was written, where one in sync never was away.
+    """Return in-sync replicas that restarted after the state was written, if another one in sync did not.
 
     A controller that notices that a broker was away takes it out, and its leader takes it in again by another write. So
     nobody noticed these, and they may have lost what was acknowledged.
@@ -124,7 +124,7 @@ def unnoticed_returns(
 
 
 def raised(current: PartitionStateNode, controller_epoch: int) -> PartitionStateNode:
-    """The same state in the next epoch, so that the brokers take in what else they are told with it."""
+    """Return the same state in the next epoch, so that brokers accept the other changes sent with it."""
     return PartitionStateNode(current.leader, current.leader_epoch + 1, current.isr, controller_epoch)
 
 

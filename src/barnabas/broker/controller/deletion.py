@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 async def deletions_changed(term: Term) -> None:
-    """Begin to delete what is asked for."""
+    """Begin the deletions that administrators requested."""
     state = term.state
     names = await term.registry.children(paths.DELETE_TOPICS, term.watch(Signal.DELETIONS_CHANGED))
     wanted = []
@@ -47,7 +47,7 @@ async def deletions_changed(term: Term) -> None:
 
 
 def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
-    """Note that topics are to go; those whose partitions are on their way to other brokers wait."""
+    """Queue topics for deletion; those with partitions under reassignment wait."""
     for topic in topics:
         state.deleting.add(topic)
         if state.is_reassigning(topic):
@@ -55,12 +55,12 @@ def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
 
 
 def hold_deletions(state: ControllerState, topics: Iterable[str]) -> None:
-    """Let topics that are to go wait."""
+    """Postpone the deletion of topics."""
     state.deletion_ineligible.update(state.deleting.intersection(topics))
 
 
 async def resume_deletion(term: Term, topics: Iterable[str]) -> None:
-    """Go on with topics of which what they waited for may be over."""
+    """Resume the deletion of topics whose reason to wait may be over."""
     resumed = term.state.deleting.intersection(topics)
     if resumed:
         term.state.deletion_ineligible -= resumed
@@ -76,7 +76,7 @@ async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
     lost = [replica for replica in failed if term.state.replica_phase(replica) in possible]
     await change_replicas(term, lost, ReplicaPhase.DELETION_INELIGIBLE)
     topics = {replica.partition.topic for replica in failed}
-    log.info("topics %s are deleted once all of their replicas can be", sorted(topics))
+    log.info("deletion of topics %s waits until all their replicas can be deleted", sorted(topics))
     hold_deletions(term.state, topics)
     await try_deletions(term, topics)
 
@@ -84,7 +84,7 @@ async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
 async def replicas_stopped(
     term: Term, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
 ) -> None:
-    """Take in what a broker says of the replicas that it was to delete; of other topics' it does not matter."""
+    """Record a broker's answers about replicas that it deletes; those of other topics are ignored."""
 
     def started(partitions: Iterable[TopicPartition]) -> list[Replica]:
         replicas = [Replica(each, broker_id) for each in partitions if each.topic in term.state.deletion_started]
@@ -101,7 +101,7 @@ async def replicas_stopped(
 
 
 async def try_deletions(term: Term, topics: Iterable[str]) -> None:
-    """Take topics that are to go as far as they can be taken now."""
+    """Advance the deletion of queued topics as far as possible now."""
     state = term.state
     retried: list[Replica] = []
     begun: list[str] = []
@@ -161,7 +161,7 @@ async def _complete(term: Term, topic: str) -> None:
 
 
 async def _delete_nodes(term: Term, topic: str) -> None:
-    """Delete the topic's nodes, those of its partitions first and some at a time: there may be very many.
+    """Delete a topic's znodes, those of its partitions first, some at a time, as there may be very many.
 
     The topic itself, its configuration and the request for all of it go last, in one transaction: what a kill
     interrupts is done by the next controller.
@@ -179,7 +179,7 @@ async def _delete_nodes(term: Term, topic: str) -> None:
 
 
 async def _tree(registry: Registry, path: str) -> list[str]:
-    """A node and everything below it, parents first; nothing when it is not there."""
+    """Return a node and all nodes below it, parents first; empty if it does not exist."""
     found: list[str] = []
     waiting = [path]
     while waiting:
@@ -196,7 +196,7 @@ async def _tree(registry: Registry, path: str) -> list[str]:
 
 
 def _some_topics(state: ControllerState, topics: Sequence[str]) -> list[str]:
-    """The first of some topics, with as many partitions as go into a turn of the loop; one at the least."""
+    """Return the first of some topics, at least one, with as many partitions as fit into a turn of the event loop."""
     partition_count = 0
     for count, topic in enumerate(topics):
         partition_count += len(state.topics[topic].replicas)

@@ -1,6 +1,6 @@
-"""Becoming controller: whoever creates /controller is it, and the epoch goes up in the same transaction.
+"""Election of the controller: the broker that creates /controller wins; the same transaction raises the epoch.
 
-Invariant: two controllers never have the same epoch, and the older one's writes fail: each of them checks the version
+Invariant: two controllers never have the same epoch, and the older one's writes fail, as every write checks the version
 of /controller_epoch.
 
 Source: zookeeper.md, controller election.
@@ -67,7 +67,7 @@ async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | N
 
 
 class Incumbent(NamedTuple):
-    """The controller, as /controller says.
+    """The current controller, from /controller.
 
     Attributes:
         broker_id: -1: unknown, since the node's data cannot be read.
@@ -80,7 +80,7 @@ class Incumbent(NamedTuple):
 
 
 async def current_controller(registry: Registry, watch: Watch | None = None) -> Incumbent | None:
-    """The controller, or None when there is none; `watch` is told when that changes."""
+    """Return the controller, or None if there is none; `watch` fires when it changes."""
     if await registry.exists(paths.CONTROLLER, watch) is None:
         return None
     try:
@@ -89,14 +89,14 @@ async def current_controller(registry: Registry, watch: Watch | None = None) -> 
         return None
     if not stat.ephemeral_owner:
         # Kafka would never elect anybody again.
-        log.error("%s belongs to no session, so to no broker: it is deleted", paths.CONTROLLER)
+        log.error("%s is not ephemeral, so it belongs to no broker: deleting it", paths.CONTROLLER)
         await delete_with_children(registry, paths.CONTROLLER)
         return None
     return Incumbent(decode_controller(data), stat.ephemeral_owner)
 
 
 async def still_elected(registry: Registry) -> Elected:
-    """The epoch of a broker that is still the controller after it lost its connection to the registry."""
+    """Return the epoch of a broker that is still the controller after it lost its connection to the registry."""
     return Elected(*await _read_epoch(registry))
 
 
@@ -113,5 +113,5 @@ async def _read_epoch(registry: Registry) -> tuple[int, int]:
         return decode_controller_epoch(data), stat.version
     except MalformedError as error:
         # As often as it was written there were elections.
-        log.error("%s is malformed (%s): it goes on from %d", paths.CONTROLLER_EPOCH, error, stat.version)
+        log.error("%s is malformed (%s): the epoch continues from %d", paths.CONTROLLER_EPOCH, error, stat.version)
         return stat.version, stat.version

@@ -1,7 +1,7 @@
-"""Writes as the controller: nothing is changed once another broker was elected.
+"""Writes as the controller: they fail once another broker was elected.
 
-Invariant: every write of the controller is one transaction with a check of /controller_epoch. What that check refuses
-ends this controller; what the rest of the transaction is refused for is the caller's own business.
+Invariant: every write of the controller is one transaction with a check of /controller_epoch. If that check fails, this
+controller's term ends; other failures of the transaction are for the caller to handle.
 
 Source: zookeeper.md, controller election.
 """

@@ -1,4 +1,4 @@
-"""What the controller handles, one after the other, and the watches that tell of it."""
+"""The controller's events, which it handles one at a time, and the watches that raise them."""
 
 import asyncio
 from collections import deque
@@ -15,7 +15,7 @@ from barnabas.wire.registry.store import WatchEvent
 
 
 class Kind(Enum):
-    """What Kafka's meters call events of one kind, and its number for the state of a controller that handles one."""
+    """Kind of an event: its name in Kafka's meters, and the number of the controller's state while it handles one."""
 
     CONTROLLER_CHANGE = "ControllerChange", 1
     LEADER_ELECTION = "LeaderElection", 2
@@ -30,6 +30,7 @@ class Kind(Enum):
     LOG_DIR_CHANGE = "LogDirChange", 11
     UNCLEAN_ALLOWED = "UncleanLeaderElectionEnable", 13
     TOPIC_UNCLEAN_ALLOWED = "TopicUncleanLeaderElectionEnable", 14
+    LIST_REASSIGNMENTS = "ListPartitionReassignment", 15
     UPDATE_FEATURES = "UpdateFeatures", 17
 
     def __init__(self, meter: str, number: int) -> None:
@@ -38,7 +39,7 @@ class Kind(Enum):
 
 
 class Signal(Enum):
-    """Something that the registry's watches or a timer tell; what it is now, the handler reads."""
+    """An event from a watch of the registry or from a timer; its handler reads the current state."""
 
     CONTROLLER_CHANGED = "/controller came, went or was set"
     BROKERS_CHANGED = "a broker came or went"
@@ -59,7 +60,7 @@ class TopicSet(NamedTuple):
 
 
 class IsrSet(NamedTuple):
-    """The state of a partition that is on its way to other brokers was written by its leader."""
+    """The leader wrote the state of a partition that is being reassigned."""
 
     partition: TopicPartition
 
@@ -75,7 +76,7 @@ class ReplicasStopped(NamedTuple):
     """A broker answered a StopReplica that deletes.
 
     Attributes:
-        deleted, failed: Those whose logs are gone, and those that it could not delete.
+        deleted, failed: Partitions whose logs were deleted, and whose deletion failed.
     """
 
     broker_id: int
@@ -90,13 +91,13 @@ class UncleanAllowed(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Somebody asks for something that only the controller may do.
+    """A request for an operation that only the controller can do.
 
     Attributes:
-        kind: As what it is counted.
-        work: What is to be done; given the controller's term.
-        answer: What comes of it.
-        otherwise: The answer where this broker is not the controller (any more).
+        kind: The kind under which it is counted.
+        work: The operation; gets the controller's term.
+        answer: Its result.
+        otherwise: The answer if this broker is not the controller (any more).
     """
 
     kind: Kind
@@ -123,7 +124,7 @@ _KIND_OF_SIGNAL: Final = {
 
 
 def kind_of(event: Event) -> Kind:
-    """Return as what an event is counted."""
+    """Return the kind under which an event is counted."""
     match event:
         case Signal():
             return _KIND_OF_SIGNAL[event]

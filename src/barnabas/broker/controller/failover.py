@@ -1,9 +1,9 @@
-"""Takes over as controller: reads everything, tells everybody who is alive, and goes on with all that was under way.
+"""Takes over as controller: reads the registry, sends everything to the live brokers, and resumes unfinished work.
 
-Order: what is known; all brokers hear of all brokers; who was away when nobody looked (the last controller, above all)
-leaves those in sync; replicas that are alive hear what they are (those that know it refuse, those that started
-meanwhile need it), the others leave those in sync; partitions without a leader get one; then reassignments, deletions
-and elections that were asked for go on.
+Order: read the registry; send all brokers to all brokers; remove from the ISR the replicas that were offline unnoticed
+(above all those of the last controller); send live replicas their state (brokers that know it refuse, brokers that
+started meanwhile need it), and remove the others from the ISR; elect leaders for partitions without one; then resume
+reassignments, deletions and requested elections.
 
 Source: replication.md, failover; Kafka 2.7.2, KafkaController.onControllerFailover.
 """
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 async def take_over(term: Term, admits: Admits) -> None:
-    """Make every partition what it should be.
+    """Read the registry, then bring every partition to its correct state.
 
     Raises:
         ControllerMovedError: Another broker was elected meanwhile.
@@ -70,7 +70,7 @@ async def _queue_deletions(term: Term, asked: set[str]) -> None:
 
 
 async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) -> None:
-    """Let those leave the replicas in sync that were away, though the states do not say so.
+    """Remove from the ISR the replicas that restarted without the controller noticing.
 
     Args:
         written: The transactions that wrote the partitions' states.
@@ -86,7 +86,7 @@ async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) 
                 returned[partition] = away
     if not returned:
         return
-    log.info("replicas of %d partitions were away when nobody looked", len(returned))
+    log.info("replicas of %d partitions were offline without a controller noticing", len(returned))
 
     def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
         left: PartitionStateNode | None = None

@@ -1,4 +1,4 @@
-"""/feature: which features all brokers have agreed on. This version of Kafka knows none.
+"""/feature: the features that all brokers support. Kafka 2.7 has none.
 
     {"version":1,"status":1,"features":{"name":{"min_version_level":1,"max_version_level":2}}}
 
@@ -28,7 +28,7 @@ _FEATURES_SINCE = kafka_version("2.7-IV0")
 
 
 async def settle_features(term: Term) -> None:
-    """Write at the start of a term whether features are on, where the node does not say it."""
+    """Write at the start of a term whether features are enabled, if the node does not say so."""
     is_enabled = kafka_version(term.protocol) >= _FEATURES_SINCE
     wanted = encode_features(FeatureNode(is_enabled, {}))
     try:

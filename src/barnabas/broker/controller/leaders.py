@@ -1,6 +1,6 @@
-"""Elections that an administrator asks for: back to the preferred leader, or to a replica that is not in sync.
+"""Leader elections on request: of preferred leaders, or unclean ones.
 
-Also those that nobody asks for: now and then brokers that lead less than they should get back what is theirs.
+Also elects preferred leaders from time to time, for brokers that lead too few of their partitions.
 
 Source: replication.md, preferred leaders; semantics, ElectLeaders; KIP-183, KIP-460.
 """
@@ -22,17 +22,17 @@ log = logging.getLogger(__name__)
 
 
 class Election(Enum):
-    """Whom to elect; the numbers are the protocol's."""
+    """Type of an election; the protocol's numbers."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class ElectionResult(NamedTuple):
-    """What came of one partition's election.
+    """The result of one partition's election.
 
     Attributes:
-        leader: Who leads from now on; -1 with an error.
+        leader: The new leader; -1 with an error.
     """
 
     error_code: ErrorCode
@@ -54,10 +54,10 @@ _REFUSALS = {
 async def elect_leaders(
     term: Term, wanted: Iterable[TopicPartition], election: Election
 ) -> dict[TopicPartition, ElectionResult]:
-    """Elect leaders where that is needed and possible.
+    """Elect leaders for partitions that need one and can have one.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     results: dict[TopicPartition, ElectionResult] = {}
     needed = []
@@ -81,7 +81,7 @@ async def elect_leaders(
 
 
 def _refusal(state: ControllerState, partition: TopicPartition, election: Election) -> ElectionResult | None:
-    """Why nobody is elected for a partition; None: somebody is to be."""
+    """Return the reason not to elect a leader for a partition; None: elect one."""
     replicas = state.replicas(partition)
     if not replicas:
         return _UNKNOWN
@@ -96,7 +96,7 @@ def _refusal(state: ControllerState, partition: TopicPartition, election: Electi
 
 
 async def balance_leaders(term: Term) -> None:
-    """Give brokers back the leaderships that they should have, where too many are with others."""
+    """Elect preferred leaders for brokers that lead too few of the partitions they should lead."""
     state = term.state
     preferred: dict[int, list[TopicPartition]] = {}
     for partition, leadership in state.leaders.items():
@@ -110,7 +110,7 @@ async def balance_leaders(term: Term) -> None:
             continue
         possible = [partition for partition in elsewhere if is_preferred_possible(state, partition)]
         if possible:
-            log.info("broker %d leads %d of its partitions again", broker_id, len(possible))
+            log.info("electing broker %d as preferred leader of %d partitions", broker_id, len(possible))
             await bring_online(term, possible, Strategy.PREFERRED)
 
 

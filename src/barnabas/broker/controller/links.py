@@ -1,4 +1,4 @@
-"""The controller's way to the brokers of other processes, one connection to each, by their registrations.
+"""The controller's connections to brokers of other processes, one to each, at their registered addresses.
 
 Source: replication.md, requests to brokers; `inter.broker.protocol.version`.
 """
@@ -33,7 +33,7 @@ class RemoteLink:
 
     def __init__(self, broker_id: int, channels: Channels, protocol: Callable[[], str]) -> None:
         """Args:
-        channels: Those of the controller alone; they know the brokers by `Controller.address_of`.
+        channels: The controller's own channels, with addresses from `Controller.address_of`.
         protocol: `inter.broker.protocol.version`.
         """
         self._broker_id = broker_id

@@ -1,4 +1,4 @@
-"""The controller's way to the broker in its own process: the same requests, without bytes in between.
+"""The controller's link to the broker in its own process: the same requests, without encoding them.
 
 Source: design page, a single broker is a cluster of one.
 """
@@ -38,7 +38,7 @@ class LocalLink:
                 assert_never(request)
 
         def failed(error: BaseException) -> None:
-            log.warning("the controller's request could not be carried out here, and comes again: %s", error)
+            log.warning("this broker could not process a controller request, which is sent again: %s", error)
             then(None)
 
         answer.then(then, failed)

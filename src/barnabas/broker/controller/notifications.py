@@ -1,9 +1,9 @@
-"""Takes in what brokers tell the controller by nodes: states that leaders wrote themselves, directories that failed.
+"""Handles notifications of brokers through znodes: ISR changes by leaders, and failed log directories.
 
     /isr_change_notification/isr_change_<n>          {"version":1,"partitions":[{"topic":"t","partition":0}]}
     /log_dir_event_notification/log_dir_event_<n>    {"version":1,"broker":0,"event":1}
 
-Invariant: a node that makes no sense is deleted with the others, and is in nobody else's way.
+Invariant: a malformed node is deleted like the others, and does not stop their handling.
 
 Source: replication.md, notifications, log dirs; zookeeper.md, admin requests through ZooKeeper.
 """
@@ -28,14 +28,14 @@ log = logging.getLogger(__name__)
 
 
 async def drop_notifications(term: Term) -> None:
-    """Delete what was meant for an earlier controller: all that it tells is read anyway. The watches are set."""
+    """Delete notifications for an earlier controller, as the new one reads everything anyway. Sets the watches."""
     for parent, signal in ((paths.LOG_DIR_EVENTS, Signal.LOG_DIRS_NOTIFIED), (paths.ISR_CHANGES, Signal.ISR_NOTIFIED)):
         names = await term.registry.children(parent, term.watch(signal))
         await _delete(term, [paths.child(parent, name) for name in names])
 
 
 async def isr_notified(term: Term) -> None:
-    """Tell everybody of the states that leaders wrote."""
+    """Send the states that leaders wrote to all brokers."""
     names = await term.registry.children(paths.ISR_CHANGES, term.watch(Signal.ISR_NOTIFIED))
     nodes = [paths.child(paths.ISR_CHANGES, name) for name in names]
     partitions: dict[TopicPartition, None] = {}
@@ -43,7 +43,7 @@ async def isr_notified(term: Term) -> None:
         try:
             partitions.update(dict.fromkeys(decode_election(None if node is None else node[0])))
         except MalformedError as error:
-            log.warning("%s is dropped: %s", path, error)
+            log.warning("%s ignored: %s", path, error)
     known = [partition for partition in partitions if partition in term.state.leaders]
     if known:
         await read_states(term.registry, term.state, known)
@@ -53,7 +53,7 @@ async def isr_notified(term: Term) -> None:
 
 
 async def log_dirs_notified(term: Term) -> None:
-    """Ask the brokers that have a directory less which of their replicas are gone: their answers say it."""
+    """Ask the brokers with a failed log directory which replicas are offline: their answers list them."""
     names = await term.registry.children(paths.LOG_DIR_EVENTS, term.watch(Signal.LOG_DIRS_NOTIFIED))
     nodes = [paths.child(paths.LOG_DIR_EVENTS, name) for name in names]
     found = await term.registry.get_many(nodes)

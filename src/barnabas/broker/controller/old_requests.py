@@ -1,13 +1,13 @@
-"""What Kafka's old tools ask the controller for by nodes of their own: elections and reassignments.
+"""Elections and reassignments that Kafka's old tools request from the controller through znodes.
 
     /admin/preferred_replica_election   {"version":1,"partitions":[{"topic":"t","partition":0}]}
     /admin/reassign_partitions          {"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}
 
 Invariants:
 
-- A node is deleted when all that it asks for is done or refused, since the tools ask for nothing more before that; of a
-  reassignment that goes on its entry stays.
-- What makes no sense is dropped with a warning.
+- A node is deleted when its whole request is done or refused, as the tools send no other request before that; a
+  reassignment keeps its entry until it is complete.
+- Malformed requests are ignored with a warning.
 
 Source: zookeeper.md, admin requests through ZooKeeper; Kafka 2.7.2, KafkaController.processZkPartitionReassignment,
 PreferredReplicaLeaderElection.
@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 
 
 async def elect_as_asked(term: Term) -> None:
-    """Elect preferred leaders as /admin/preferred_replica_election asks; the watch is set again.
+    """Elect preferred leaders as /admin/preferred_replica_election requests, and set the watch again.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     path = paths.PREFERRED_ELECTION
     asked = await _read(term, path, Signal.ELECTION_ASKED)
@@ -49,19 +49,19 @@ async def elect_as_asked(term: Term) -> None:
     try:
         partitions = decode_election(data)
     except MalformedError as error:
-        log.warning("%s is dropped: %s", path, error)
+        log.warning("%s ignored: %s", path, error)
         partitions = []
     for partition, result in (await elect_leaders(term, partitions, Election.PREFERRED)).items():
         if result.error_code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
-            log.warning("%s asks for partition %s: %s", path, partition, result.message)
+            log.warning("%s: partition %s: %s", path, partition, result.message)
     await _write(term, DeleteOp(path, stat.version))
 
 
 async def reassign_as_asked(term: Term) -> None:
-    """Begin the reassignments that /admin/reassign_partitions asks for; the watch is set again, also on its data.
+    """Begin the reassignments of /admin/reassign_partitions, and set the watches again, also on its data.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     # differs from Kafka (added-reassignments): it reads the node when it is created, and never again.
     path = paths.REASSIGNMENT
@@ -71,7 +71,7 @@ async def reassign_as_asked(term: Term) -> None:
     try:
         wanted = decode_reassignment(asked[0])
     except MalformedError as error:
-        log.warning("%s is dropped: %s", path, error)
+        log.warning("%s ignored: %s", path, error)
         await _write(term, DeleteOp(path, asked[1].version))
         return
     # What is under way to the same brokers is not begun again.
@@ -83,7 +83,7 @@ async def reassign_as_asked(term: Term) -> None:
     }
     for partition, result in (await begin_reassignments(term, new)).items():
         if result.error_code != ErrorCode.NONE:
-            log.warning("%s asks for partition %s: %s", path, partition, result.message or result.error_code.name)
+            log.warning("%s: partition %s: %s", path, partition, result.message or result.error_code.name)
     # Those that are done already dropped their entries.
     now = await _read(term, path, Signal.REASSIGNMENT_ASKED)
     if now is None or now[0] is None:
@@ -106,7 +106,7 @@ async def _read(term: Term, path: str, signal: Signal) -> tuple[bytes | None, St
         return None
     try:
         for name in await term.registry.children(path):
-            log.warning("%s has a child that means nothing, and is deleted: %.300s", path, name)
+            log.warning("%s has an unknown child, which is deleted: %.300s", path, name)
             await delete_with_children(term.registry, paths.child(path, name))
         return await term.registry.get(path)
     except NoNodeError:
@@ -114,8 +114,8 @@ async def _read(term: Term, path: str, signal: Signal) -> tuple[bytes | None, St
 
 
 async def _write(term: Term, op: Op) -> None:
-    """Write a request anew, unless somebody else did meanwhile: of that the watch tells."""
+    """Rewrite a request, unless it was changed meanwhile: then the watch fires."""
     try:
         await term.write([op])
     except (NoNodeError, BadVersionError):
-        log.info("%s was written again while it was dealt with", op.path)
+        log.info("%s changed while it was processed", op.path)

@@ -1,10 +1,10 @@
-"""Moves partitions from state to state: makes the first states of new ones, and elects leaders.
+"""Changes the states of partitions: writes the first states of new ones, and elects leaders.
 
 Invariants:
 
-- Memory follows the registry: a state is taken over when its write was answered, or when somebody else's was found.
-- Brokers are told of a state after it was written.
-- What makes no sense in the registry is left alone, and is in nobody else's way.
+- Memory follows the registry: a state is applied when its write was answered, or when another writer's was read.
+- Brokers get a state after it was written.
+- Malformed nodes are left alone and do not stop the handling of others.
 
 Source: replication.md, state machines, elections; Kafka 2.7.2, ZkPartitionStateMachine; zookeeper.md, partition state.
 """
@@ -79,7 +79,7 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
     except MalformedError as error:
         # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
         if state.is_news(path, f"malformed: {error}"):
-            log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
+            log.warning("partition %s skipped: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
         state.unreadable.add(partition)
     else:
@@ -91,18 +91,18 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
 def possible_partitions(
     state: ControllerState, partitions: Iterable[TopicPartition], phase: PartitionPhase
 ) -> list[TopicPartition]:
-    """Those partitions that may become this; the log names the others."""
+    """Return the partitions that can change to this state, and log the others."""
     found = []
     for partition in partitions:
         if state.phase(partition) in PARTITION_BEFORE[phase]:
             found.append(partition)
         else:
-            log.error("partition %s is %s and can't become %s", partition, state.phase(partition).value, phase.value)
+            log.error("partition %s cannot go from %s to %s", partition, state.phase(partition).value, phase.value)
     return found
 
 
 def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], phase: PartitionPhase) -> None:
-    """Let partitions become this, where nothing but memory changes."""
+    """Change the states of partitions in memory only."""
     for partition in possible_partitions(state, partitions, phase):
         state.set_phase(partition, phase)
 
@@ -111,13 +111,13 @@ def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], pha
 
 
 async def bring_online(term: Term, partitions: Iterable[TopicPartition], strategy: Strategy) -> set[TopicPartition]:
-    """Give partitions a leader: new ones their first state, others by an election.
+    """Elect leaders for partitions: new ones get their first state, others an election.
 
     Returns:
-        Those that have one now.
+        The partitions that have one now.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state = term.state
     new: list[TopicPartition] = []
@@ -143,7 +143,7 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
 
 
 async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
-    """Try all partitions that are new or offline, or those of a topic; but none on its way out."""
+    """Elect leaders for all new and offline partitions, or those of a topic, except those being deleted."""
     by_topic: dict[str, list[int]] = {}
     async for partition in in_turns(list(term.state.waiting)):
         if partition.topic not in term.state.deleting and (topic is None or partition.topic == topic):
@@ -154,7 +154,7 @@ async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
 
 
 async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """Give new partitions their first state, all topics together, and one by one where that is refused."""
+    """Write the first state of new partitions, all topics together; one by one if that is rejected."""
     state = term.state
     nodes: dict[TopicPartition, PartitionStateNode] = {}
     for partition in partitions:
@@ -179,7 +179,7 @@ async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[T
 
 
 async def _creations(registry: Registry, nodes: Mapping[TopicPartition, PartitionStateNode]) -> dict[str, Sequence[Op]]:
-    """The operations that make the nodes of partitions, by topic; parents that are there stay."""
+    """Return the operations that create the nodes of partitions, by topic; existing parents are kept."""
     topics = list(dict.fromkeys(partition.topic for partition in nodes))
     wanted = [paths.partitions(topic) for topic in topics] + [paths.partition(*partition) for partition in nodes]
     found = dict(zip(wanted, await registry.get_many(wanted), strict=True))
@@ -198,16 +198,16 @@ async def _creations(registry: Registry, nodes: Mapping[TopicPartition, Partitio
 async def _take_over_made(
     term: Term, topic: str, partitions: Sequence[TopicPartition], error: RegistryError
 ) -> list[TopicPartition]:
-    """See what became of a topic's partitions whose states could not be made; those that have one anyway."""
+    """Handle a topic whose partition states could not be created; return those that have one nevertheless."""
     if isinstance(error, NodeExistsError):
         # Somebody else made some of them.
         await read_states(term.registry, term.state, partitions)
         return [partition for partition in partitions if partition in term.state.leaders]
     if isinstance(error, NoNodeError):
         # The watch on the topics tells of it.
-        log.info("topic %s went away while its partitions were created", topic)
+        log.info("topic %s was deleted while its partitions were created", topic)
     else:
-        log.warning("topic %s is left as it is: %s is ephemeral, so nothing can be below it", topic, error.path)
+        log.warning("topic %s skipped: %s is ephemeral and cannot have children", topic, error.path)
     return []
 
 
@@ -222,17 +222,17 @@ async def _elect_some(
 
     def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
         if current.controller_epoch > state.epoch:
-            log.warning("the state of %s was written by a later controller: no leader is elected", partition)
+            log.warning("no leader elected for %s: a newer controller wrote its state", partition)
             return None
         elected: Elected = elect(state, partition, current, strategy, partition in unclean)
         recipients[partition] = elected.recipients
         if elected.node is None:
             # Who is about to stop is answered which these are.
             level = logging.INFO if strategy is Strategy.CONTROLLED_SHUTDOWN else logging.WARNING
-            log.log(level, "no leader can be elected for %s by %s", partition, strategy.value)
+            log.log(level, "no leader can be elected for %s (%s)", partition, strategy.value)
         elif elected.node.leader not in current.isr:
             term.meters.unclean_election_count += 1
-            log.warning("broker %d leads %s though it is not in sync", elected.node.leader, partition)
+            log.warning("unclean election: broker %d leads %s, but is not in sync", elected.node.leader, partition)
         return elected.node
 
     written = await write_states(term, partitions, decide)
@@ -242,7 +242,7 @@ async def _elect_some(
 
 
 async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
-    """Those of which nobody in sync is alive, and that may be led by another one."""
+    """Return the partitions without a live in-sync replica that another replica may lead."""
     state = term.state
     lost = [
         partition
@@ -266,7 +266,7 @@ async def write_states(
     partitions: Iterable[TopicPartition],
     decide: Callable[[TopicPartition, PartitionStateNode], PartitionStateNode | None],
 ) -> list[TopicPartition]:
-    """Write the states that follow from those known; what its leader wrote meanwhile is read and decided again.
+    """Write new states; if the leader wrote one meanwhile, read it and decide again.
 
     Args:
         decide: Gives the next state, or None where it stays as it is.
@@ -275,7 +275,7 @@ async def write_states(
         The partitions whose state was written, in the order in which they came.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state, written = term.state, []
     left = list(partitions)
@@ -292,10 +292,10 @@ async def write_states(
         left = []
         for partition, result in (await term.write_each(ops)).items():
             if isinstance(result, BadVersionError | NoNodeError):
-                log.info("the state of partition %s was changed by its leader, or is gone: it is read again", partition)
+                log.info("the leader changed or removed the state of partition %s: reading it again", partition)
                 left.append(partition)
             elif isinstance(result, RegistryError):
-                log.warning("the state of partition %s can't be written: %s", partition, result)
+                log.warning("cannot write the state of partition %s: %s", partition, result)
             else:
                 (stat,) = result
                 assert isinstance(stat, Stat)

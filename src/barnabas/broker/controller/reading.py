@@ -1,6 +1,6 @@
 """Reads the assignments of topics, many at a time.
 
-Invariant: what makes no sense in the registry is left out, with a warning, and is in nobody else's way.
+Invariant: malformed nodes are skipped with a warning and do not stop the handling of others.
 
 Source: zookeeper.md, topic assignment.
 """
@@ -27,7 +27,7 @@ MANY_PARTITIONS = 10_000
 async def read_topics(
     registry: Registry, state: ControllerState, topics: Iterable[str], watch: Callable[[str], Watch]
 ) -> list[str]:
-    """Take over what the registry says of topics.
+    """Read topics from the registry into the state.
 
     Args:
         watch: Gives the watch of each node, by its path.
@@ -50,9 +50,7 @@ async def read_topics(
 
 
 async def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
-    """Return the assignment in a topic's node; None: the topic is gone, or its node makes no sense, which is logged
-    once.
-    """
+    """Return a topic's assignment; None: it was deleted, or its znode is malformed, which is logged once."""
     if found is None:
         state.settle(paths.topic(topic))
         return None
@@ -65,11 +63,11 @@ async def assignment_of(state: ControllerState, topic: str, found: Found) -> Top
         assignment = await read_assignment(data)
     except MalformedError as error:
         if state.is_news(paths.topic(topic), str(error)):
-            log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
+            log.warning("topic %s skipped: %s is malformed (%s)", topic, paths.topic(topic), error)
         return None
     count = len(assignment.replicas)
     if count <= MANY_PARTITIONS:
         state.settle(paths.topic(topic))
     elif state.is_news(paths.topic(topic), f"{count} partitions"):
-        log.warning("topic %s has %d partitions: each takes memory and open files on its brokers", topic, count)
+        log.warning("topic %s has %d partitions: each uses memory and open files on its brokers", topic, count)
     return assignment

@@ -1,12 +1,13 @@
-"""Moves partitions to other brokers, as an administrator asks.
+"""Reassigns partitions to other brokers on behalf of administrators.
 
-A reassignment is in the topic's node as long as it goes on: the partition has its old and its new replicas, and which
-of them are added and removed. Each step is taken when it begins, when it is resumed, and when it may end:
+A reassignment is stored in the topic's node until it is complete: the partition has its old and its new replicas, and
+the lists of those being added and removed. This step runs when it begins, when it is resumed, and when it may complete:
 
-1. The topic's node is written, where it is not so yet; replicas that are not wanted any more are stopped.
-2. Not all that it is to have are in sync: the leader epoch is raised, so that the leader takes in the new replicas; old
-   and new ones are told, the new ones that they are new.
-3. They are: one of them leads, in a higher epoch; the others leave those in sync, and are deleted; the node is written.
+1. The topic's node is written, if it differs; replicas that are no longer wanted are stopped.
+2. Some target replicas are not in sync: the leader epoch is raised, so that the leader accepts the new replicas; old
+   and new replicas get the state, the new ones marked as new.
+3. All are in sync: one of them becomes leader in a higher epoch; the others leave the ISR and are deleted; the node is
+   written.
 
 Source: replication.md, reassignment; Kafka 2.7.2, KafkaController.onPartitionReassignment; KIP-455.
 """
@@ -56,7 +57,7 @@ _PARTITIONS_PER_TURN = 100
 
 
 class ReassignmentResult(NamedTuple):
-    """What came of one partition's reassignment."""
+    """The result of one partition's reassignment."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -71,13 +72,13 @@ _NONE_IN_PROGRESS = ReassignmentResult(
 async def reassign(
     term: Term, wanted: Mapping[TopicPartition, Sequence[int] | None]
 ) -> dict[TopicPartition, ReassignmentResult]:
-    """Begin reassignments, and end those that can.
+    """Begin reassignments, and complete those that can end.
 
     Args:
-        wanted: Partition to the replicas that it is to have; None cancels what is going on.
+        wanted: Partition to its target replicas; None cancels its reassignment.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     # What a request says counts more than the node of the old tools.
     await _drop_asked_by_node(term, wanted)
@@ -87,7 +88,7 @@ async def reassign(
 async def begin_reassignments(
     term: Term, wanted: Mapping[TopicPartition, Sequence[int] | None]
 ) -> dict[TopicPartition, ReassignmentResult]:
-    """See `reassign`, which also lets go of what was asked for in another way."""
+    """Begin reassignments, like `reassign`, which also drops other requests for the same partitions."""
     results: dict[TopicPartition, ReassignmentResult] = {}
     for number, (partition, target) in enumerate(wanted.items(), 1):
         results[partition] = await _begin(term, partition, target)
@@ -122,13 +123,13 @@ async def _begin(term: Term, partition: TopicPartition, target: Sequence[int] | 
         raise
     except Exception as error:
         # What was written of it stays, and is taken up again.
-        log.exception("the reassignment of %s can't go on", partition)
+        log.exception("cannot continue the reassignment of %s", partition)
         return ReassignmentResult(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
     return ReassignmentResult() if is_there else _UNKNOWN
 
 
 def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerState) -> str | None:
-    """Why a partition can't have these replicas."""
+    """Return the reason why a partition cannot have these replicas; None: it can."""
     listed = f"({', '.join(map(str, target))})"
     if not target:
         return "Empty replica list specified in partition reassignment."
@@ -147,7 +148,7 @@ def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerSt
 
 
 async def resume_reassignments(term: Term, brokers: Iterable[int] | None = None) -> None:
-    """Go on with all reassignments, or with those to some of these brokers."""
+    """Resume all reassignments, or those to some of these brokers."""
     wanted = None if brokers is None else set(brokers)
     for partition, here in term.state.reassignments().items():
         if partition.topic not in term.state.deletion_started and (wanted is None or wanted & set(here.target)):
@@ -155,7 +156,7 @@ async def resume_reassignments(term: Term, brokers: Iterable[int] | None = None)
 
 
 async def complete_reassignments(term: Term, partitions: Iterable[TopicPartition]) -> None:
-    """End those reassignments whose new replicas are all in sync, as the registry says."""
+    """Complete the reassignments whose new replicas are all in sync, according to the registry."""
     for partition in partitions:
         here = term.state.moving(partition)
         if here is not None and here.is_under_way and await _is_complete(term, partition, here):
@@ -163,7 +164,7 @@ async def complete_reassignments(term: Term, partitions: Iterable[TopicPartition
 
 
 async def isr_set(term: Term, partition: TopicPartition) -> None:
-    """See whether a reassignment may end, as a leader wrote who is in sync."""
+    """Check whether a reassignment can complete, after a leader wrote the ISR."""
     here = term.state.moving(partition)
     if here is None or not here.is_under_way:
         return
@@ -172,14 +173,14 @@ async def isr_set(term: Term, partition: TopicPartition) -> None:
 
 
 async def _watch_isr(term: Term, partition: TopicPartition) -> None:
-    """Hear of states that leaders write themselves; the others ask the controller for that."""
+    """Watch the states that leaders write themselves; other leaders propose changes to the controller."""
     if version_of(ApiKey.ALTER_ISR, term.protocol) == NOT_USED:
         path = paths.partition_state(*partition)
         await term.registry.exists(path, term.watch(IsrSet(partition)))
 
 
 async def _take_step(term: Term, partition: TopicPartition, there: Moving) -> bool:
-    """Bring a partition as near to its new replicas as can be now; False: its topic is gone."""
+    """Move a partition as close to its target replicas as possible now; False: the topic was deleted."""
     state = term.state
     hold_deletions(state, [partition.topic])
     here = state.moving(partition)
@@ -234,7 +235,7 @@ async def _complete(term: Term, partition: TopicPartition, there: Moving) -> Non
 
 
 async def _raise_epoch(term: Term, partition: TopicPartition, there: Moving) -> None:
-    """Write the partition's state in the next epoch, and tell those that it has and is to have."""
+    """Write the partition's state in the next epoch, and send it to the current and the target replicas."""
     state = term.state
     await write_states(term, [partition], lambda _, current: raised(current, state.epoch))
     batch = term.new_batch()
@@ -246,7 +247,7 @@ async def _raise_epoch(term: Term, partition: TopicPartition, there: Moving) -> 
 async def _stop_replicas(
     term: Term, partition: TopicPartition, brokers: Sequence[int], is_epoch_known: bool = False
 ) -> None:
-    """Let replicas go, logs and all; nobody waits for that.
+    """Stop replicas and delete their logs, without waiting for it.
 
     Args:
         is_epoch_known: Whether those brokers may know the present epoch.
@@ -274,7 +275,7 @@ async def _stop_replicas(
 
 
 async def _write_assignment(term: Term, partition: TopicPartition, there: Moving) -> bool:
-    """Write a partition's replicas into its topic's node; False: the topic is gone."""
+    """Write a partition's replicas into its topic's znode; False: the topic was deleted."""
     path, index = paths.topic(partition.topic), partition.partition
     while True:
         try:
@@ -305,7 +306,7 @@ async def _drop_done_by_node(term: Term, partition: TopicPartition, done: Moving
 
 
 async def _drop_asked_by_node(term: Term, partitions: Iterable[TopicPartition]) -> None:
-    """Drop what a request asks for otherwise."""
+    """Drop requests through znodes for the partitions that this request reassigns."""
     asked = await _read_asked(term)
     if asked is not None and (named := asked[0].keys() & set(partitions)):
         await _write_asked(term, asked, named)
@@ -334,4 +335,4 @@ async def _write_asked(
     except RegistryError as error:
         if isinstance(error, RegistryClosedError):
             raise
-        log.info("%s was written again while it was dealt with", paths.REASSIGNMENT)
+        log.info("%s changed while it was processed", paths.REASSIGNMENT)

@@ -1,10 +1,10 @@
-"""Moves replicas from state to state, and tells the brokers what that means for them.
+"""Changes the states of replicas, and sends the resulting requests to brokers.
 
-| to | the broker is told | and |
+| to | request to the broker | and |
 | --- | --- | --- |
 | new | LeaderAndIsr, new | |
-| online | LeaderAndIsr as it is; nothing where it was new | |
-| offline | StopReplica | it leaves the replicas in sync; the others get LeaderAndIsr |
+| online | LeaderAndIsr with the current state; none if it was new | |
+| offline | StopReplica | it leaves the ISR; the other replicas get LeaderAndIsr |
 | deletion started | StopReplica that deletes | |
 | deletion successful, ineligible | | |
 | not existent | | it leaves the assignment in memory |
@@ -37,13 +37,13 @@ log = logging.getLogger(__name__)
 async def change_replicas(
     term: Term, replicas: Iterable[Replica], phase: ReplicaPhase, stop_epoch: int | None = None
 ) -> None:
-    """Let replicas become this.
+    """Change replicas to this state.
 
     Args:
         stop_epoch: The leader epoch of a StopReplica that deletes, in place of the one that is known.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     by_broker: dict[int, list[TopicPartition]] = {}
     async for replica in in_turns(replicas):
@@ -51,7 +51,7 @@ async def change_replicas(
         if before in REPLICA_BEFORE[phase]:
             by_broker.setdefault(replica.broker_id, []).append(replica.partition)
         else:
-            log.error("replica %s is %s and can't become %s", replica, before.value, phase.value)
+            log.error("replica %s cannot go from %s to %s", replica, before.value, phase.value)
     batch = term.new_batch()
     try:
         for broker_id in sorted(by_broker):
@@ -80,7 +80,7 @@ async def _change_on_broker(
             case ReplicaPhase.NEW:
                 leadership = state.leaders.get(partition)
                 if leadership is not None and leadership.node.leader == broker_id:
-                    log.error("replica %s can't be new: it leads", replica)
+                    log.error("replica %s cannot become new: it is the leader", replica)
                     continue
                 batch.lead([broker_id], partition, is_new=True)
             case ReplicaPhase.ONLINE:

@@ -5,10 +5,10 @@ StopReplica. Every partition in a LeaderAndIsr goes with an UpdateMetadata to al
 
 Invariants:
 
-- Brokers that are not registered are told nothing.
-- The epoch in a StopReplica is the one that the brokers know before the change; where the topic is on its way out it is
-  -2, which is always obeyed.
-- A broker that was told once in a batch that a partition is new is not told otherwise.
+- Brokers that are not registered get no requests.
+- The epoch in a StopReplica is the one that brokers know before the change; if the topic is being deleted it is -2,
+  which is always obeyed.
+- Once a batch marks a partition as new for a broker, the mark stays.
 
 Source: replication.md, requests to brokers; Kafka 2.7.2, ControllerBrokerRequestBatch; protocol guide, the three APIs.
 """
@@ -64,14 +64,14 @@ _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL"
 
 
 class Addressed(NamedTuple):
-    """A request and the broker that it goes to."""
+    """A request and its receiver."""
 
     broker_id: int
     request: ControlRequest
 
 
 class RequestBatch:
-    """What the brokers are to be told of one change of states."""
+    """The requests to send to brokers after one change of states."""
 
     def __init__(self, state: ControllerState, controller_id: int, protocol: str, listener_name: str) -> None:
         """Args:
@@ -91,10 +91,10 @@ class RequestBatch:
     def lead(
         self, brokers: Iterable[int], partition: TopicPartition, there: Moving | None = None, is_new: bool = False
     ) -> None:
-        """Tell brokers who leads a partition, as it is known now, and everybody's metadata.
+        """Add a LeaderAndIsr for brokers with the current state of a partition, and UpdateMetadata for all.
 
         Args:
-            there: The replicas that they are told of, where these are not those known.
+            there: The replicas to send, if they differ from the known ones.
         """
         leadership, here = self._state.leaders.get(partition), there or self._state.moving(partition)
         if leadership is None or here is None:
@@ -119,15 +119,15 @@ class RequestBatch:
         self._tells_all = True
 
     def tell(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Let brokers know of partitions; all that are named in a batch go to all brokers that are."""
+        """Add partitions to the UpdateMetadata of brokers; these brokers get all partitions of a batch."""
         self._told_brokers.update(dict.fromkeys(brokers))
         self._told.update(dict.fromkeys(partitions))
 
     def stop(self, broker_id: int, partition: TopicPartition, deletes: bool, leader_epoch: int | None = None) -> None:
-        """Let a broker stop its replica of a partition.
+        """Add a StopReplica of a partition for a broker.
 
         Args:
-            deletes: Whether its log goes, too.
+            deletes: Whether to delete its log, too.
             leader_epoch: In place of the one that is known.
         """
         leadership = self._state.leaders.get(partition)
@@ -139,7 +139,7 @@ class RequestBatch:
         told[partition] = StopReplicaPartitionState(partition.partition, leader_epoch, deletes)
 
     def requests(self) -> Iterator[Addressed | None]:
-        """Yield the requests, in order for each broker; None, where it is time to look after others."""
+        """Yield the requests, in order for each broker; None where other work should run."""
         brokers = self._state.brokers
         for broker_id, leaders in self._leaders.items():
             if broker_id in brokers:
@@ -227,7 +227,7 @@ class RequestBatch:
             yield Addressed(broker_id, request)
 
     def _metadata_of(self, partition: TopicPartition) -> UpdateMetadataPartitionState2 | None:
-        """What brokers are told of a partition; None: it has no state yet."""
+        """Return the UpdateMetadata state of a partition; None: it has no state yet."""
         state = self._state
         leadership = state.leaders.get(partition)
         if leadership is None:
@@ -285,7 +285,7 @@ class RequestBatch:
 
 
 def deleted_partitions(request: StopReplicaRequest) -> list[TopicPartition]:
-    """The partitions whose logs a request lets go, of whatever version it is."""
+    """Return the partitions whose logs a StopReplica deletes, in any version of the request."""
     if request.topic_states:
         return [
             TopicPartition(topic.topic_name, told.partition_index)

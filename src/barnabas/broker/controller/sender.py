@@ -1,7 +1,7 @@
-"""Brings the controller's requests to the brokers: to each in order, one at a time, until it has them or is gone.
+"""Sends the controller's requests to the brokers: to each in order, one at a time, retrying until the broker is gone.
 
-A broker that says that a request was for an earlier registration (STALE_BROKER_EPOCH) gets nothing more until it is
-seen anew: what waits for it was decided of the one that it was, and below protocol 2.2 no request says so.
+A broker that answers STALE_BROKER_EPOCH (the request was for an earlier registration) gets nothing more until its new
+registration is seen: queued requests were decided for the earlier one, and below protocol 2.2 no request says so.
 
 Source: semantics, controller (requests to one broker).
 """
@@ -26,7 +26,7 @@ Delivered = Callable[[ControlResponse | None], object]
 
 
 class BrokerLink(Protocol):
-    """The way to one broker."""
+    """The link to one broker."""
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
         """Deliver a request and call `then` once, with the answer or with None when it may not have arrived."""
@@ -34,10 +34,10 @@ class BrokerLink(Protocol):
 
 
 class ChannelFigures(NamedTuple):
-    """What one broker is sent, in figures.
+    """Figures about the requests to one broker.
 
     Attributes:
-        waiting_count: Requests that are not on their way yet.
+        waiting_count: Queued requests that are not sent yet.
         times: How long each waited for that.
     """
 
@@ -47,10 +47,10 @@ class ChannelFigures(NamedTuple):
 
 
 class _Entry:
-    """One request on its way.
+    """A queued request.
 
     Attributes:
-        queued_ns: Since when it waits; None once it is on its way.
+        queued_ns: When it was queued; None once it is sent.
     """
 
     __slots__ = ("queued_ns", "request", "then")
@@ -65,7 +65,7 @@ class _Channel:
     """The requests of one registration of a broker; the first in the queue is the one in flight.
 
     Attributes:
-        is_closed: It is over: the broker is gone, or is another one by now.
+        is_closed: The broker is gone, or has registered again.
     """
 
     __slots__ = ("is_closed", "is_sending", "link", "queue", "times")
@@ -94,7 +94,7 @@ class Sender:
 
     def __init__(self, timers: Timers, clock: Clock, link_to: Callable[[int], BrokerLink]) -> None:
         """Args:
-        link_to: Gives the link to a broker that came alive.
+        link_to: Returns the link to a broker that registered.
         """
         self._timers = timers
         self._clock = clock
@@ -102,12 +102,12 @@ class Sender:
         self._channels: dict[int, _Channel] = {}
 
     def add(self, broker_id: int) -> None:
-        """A broker came alive."""
+        """Add a broker that registered."""
         self.remove(broker_id)
         self._channels[broker_id] = _Channel(self._link_to(broker_id))
 
     def remove(self, broker_id: int) -> None:
-        """Forget a broker that is gone; its requests that are not answered yet get None."""
+        """Remove a broker that is gone; its unanswered requests complete with None."""
         channel = self._channels.pop(broker_id, None)
         if channel is not None:
             _close(channel)
@@ -123,7 +123,7 @@ class Sender:
             self._send_next(channel)
 
     def when_idle(self, broker_id: int, callback: Callable[[], object]) -> None:
-        """Call back when a broker has answered all that was queued for it: at once, if there is nothing."""
+        """Call back when a broker has answered everything queued for it; at once, if nothing is queued."""
         channel = self._channels.get(broker_id)
         if channel is None or not channel.is_sending:
             callback()

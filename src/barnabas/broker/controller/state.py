@@ -1,4 +1,4 @@
-"""What the controller knows: brokers, assignments, and the state of each partition and replica. Pure.
+"""The controller context: brokers, assignments, and the state of each partition and replica. Pure.
 
 Invariants:
 
@@ -24,7 +24,7 @@ FIRST_LEADER_EPOCH = 0
 
 
 class PartitionPhase(Enum):
-    """What a partition is to the controller."""
+    """The state of a partition in the controller; the values are Kafka's names."""
 
     NON_EXISTENT = "NonExistentPartition"
     NEW = "NewPartition"
@@ -33,7 +33,7 @@ class PartitionPhase(Enum):
 
 
 class ReplicaPhase(Enum):
-    """What a replica is to the controller."""
+    """The state of a replica in the controller; the values are Kafka's names."""
 
     NON_EXISTENT = "NonExistentReplica"
     NEW = "NewReplica"
@@ -75,7 +75,7 @@ class LiveBroker(NamedTuple):
     """A registered broker.
 
     Attributes:
-        epoch: The transaction that created its registration: a broker that came back has another one.
+        epoch: The transaction that created its registration: it changes when the broker registers again.
     """
 
     registration: BrokerRegistration
@@ -93,8 +93,8 @@ class Moving(NamedTuple):
     """The replicas of one partition.
 
     Attributes:
-        replicas: All, those on their way in or out too; the preferred leader first.
-        adding, removing: Those on their way.
+        replicas: All, including those being added or removed; the preferred leader first.
+        adding, removing: The replicas being added and removed.
     """
 
     replicas: list[int]
@@ -107,16 +107,16 @@ class Moving(NamedTuple):
 
     @property
     def target(self) -> list[int]:
-        """Those that it is to have in the end."""
+        """The replicas after the reassignment."""
         return [replica for replica in self.replicas if replica not in self.removing]
 
     @property
     def origin(self) -> list[int]:
-        """Those that it had before."""
+        """The replicas before the reassignment."""
         return [replica for replica in self.replicas if replica not in self.adding]
 
     def to(self, target: Iterable[int]) -> "Moving":
-        """On the way to these replicas."""
+        """Return the replicas of a reassignment to these brokers."""
         origin, wanted = self.origin, list(target)
         replicas = list(dict.fromkeys([*wanted, *origin]))
         return Moving(
@@ -128,23 +128,23 @@ class Moving(NamedTuple):
 
 @dataclass(slots=True)
 class ControllerState:
-    """Everything the controller keeps in memory.
+    """The controller context in memory.
 
     Attributes:
         epoch: The controller epoch.
         epoch_zk_version: The version of /controller_epoch that this controller wrote; guards all its writes.
-        brokers: Those registered.
-        shutting_down: Those of them that asked to be relieved of their leaderships.
+        brokers: The registered brokers.
+        shutting_down: Those in a controlled shutdown.
         failed_replicas: Broker to the partitions of which it said that their directory failed.
         topics: Topic to its replicas.
         leaders: Partition to its state; a partition that has none yet is new.
-        phases: Partition to what it is; one that is missing does not exist.
-        waiting: Partitions that are new or offline: they are tried with every broker that comes.
-        replicas_of: Partition to its replicas and what they are.
-        unreadable: Partitions whose state in the registry makes no sense: they are left alone.
-        deleting: Topics on their way out.
-        deletion_started: Those of them of which the brokers were told.
-        deletion_ineligible: Those of them that have to wait for a broker or a reassignment.
+        phases: Partition to its state; a missing one does not exist.
+        waiting: New and offline partitions: elections are tried whenever a broker registers.
+        replicas_of: Partition to its replicas and their states.
+        unreadable: Partitions with a malformed state in the registry, which are left alone.
+        deleting: Topics being deleted.
+        deletion_started: Those whose StopReplica requests were sent.
+        deletion_ineligible: Those that wait for a broker or a reassignment.
         told: Nodes of topics, partitions and brokers, and what the log says is wrong with each: once, not with every
             change.
     """
@@ -176,7 +176,7 @@ class ControllerState:
         return broker_id in self.brokers and partition not in self.failed_replicas.get(broker_id, ())
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
-        """All replicas on some brokers, but those that are deleted: they stay so, wherever their brokers are."""
+        """Return all replicas on some brokers, except deleted ones, whose state does not depend on brokers."""
         wanted = set(brokers)
         return [
             replica
@@ -189,21 +189,21 @@ class ControllerState:
     # Topics and partitions
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic."""
+        """Return all partitions of a topic."""
         assignment = self.topics.get(topic)
         return [] if assignment is None else [TopicPartition(topic, index) for index in assignment.replicas]
 
     def partitions(self, topics: Iterable[str]) -> Iterator[TopicPartition]:
-        """All partitions of these topics, sorted by topic."""
+        """Yield all partitions of these topics, sorted by topic."""
         for topic in sorted(topics):
             yield from self.partitions_of(topic)
 
     def led_partitions(self) -> list[TopicPartition]:
-        """All partitions that have a state, but those on their way out."""
+        """Return all partitions that have a state and are not being deleted."""
         return [partition for partition in self.leaders if partition.topic not in self.deleting]
 
     def partitions_without_live_leader(self) -> list[TopicPartition]:
-        """Those whose leader is none, or dead, but those on their way out."""
+        """Return the partitions without a live leader that are not being deleted."""
         return [
             partition
             for partition, leadership in self.leaders.items()
@@ -211,12 +211,12 @@ class ControllerState:
         ]
 
     def replicas(self, partition: TopicPartition) -> list[int]:
-        """The brokers of a partition; empty when it is unknown."""
+        """Return the brokers of a partition; empty when it is unknown."""
         assignment = self.topics.get(partition.topic)
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
     def moving(self, partition: TopicPartition) -> Moving | None:
-        """The replicas of a partition; None: there is no such partition."""
+        """Return the replicas of a partition; None: the partition does not exist."""
         assignment = self.topics.get(partition.topic)
         replicas = None if assignment is None else assignment.replicas.get(partition.partition)
         if assignment is None or replicas is None:
@@ -225,14 +225,14 @@ class ControllerState:
         return Moving(replicas, assignment.adding.get(index, []), assignment.removing.get(index, []))
 
     def assign(self, partition: TopicPartition, there: Moving) -> None:
-        """Let a partition have these replicas."""
+        """Set the replicas of a partition."""
         assignment, index = self.topics[partition.topic], partition.partition
         assignment.replicas[index] = there.replicas
         set_or_drop(assignment.adding, index, there.adding)
         set_or_drop(assignment.removing, index, there.removing)
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """All partitions that are on their way to other brokers."""
+        """Return all partitions that are being reassigned."""
         found = {}
         for topic in sorted(self.topics):
             assignment = self.topics[topic]
@@ -243,7 +243,7 @@ class ControllerState:
         return found
 
     def is_reassigning(self, topic: str) -> bool:
-        """Return whether a partition of a topic is on its way to other brokers."""
+        """Return whether a partition of a topic is being reassigned."""
         assignment = self.topics.get(topic)
         return assignment is not None and (any(assignment.adding.values()) or any(assignment.removing.values()))
 
@@ -275,7 +275,7 @@ class ControllerState:
             self.replicas_of.pop(replica.partition, None)
 
     def topic_replicas(self, topic: str) -> list[Replica]:
-        """All replicas of a topic."""
+        """Return all replicas of a topic."""
         return [
             Replica(partition, broker_id)
             for partition in self.partitions_of(topic)
@@ -285,13 +285,13 @@ class ControllerState:
     # What the log says
 
     def is_news(self, path: str, what: str) -> bool:
-        """Note what is wrong with a node; whether that is not what was noted last."""
+        """Record a problem with a node; return whether it differs from the last one recorded."""
         is_new = self.told.get(path) != what
         self.told[path] = what
         return is_new
 
     def settle(self, path: str) -> None:
-        """Nothing is wrong with a node any more."""
+        """Record that a node has no problem any more."""
         self.told.pop(path, None)
 
     def forget_topic(self, topic: str) -> None:
@@ -312,7 +312,7 @@ class ControllerState:
 
 
 def set_or_drop(by_partition: dict[int, list[int]], index: int, replicas: list[int]) -> None:
-    """Note replicas of a partition; none are not noted."""
+    """Record replicas of a partition; an empty list removes the record."""
     if replicas:
         by_partition[index] = replicas
     else:
@@ -320,7 +320,7 @@ def set_or_drop(by_partition: dict[int, list[int]], index: int, replicas: list[i
 
 
 class BrokerChange(NamedTuple):
-    """Which brokers are new, which came back since (in another session), and which are gone."""
+    """The brokers that are new, that registered again (in another session), and that are gone."""
 
     new: list[int]
     bounced: list[int]

@@ -1,4 +1,4 @@
-"""One term of office: what the controller knows, and the hands with which it carries out what it decides.
+"""The controller context of one term: state, registry access and sending of requests.
 
 Invariants:
 
@@ -67,11 +67,11 @@ class Settings(Protocol):
 
 @dataclass(slots=True)
 class Meters:
-    """What a controller counts, over all its terms.
+    """A broker's controller metrics, over all its terms as controller.
 
     Attributes:
         handled: How long events of each kind took to handle.
-        state: Kafka's number of what it is doing; 0: nothing.
+        state: Kafka's number of its current operation; 0: idle.
     """
 
     unclean_election_count: int = 0
@@ -80,12 +80,12 @@ class Meters:
 
 
 class Term:
-    """What one controller works with, from its election to its end.
+    """The controller's state and connections, from its election to its resignation.
 
     Attributes:
         controller_id: This broker.
-        state: What it knows; changed by its handlers alone.
-        registry: Waits for a connection where there is none.
+        state: The controller context; changed by its handlers alone.
+        registry: Waits for a connection if it is lost.
         sender: Brings requests to the brokers.
     """
 
@@ -116,12 +116,12 @@ class Term:
         return self.config.inter_broker_protocol_version
 
     def end(self) -> None:
-        """Let nothing of this term be written or sent any more."""
+        """Prevent further writes and requests of this term."""
         self._is_over = True
         self.sender.close()
 
     def watch(self, event: Event) -> QueueEvent:
-        """A watch that puts an event into the controller's queue."""
+        """Return a watch that puts an event into the controller's queue."""
         return QueueEvent(self._events, event)
 
     # Requests
@@ -130,7 +130,7 @@ class Term:
         return RequestBatch(self.state, self.controller_id, self.protocol, self._listener_name)
 
     async def send(self, batch: RequestBatch) -> None:
-        """Send what a batch holds."""
+        """Send the requests of a batch."""
         for addressed in batch.requests():
             if self._is_over:
                 return
@@ -147,12 +147,12 @@ class Term:
         await self.send(batch)
 
     def _answered(self, addressed: Addressed, response: ControlResponse | None) -> None:
-        """Make an event of an answer that says something."""
+        """Queue an event for an answer that requires action."""
         if self._is_over:
             return
         if response is not None and response.error_code:
             name = type(addressed.request).__name__
-            log.warning("broker %d refuses a %s: error %d", addressed.broker_id, name, response.error_code)
+            log.warning("broker %d rejected a %s: error %d", addressed.broker_id, name, response.error_code)
         if isinstance(response, LeaderAndIsrResponse):
             failed = self.state.failed_replicas.get(addressed.broker_id)
             if failed or any(each.error_code == ErrorCode.KAFKA_STORAGE_ERROR for each in response.partition_errors):
@@ -178,7 +178,7 @@ class Term:
         """Do all of it as one transaction, or nothing.
 
         Raises:
-            ControllerMovedError: This broker is the controller no more.
+            ControllerMovedError: This broker is no longer the controller.
             RegistryError: The error of the first of `ops` that was refused.
         """
         if self._is_over:
@@ -186,13 +186,13 @@ class Term:
         return await write_as_controller(self.registry, self.state.epoch_zk_version, ops)
 
     async def write_each(self, wanted: Mapping[K, Sequence[Op]]) -> dict[K, list[OpResult] | RegistryError]:
-        """Write many things in as few transactions as possible; where one is refused, each of its parts alone.
+        """Write operations in as few transactions as possible; if one is refused, retry each of its parts alone.
 
         Returns:
             For each key the results of its operations, or why they were refused.
 
         Raises:
-            ControllerMovedError: This broker is the controller no more.
+            ControllerMovedError: This broker is no longer the controller.
         """
         # differs from Kafka (states-together): it writes each in a transaction of its own.
         results: dict[K, list[OpResult] | RegistryError] = {}

@@ -1,4 +1,4 @@
-"""Takes in topics and partitions that are new in the registry.
+"""Handles new topics and partitions in the registry.
 
 Source: replication.md, topics; Kafka 2.7.2, KafkaController.processTopicChange, processPartitionModifications.
 """
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 async def take_in_topics(term: Term, topics: Iterable[str]) -> list[str]:
-    """Read the assignments of topics, and watch them; those that are there."""
+    """Read and watch the assignments of topics that exist."""
 
     def watch(path: str) -> QueueEvent:
         return term.watch(TopicSet(paths.name(path)))
@@ -30,11 +30,11 @@ async def take_in_topics(term: Term, topics: Iterable[str]) -> list[str]:
 
 
 async def topics_changed(term: Term) -> None:
-    """Make what is new, and forget what is gone."""
+    """Create partitions of new topics, and forget deleted topics."""
     state = term.state
     names = set(await term.registry.children(paths.BROKER_TOPICS, term.watch(Signal.TOPICS_CHANGED)))
     for topic in sorted(state.topics.keys() - names - state.deleting):
-        log.warning("topic %s vanished from the registry without having been deleted", topic)
+        log.warning("topic %s disappeared from the registry without a deletion", topic)
         state.forget_topic(topic)
     for path in [each for each in state.told if paths.parent(each) == paths.BROKER_TOPICS]:
         if paths.name(path) not in names:
@@ -46,7 +46,7 @@ async def topics_changed(term: Term) -> None:
 
 
 async def make_partitions(term: Term, partitions: Sequence[TopicPartition]) -> None:
-    """Let new partitions begin."""
+    """Create new partitions."""
     if not partitions:
         return
     state = term.state

@@ -1,4 +1,4 @@
-"""What both coordinators (groups, transactions) stand on: partitions of an internal topic that this broker leads.
+"""The base of both coordinators (groups, transactions): partitions of an internal topic that this broker leads.
 
-Which partition a name belongs to, which of them are led and loaded, and loading them without holding up the loop.
+It maps names to partitions, knows which partitions are led and loaded, and loads them without blocking the event loop.
 """

@@ -1,4 +1,4 @@
-"""What coordinators need of the replica manager and its partitions, which fit these by their shape."""
+"""The protocols that coordinators require of the replica manager and its partitions (structural types)."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -18,7 +18,7 @@ class StateLog(Protocol):
     def log_end_offset(self) -> int: ...
 
     def batches(self, start_offset: int, end_offset: int, /) -> Iterator[memoryview]:
-        """Its batches; asked for on the event loop, walked in another thread."""
+        """Return the batches of a range; call it on the event loop, iterate in another thread."""
         ...
 
 
@@ -30,12 +30,12 @@ class StatePartition(Protocol):
 
 
 class Replicas(Protocol):
-    """Where records of the internal topic go and come from."""
+    """The replica manager, as the store of the internal topic's records."""
 
     def partition(self, topic_partition: TopicPartition, /) -> StatePartition | None: ...
 
     def append(
         self, topic_partition: TopicPartition, records: bytearray, required_acks: int, timeout_ms: int, /
     ) -> Pending[AppendResult]:
-        """Append a batch; the answer comes when it is as safe as `required_acks` asks."""
+        """Append a batch; complete when it is as durable as `required_acks` demands."""
         ...

@@ -1,10 +1,9 @@
-"""Which partitions of an internal topic this broker coordinates, and which of them are still being read.
+"""The partitions of an internal topic that this broker coordinates, and those that it is still loading.
 
-A partition is loaded in three steps: its log is read in the executor, what it holds is taken over on the event loop a
-little at a time, then it is owned. Until then clients are answered COORDINATOR_LOAD_IN_PROGRESS.
+A partition is loaded in three steps: an executor reads its log, the event loop takes over the items a few at a time,
+then the broker owns the partition. Until then clients get COORDINATOR_LOAD_IN_PROGRESS.
 
-Invariants: a partition is never loading and owned at once; a load that was overtaken by a resignation changes
-nothing any more.
+Invariants: a partition is never loading and owned at once; a load that finishes after the resignation changes nothing.
 
 Source: semantics, group coordinator (coordinator moves).
 """
@@ -30,10 +29,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class LoadedPartition(Generic[T]):
-    """What a partition holds.
+    """The contents of a partition.
 
     Attributes:
-        items: What is to be taken over (groups, transactional ids), each once.
+        items: The items to take over (groups, transactional ids), each once.
         record_count: Records that were read.
         skipped_count: Records that could not be understood.
     """
@@ -49,7 +48,7 @@ class Reader(Protocol[T]):
     def __call__(self, batches: Iterable[memoryview], is_stopped: Callable[[], bool], /) -> LoadedPartition[T]:
         """Args:
         batches: Its record batches, oldest first.
-        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
         """
         ...
 
@@ -76,7 +75,7 @@ class OwnedPartitions(Generic[T]):
     ) -> None:
         """Args:
         topic: The internal topic.
-        read: What a partition is read with, in the executor.
+        read: Reads a partition, in the executor.
         take_over: Called with each item that was read, and its partition.
         loaded: Called with each partition that has become owned.
         """
@@ -92,7 +91,7 @@ class OwnedPartitions(Generic[T]):
 
     @property
     def is_loading(self) -> bool:
-        """Whether any partition is being read."""
+        """Return whether any partition is being loaded."""
         return bool(self._loading)
 
     def owns(self, partition: int) -> bool:
@@ -111,14 +110,14 @@ class OwnedPartitions(Generic[T]):
         self._read(partition, load)
 
     def drop(self, partition: int) -> None:
-        """Give a partition up."""
+        """Stop owning or loading a partition."""
         self._owned.discard(partition)
         load = self._loading.pop(partition, None)
         if load is not None:
             load.is_stopped = True
 
     def close(self) -> None:
-        """Give all up."""
+        """Stop owning or loading all partitions."""
         for partition in [*self._owned, *self._loading]:
             self.drop(partition)
 
@@ -148,12 +147,12 @@ class OwnedPartitions(Generic[T]):
         if load.is_stopped:
             return
         log.info(
-            "read %d entries from %d records of %s-%d", len(loaded.items), loaded.record_count, self._topic, partition
+            "loaded %d entries from %d records of %s-%d", len(loaded.items), loaded.record_count, self._topic, partition
         )
         self._take_some(partition, load, iter(loaded.items))
 
     def _take_some(self, partition: int, load: _Load, items: Iterator[T]) -> None:
-        """Take over as many items as one turn of the event loop may, then let others have theirs."""
+        """Take over as many items as fit into one turn of the event loop, then let other work run."""
         if load.is_stopped:
             return
         for _ in range(_ITEMS_PER_TURN):
@@ -179,5 +178,5 @@ class OwnedPartitions(Generic[T]):
             return
         # differs from Kafka (offsets-partition-not-loaded): it is tried again; Kafka serves the partition as if it were
         # empty.
-        log.error("cannot read %s-%d, trying again: %s", self._topic, partition, error)
+        log.error("cannot read %s-%d, retrying: %s", self._topic, partition, error)
         self._timers.call_later(_RETRY_MS, self._read, partition, load)

@@ -1,4 +1,4 @@
-"""Which partition of its coordinator's topic a group, or a transactional id, lives in.
+"""The partition of the coordinator's topic to which a group or a transactional id belongs.
 
     partition = abs(hash) % partitions, hash = Java's String.hashCode
 
@@ -16,8 +16,8 @@ from barnabas.wire.registry.znodes.topics import decode_assignment
 
 
 async def coordinated_partition_count(registry: Registry, topic: str, configured: int) -> int:
-    """Return how many partitions a coordinator's topic has in the registry; where it is not there, how many it is to
-    have.
+    """Return the number of partitions of a coordinator's topic in the registry; if it does not exist, the number to
+    create.
     """
     try:
         data, _ = await registry.get(paths.topic(topic))
@@ -27,5 +27,5 @@ async def coordinated_partition_count(registry: Registry, topic: str, configured
 
 
 def partition_of(name: str, partition_count: int) -> int:
-    """The partition of a name."""
+    """Return the partition to which a name belongs."""
     return kafka_abs(java_hash_code(name)) % partition_count

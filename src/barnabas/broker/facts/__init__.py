@@ -1,4 +1,4 @@
-"""What happened of late, kept for who asks why: bounded, and nothing else depends on it."""
+"""Diagnostic events: recent history of the broker for `explain`, in bounded memory; nothing else depends on it."""
 
 from typing import Any, TypeAlias
 

@@ -27,8 +27,8 @@ class Events:
 
     Attributes:
         kept_bytes: Their memory, an estimate.
-        left_out: How many were let go of to make room.
-        ended: Told of each one that is new, as it is kept.
+        left_out: How many were evicted to make room.
+        ended: Called with each new event, as it is stored.
     """
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
@@ -45,7 +45,7 @@ class Events:
         self.ended(line)
 
     def restore(self, line: bytes) -> None:
-        """Keep again what was told to `ended` before the broker started anew."""
+        """Keep an event that `ended` received before the broker restarted."""
         self._lines.append(line)
         self.kept_bytes += len(line) + _LINE_BYTES
         self._make_room()
@@ -61,7 +61,7 @@ class Events:
 
 
 class RepeatedEvents(Events):
-    """Events that are counted: those with one key within a minute are one row."""
+    """Events that are counted: events with the same key within a minute share a row."""
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
         super().__init__(most_rows, most_bytes)
@@ -70,7 +70,7 @@ class RepeatedEvents(Events):
         self._open_bytes = 0
 
     def note(self, key: tuple[str | None, ...], now_ms: int) -> Row:
-        """Count an event; gives its row, whose `count` is 1 where it is new: then the caller says what it was."""
+        """Count an event and return its row; if its `count` is 1, the row is new and the caller fills it."""
         row = self._open.get(key)
         if row is not None and now_ms - row["first_ms"] >= REPEATED_WITHIN_MS:
             self._seal(key)
@@ -86,7 +86,7 @@ class RepeatedEvents(Events):
         return row
 
     def seal(self, now_ms: int) -> None:
-        """End the rows whose minute is over."""
+        """Close the rows whose minute is over."""
         for key, row in list(self._open.items()):
             if now_ms - row["first_ms"] < REPEATED_WITHIN_MS:
                 return
@@ -114,7 +114,7 @@ def _bytes_of(key: tuple[str | None, ...]) -> int:
 
 
 def encoded(row: Row) -> bytes:
-    """Return an event as it is kept; what is too long in it is cut."""
+    """Return an event as it is stored; texts that are too long are cut."""
     for name, value in row.items():
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
             row[name] = value[:LONGEST_TEXT]

@@ -1,4 +1,4 @@
-"""Why groups rebalanced: who began it, who came, went and was last, how long it took. Pure.
+"""Causes of group rebalances: which member began it, joined, left or came last, and how long it took. Pure.
 
 A group's machine says a `Note` at each turn; `Rebalances` makes rows of them, twenty for a group, and lets those of the
 groups that were quiet for longest go first.
@@ -26,7 +26,7 @@ _READ: Final = frozenset(("group", "began_ms", "outcome", "gather_ms", "came", "
 
 
 class Turn(Enum):
-    """What a group's rebalance has come to."""
+    """A step of a group's rebalance."""
 
     BEGAN = "began"
     CAME = "came"
@@ -54,7 +54,7 @@ class Reason(Enum):
 
 
 class Who(NamedTuple):
-    """A member, as people look for it.
+    """The identity of a member, for people.
 
     Attributes:
         group_instance_id: Of a static member.
@@ -67,12 +67,12 @@ class Who(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What happened to a group: an effect of its machine that nothing but this module sees.
+    """An event of a group: an effect of its state machine that only this module handles.
 
     Attributes:
         reason: Of a beginning, or of a member that went.
-        who: Who began it, came or went; once all are gathered, who joined last.
-        heard_ms: When a member whose session is over was heard last; -1: of no other.
+        who: The member that began it, joined or left; once all are gathered, the last to join.
+        heard_ms: When a member with an expired session was last heard; -1 for other events.
         generation: The group's, once all are gathered.
         member_count: Of how many members.
     """
@@ -86,12 +86,12 @@ class Note(NamedTuple):
 
 
 class Rebalances:
-    """The rows of all groups that are, or were of late, coordinated here.
+    """The rows of all groups that this broker coordinates, or coordinated recently.
 
     Attributes:
         kept_bytes: Their memory, an estimate.
-        left_out: How many rows were let go of to make room.
-        ended: Told of each row that has ended.
+        left_out: How many rows were evicted to make room.
+        ended: Called with each row that has ended.
     """
 
     def __init__(self, most_bytes: int, most_rows: int = MOST_IN_ALL) -> None:
@@ -105,7 +105,7 @@ class Rebalances:
         self.ended: Callable[[Row], object] = _nobody
 
     def note(self, group_id: str, note: Note, now_ms: int) -> None:
-        """Keep what a group's machine said."""
+        """Record an event from a group's state machine."""
         rows = self._rows.get(group_id)
         row = rows[-1] if rows and rows[-1]["outcome"] is None else None
         match note.turn:
@@ -123,11 +123,11 @@ class Rebalances:
         return [*self._rows.get(group_id, ())]
 
     def loaded_ms(self, group_id: str) -> int | None:
-        """Return when this broker read the group from the log, as another one led it before; None: not of late."""
+        """Return when this broker loaded the group after another coordinator; None: not recently."""
         return self._loaded_ms.get(group_id)
 
     def restore(self, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew; one that goes on stays the last.
+        """Keep a row that `ended` received before the broker restarted; an unfinished rebalance stays the last.
 
         Raises:
             KeyError: It is half a row.
@@ -241,7 +241,7 @@ def _named(who: Who | None) -> Row:
 
 
 def _add_who(row: Row, key: str, note: Note) -> int:
-    """Name one more who came or went, unless very many did; how many bytes that takes."""
+    """Add a member that joined or left, unless very many did; return the bytes that it takes."""
     row[f"{key}_count"] = row[f"{key}_count"] + 1
     named = row[key]
     if len(named) >= _MOST_NAMED:

@@ -1,6 +1,6 @@
-"""Looks, every ten seconds, how far offsets have come; some in a turn of the loop, there may be very many.
+"""Samples offsets every ten seconds, some in each turn of the event loop, as there may be very many.
 
-What is read is what the logs and the groups know anyway: whoever appends or commits pays nothing for it.
+The sampled values are those that logs and groups keep anyway: appends and commits pay nothing for it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +35,7 @@ class Sampler:
     ) -> None:
         """Args:
         ends: The partitions that are led here, and where they end now.
-        commits: What is committed, by group and partition.
+        commits: Committed offsets, by group and partition.
         note_minute: Called when a minute is over.
         """
         self._facts = facts
@@ -48,11 +48,11 @@ class Sampler:
         self._tick = 0
 
     def start(self) -> None:
-        """Begin; what is now is the first sample."""
+        """Begin; the first sample is taken now."""
         self._sample()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()
         self._facts.seal_all()
@@ -77,7 +77,7 @@ class Sampler:
         yield from _all_of(self._facts.commits, self._commits, tick)
 
     def _go_on(self, sampling: Iterator[None]) -> None:
-        """Look at some; others of the loop have their turn in between."""
+        """Sample some offsets; other work of the event loop runs in between."""
         for _ in sampling:
             self._timer = self._timers.call_later(0, self._go_on, sampling)
             return

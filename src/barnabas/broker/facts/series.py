@@ -1,4 +1,4 @@
-"""Remembers how offsets grew: each 10 s of the last five minutes, each minute of the last hour. Pure.
+"""Records the growth of offsets: each 10 s of the last five minutes, each minute of the last hour. Pure.
 
     value that is not what it was ─ sample, every 10 s ─► differences of 32 bits: 30 of ticks, 60 of minutes
 
@@ -53,7 +53,7 @@ class Series(Generic[Key]):
         return len(self._known)
 
     def sample(self, key: Key, tick: int, value: int) -> None:
-        """Take down what a value is at the end of a tick, which never goes back."""
+        """Record a value, which never decreases, at the end of a tick."""
         # hot path of each tick: ten thousand partitions and as many commits, most of which are as they were.
         known = self._known.get(key)
         if known.__class__ is int:
@@ -79,7 +79,7 @@ class Series(Generic[Key]):
                 _change(known, tick, value)
 
     def retain(self, present: Set[Key]) -> None:
-        """Forget all but those that are there still; once all were sampled."""
+        """Forget all keys that are not present any more; call it after all were sampled."""
         self.left_out, self._left_out = self._left_out, 0
         if not self._known.keys() <= present:
             for key in [key for key in self._known if key not in present]:
@@ -119,7 +119,7 @@ def _change(ring: "array[int]", tick: int, value: int) -> None:
 
 
 def _go_on_to(ring: "array[int]", tick: int) -> None:
-    """Clear what was counted an hour, or five minutes, before."""
+    """Clear the counts of an hour, or five minutes, before the tick."""
     last = ring[_LAST]
     if tick == last:
         return

@@ -1,4 +1,4 @@
-"""All that is kept of what happened, in one place and within one bound. Pure.
+"""All diagnostic events in one place and within one memory bound. Pure.
 
 Each kind has its part of `barnabas.facts.max.bytes`, so that what happens very often pushes out nothing but itself.
 
@@ -41,18 +41,18 @@ _SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS, _FULL = 27, 17, 6, 4, 1, 1
 
 
 class Facts:
-    """What a broker keeps. Owned by the event loop.
+    """All diagnostic events of a broker. Owned by the event loop.
 
     Attributes:
-        most_bytes: What all of it may take.
-        kept_since_ms: When the earliest of what is kept can have happened.
+        most_bytes: The memory bound of all events.
+        kept_since_ms: The earliest time of a stored event.
         ends: The ends of partitions that are led here.
-        commits: What groups committed, by group and partition.
-        segments: Those that were removed.
+        commits: Committed offsets, by group and partition.
+        segments: Removed segments.
         minutes: The broker's own rates.
-        full_answers: Whose fetches got as much as they may; in no file, as whoever catches up does so all the time.
-        ended: Told of each event that is new, by kind: a line for the file; see `tell`.
-        figures: Tells what else is known of the broker: since when it runs, its limits and how near they are.
+        full_answers: Fetches with full responses; not in a file, as clients that catch up have them all the time.
+        ended: Called with each new event, by kind: a line for the file; see `tell`.
+        figures: Returns other data about the broker: its start, its limits and their use.
     """
 
     def __init__(self, most_bytes: int, now_ms: int) -> None:
@@ -118,11 +118,11 @@ class Facts:
         resource: str | None = None,
         name: str | None = None,
     ) -> None:
-        """Keep that somebody was refused something; where the same happens again within a minute it is counted.
+        """Record a refusal; repetitions within a minute are counted.
 
         Args:
             kind: `login`, `acl` or `limit`.
-            user: None where there is no such user: what was given as a name may be a password.
+            user: None if the user does not exist: the given name may be a password.
         """
         words = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
         # A row that still counts keeps them as they are.
@@ -130,12 +130,12 @@ class Facts:
         self.refusals.note(told, now_ms).update(zip(_OF_REFUSALS, told, strict=True))
 
     def note_full_answer(self, now_ms: int, user: str, client_id: str, setting: str, most_bytes: int) -> None:
-        """Count a fetch whose answer has as much as a setting of its client, or of the broker, lets it have."""
+        """Count a fetch whose response is as large as a setting of its client, or of the broker, allows."""
         row = self.full_answers.note((user, client_id, setting), now_ms)
         row.update(user=user, client_id=client_id, setting=setting, most_bytes=most_bytes)
 
     def seal(self, now_ms: int) -> None:
-        """End what was counted for a minute."""
+        """Close the rows whose minute is over."""
         self.holds.seal(now_ms)
         self.full_answers.seal(now_ms)
         self.refusals.seal(now_ms)
@@ -146,7 +146,7 @@ class Facts:
         self.refusals.seal_all()
 
     def restore(self, kind: str, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew.
+        """Keep an event that `ended` received before the broker restarted.
 
         Raises:
             KeyError, TypeError, ValueError, AssertionError: It is nothing of the kind.
@@ -163,7 +163,7 @@ class Facts:
         self.kept_since_ms = min(self.kept_since_ms, began_ms)
 
     def tell(self, ended: Callable[[str, bytes], object]) -> None:
-        """Tell of each event that is new from now on, and first of those that were new before anybody was told."""
+        """Call `ended` with each new event from now on, after those recorded before this call."""
         self.ended = ended
         while self._early:
             ended(*self._early.popleft())

@@ -1,4 +1,4 @@
-"""Why transactions were aborted: by their producer, by their timeout, by a newer producer. Pure.
+"""Causes of aborted transactions: the producer, the timeout, or a newer producer. Pure.
 
 A producer that aborts again and again for the same reason has one row, which counts. Commits are not kept: nobody asks
 why, and there may be thousands in a second.
@@ -29,10 +29,10 @@ class AbortReason(Enum):
 
 
 class Abort(NamedTuple):
-    """What its machine says of a transaction that is aborted.
+    """The state machine's report of a transaction that is aborted.
 
     Attributes:
-        client_id, client_host: Who asked for it, or began anew with its transactional id; empty: nobody did.
+        client_id, client_host: The client that requested it, or reused the transactional id; empty: no client.
     """
 
     reason: AbortReason
@@ -62,8 +62,8 @@ class Aborts:
 
     Attributes:
         kept_bytes: Their memory, an estimate.
-        left_out: How many rows were let go of to make room.
-        ended: Told of each row that is new.
+        left_out: How many rows were evicted to make room.
+        ended: Called with each new row.
     """
 
     def __init__(self, most_bytes: int, most_rows: int = MOST_ROWS) -> None:
@@ -104,7 +104,7 @@ class Aborts:
             self.ended(self._rows[key])
 
     def rows(self, transactional_ids: Collection[str] | None = None, since_ms: int = -1) -> list[Row]:
-        """Return what is kept since a time, the latest last.
+        """Return the events since a time, the latest last.
 
         Args:
             transactional_ids: Of which ids; None: of all.
@@ -116,7 +116,7 @@ class Aborts:
         ]
 
     def restore(self, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew."""
+        """Keep an event that `ended` received before the broker restarted."""
         names = (row["transactional_id"], row["reason"], row["client_id"] or "", row["host"] or "")
         key: _Key = (str(names[0]), str(names[1]), str(names[2]), str(names[3]))
         if self._rows.pop(key, None) is not None:

@@ -1,8 +1,8 @@
-"""The group coordinator: what clients may ask of which group, and which groups are here.
+"""The group coordinator: handles clients' group requests, and owns the groups of this broker.
 
-It finds the group and lets one event happen to it (`table.py`). Belongs to the event loop's thread.
+It finds the group and applies one event to it (`table.py`). Owned by the event loop.
 
-Invariant: the groups in memory are exactly those of the partitions that this broker owns or is taking over.
+Invariant: the groups in memory are exactly those of the partitions that this broker owns or is loading.
 
 Source: design page, consumer group membership, offset tracking; semantics, group coordinator.
 """
@@ -89,8 +89,8 @@ class GroupCoordinator:
         executor: Where partitions of `__consumer_offsets` are read.
         partition_count: How many of them there are, or are to be.
         dice: For the ids of members.
-        most_bytes: What all groups may take in memory, but for their offsets.
-        rebalances: Keeps why groups rebalanced; None: nobody asks.
+        most_bytes: The memory bound of all groups, without their offsets.
+        rebalances: Records the causes of rebalances; None: disabled.
         """
         self._most_bytes = most_bytes
         self._partition_count = partition_count
@@ -124,7 +124,7 @@ class GroupCoordinator:
         self._schedule_expiry()
 
     def close(self) -> None:
-        """Serve no longer; whoever waits is sent away."""
+        """Stop serving; waiting requests are answered."""
         self._is_active = False
         if self._expiry is not None:
             self._expiry.cancel()
@@ -133,12 +133,12 @@ class GroupCoordinator:
 
     @property
     def groups(self) -> Collection[Group]:
-        """All that are in memory; to be read only."""
+        """The groups in memory; to be read only."""
         return self._groups.values()
 
     @property
     def kept_bytes(self) -> int:
-        """The memory of all groups but for their offsets, an estimate."""
+        """The memory of all groups without their offsets, an estimate."""
         return self._table.kept_bytes
 
     @property
@@ -157,23 +157,23 @@ class GroupCoordinator:
         return self._table.transactions
 
     def partition_for(self, group_id: str) -> int:
-        """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
+        """Return the partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
         return partition_of(group_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__consumer_offsets` now: read its groups."""
+        """Load the groups of a partition of `__consumer_offsets` that this broker leads now."""
         log.debug("leading %s-%d in epoch %d", GROUP_OFFSETS_TOPIC, partition, leader_epoch)
         self._partitions.begin(partition)
 
     def on_partition_resigned(self, partition: int) -> None:
-        """This broker no longer leads a partition of `__consumer_offsets`: give its groups up."""
+        """Unload the groups of a partition of `__consumer_offsets` that this broker no longer leads."""
         self._partitions.drop(partition)
         self._table.transactions.drop(partition)
         for group in [group for group in self._groups.values() if group.partition == partition]:
             self._table.unload(group)
 
     def on_topics_deleted(self, names: Iterable[str]) -> None:
-        """Forget the offsets of topics that are gone: some groups in a turn of the event loop, there may be very many.
+        """Forget the offsets of deleted topics, some groups in each turn of the event loop, as there may be very many.
 
         Whatever a client asks of a group comes after that.
         """
@@ -191,17 +191,17 @@ class GroupCoordinator:
             self._timers.call_later(0, self._remove_some_topics)
 
     def _remove_topics_of(self, group_id: str) -> None:
-        """Forget a group's offsets of topics that are gone, where that is still to be done."""
+        """Forget a group's offsets of deleted topics, if that is still pending."""
         names = self._gone_topics.pop(group_id, None)
         group = self._groups.get(group_id)
         if names and group is not None:
             self._table.happen(group, RemoveTopics(names))
 
     def new_member_id(self, name: str) -> str:
-        """An id for a member that has none yet.
+        """Return an id for a member that has none yet.
 
         Args:
-            name: What it begins with, as people see it: the client's id, or the instance id of a static member.
+            name: Its visible prefix: the client id, or the instance id of a static member.
         """
         return f"{name}-{uuid_text(new_uuid(self._dice))}"
 
@@ -231,7 +231,7 @@ class GroupCoordinator:
         return pending
 
     def _fullness(self, group: Group | None, event: Join) -> ErrorCode:
-        """Why there is no room for what a member says of itself; one that says no more than before has its place."""
+        """Return the error if a member's data exceeds the memory bounds; data that does not grow always fits."""
         # differs from Kafka (group-bytes): memory is its only limit.
         more_bytes = claimed_bytes(event.group_instance_id, event.protocols)
         group_bytes = 0
@@ -251,7 +251,7 @@ class GroupCoordinator:
 
     @property
     def _is_full(self) -> bool:
-        """Whether there is no room for a new group."""
+        """Return whether a new group would exceed the memory bound."""
         return self._table.kept_bytes > self._most_bytes
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
@@ -282,11 +282,11 @@ class GroupCoordinator:
         return self._answered(group_id, error_code, event, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def refusal(self, group_id: str) -> ErrorCode:
-        """Why this broker answers nothing about a group: the error of a LeaveGroup request as a whole."""
+        """Return the reason not to handle a group here: the error of a whole LeaveGroup request."""
         return self._refusal(group_id)
 
     def leave(self, group_id: str, event: Leave) -> ErrorCode:
-        """One member of LeaveGroup."""
+        """Handle one member of LeaveGroup."""
         return self._answered(group_id, self._refusal(group_id), event, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def commit(self, group_id: str, event: Commit) -> Pending[ErrorCode]:
@@ -326,7 +326,7 @@ class GroupCoordinator:
         return pending
 
     def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:
-        """The marker of a producer's transaction was appended to a partition of `__consumer_offsets`.
+        """Apply a transaction marker that was appended to a partition of `__consumer_offsets`.
 
         Its offsets count from now on, or are forgotten, in every group of that partition.
         """
@@ -341,7 +341,7 @@ class GroupCoordinator:
                 self._table.happen(group, event)
 
     def delete(self, group_id: str) -> ErrorCode:
-        """One group of DeleteGroups."""
+        """Handle one group of DeleteGroups."""
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         return self._answered(group_id, error_code, DeleteGroup(), ErrorCode.GROUP_ID_NOT_FOUND)
 
@@ -365,7 +365,7 @@ class GroupCoordinator:
         """OffsetFetch.
 
         Args:
-            partitions: Those that are asked for; None: all that the group has committed.
+            partitions: The requested ones; None: all that the group has committed.
 
         Returns:
             The group's error and the offsets that there are.
@@ -380,19 +380,19 @@ class GroupCoordinator:
         return error_code, {wanted: offsets[wanted] for wanted in partitions if wanted in offsets}
 
     def unstable_partitions(self, group_id: str) -> frozenset[TopicPartition]:
-        """The partitions with offsets of transactions that have not ended."""
+        """Return the partitions with offsets of transactions that have not ended."""
         group = self._groups.get(group_id)
         # differs from Kafka (require-stable): what is committed without a transaction is told as soon as it is stored;
         # until then the offset before it holds.
         return frozenset() if group is None else frozenset().union(*group.pending_transactions.values())
 
     def describe(self, group_id: str) -> tuple[ErrorCode, Group | None]:
-        """DescribeGroups: the group itself, to be read only; None where there is none."""
+        """Handle DescribeGroups; return the group itself, to be read only, or None if it does not exist."""
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         return error_code, None if error_code is not ErrorCode.NONE else self._groups.get(group_id)
 
     def list_groups(self, phase_names: Iterable[str]) -> tuple[ErrorCode, list[Group]]:
-        """ListGroups: the groups in these phases, in all when there are no names; a part of them while loading."""
+        """Handle ListGroups: return the groups in these phases, or in all; some are missing while loading."""
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
         error_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._partitions.is_loading else ErrorCode.NONE
@@ -406,7 +406,7 @@ class GroupCoordinator:
         return group_instance_id is not None and not self._knows_static_members
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:
-        """The checks that every API of groups begins with."""
+        """Run the checks that all group APIs share, and return the error."""
         if self._gone_topics:
             self._remove_topics_of(group_id)
         if not group_id and not is_empty_id_valid:
@@ -440,7 +440,7 @@ class GroupCoordinator:
             self.transaction_ended(producer_id, partition, is_committed)
 
     def _answered(self, group_id: str, error_code: ErrorCode, event: Event, absence: ErrorCode) -> ErrorCode:
-        """The code that an event is answered with at once; `absence` where there is no such group."""
+        """Return the immediate answer to an event; `absence` if the group does not exist."""
         if error_code is not ErrorCode.NONE:
             return error_code
         group = self._groups.get(group_id)
@@ -460,7 +460,7 @@ class GroupCoordinator:
         self._expire_some(event, iter(list(self._groups.values())))
 
     def _expire_some(self, event: ExpireOffsets, groups: Iterator[Group]) -> None:
-        """Look at as many groups as one turn of the event loop may."""
+        """Check as many groups as fit into one turn of the event loop."""
         some = list(islice(groups, _GROUPS_PER_TURN))
         for group in some:
             if group.phase is not Phase.DEAD:

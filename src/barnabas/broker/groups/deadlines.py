@@ -1,4 +1,4 @@
-"""Deadlines that are moved far more often than they are met: every heartbeat and commit moves one.
+"""Deadlines that move far more often than they expire: every heartbeat and commit moves one.
 
 Invariant: moving a deadline back costs no timer; the timer that is running looks again when it fires.
 """
@@ -50,7 +50,7 @@ class Deadlines(Generic[K]):
         self._deadlines[key] = _Deadline(due_ms, self._timers.call_later(delay_ms, self._ring, key))
 
     def cancel(self, key: K) -> None:
-        """Forget a key's deadline; harmless when there is none."""
+        """Cancel a key's deadline; does nothing if it has none."""
         deadline = self._deadlines.pop(key, None)
         if deadline is not None:
             deadline.timer.cancel()

@@ -1,4 +1,4 @@
-"""What a failed append to `__consumer_offsets` means to the client.
+"""The client's error codes for a failed append to `__consumer_offsets`.
 
 Source: semantics, group coordinator, store errors.
 """

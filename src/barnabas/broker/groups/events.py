@@ -1,4 +1,4 @@
-"""The events that a group's state machine takes, and the effects that it returns.
+"""The events and effects of the group state machine.
 
 An event goes into `state.step`, effects come out; the coordinator carries them out. `Answer...` answers the request
 that brought the event; `Await...` parks that request under its member id, and `Finish...` answers the one parked there.
@@ -49,7 +49,7 @@ class Sync(NamedTuple):
     """A SyncGroup request; only the leader's brings assignments.
 
     Attributes:
-        protocol_type: What the member believes to take part in; None before version 5, which does not say.
+        protocol_type: The member's protocol type; None before version 5, which does not send it.
         protocol_name: Likewise.
     """
 
@@ -62,7 +62,7 @@ class Sync(NamedTuple):
 
 
 class GroupStored(NamedTuple):
-    """The record that `StoreGroup` asked for was appended, or not."""
+    """The record of `StoreGroup` was appended, or the append failed."""
 
     generation: int
     assignments: Mapping[str, bytes]
@@ -70,12 +70,12 @@ class GroupStored(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """A static member of a stable group that came back under a new id.
+    """A static member of a stable group that rejoined under a new member id.
 
     Attributes:
         member_id: The new id.
         old_member_id: The one before.
-        old_protocols: What the member supported before.
+        old_protocols: The member's previous protocols.
         leader_id: The group's leader before.
     """
 
@@ -86,7 +86,7 @@ class Replacement(NamedTuple):
 
 
 class ReplacementStored(NamedTuple):
-    """The record that `StoreReplacement` asked for was appended, or not."""
+    """The record of `StoreReplacement` was appended, or the append failed."""
 
     generation: int
     replacement: Replacement
@@ -105,7 +105,7 @@ class Leave(NamedTuple):
     """One member of a LeaveGroup request; a static one may be named by its instance id alone.
 
     Attributes:
-        client_id, client_host: Who asks: the member itself, or somebody who removes it.
+        client_id, client_host: The requester: the member itself, or an administrator.
     """
 
     member_id: str
@@ -115,13 +115,13 @@ class Leave(NamedTuple):
 
 
 class TimerFired(NamedTuple):
-    """The deadline of a timer that was set and not cancelled has come."""
+    """The deadline of an active timer has passed."""
 
     timer: str
 
 
 class Commit(NamedTuple):
-    """An OffsetCommit request; `offsets` holds what may be stored of it."""
+    """An OffsetCommit request; `offsets` are those that may be stored."""
 
     member_id: str
     generation: int
@@ -133,7 +133,7 @@ class TxnCommit(NamedTuple):
     """A TxnOffsetCommit request: the offsets count when the producer's transaction is committed.
 
     Attributes:
-        member_id: Empty before version 3, which does not say; nobody is fenced by it then.
+        member_id: Empty before version 3, which does not send it; then it fences nobody.
         generation: -1 likewise.
     """
 
@@ -178,13 +178,13 @@ class DeleteOffsets(NamedTuple):
 
 
 class ExpireOffsets(NamedTuple):
-    """It is time to look for expired offsets."""
+    """The time to check for expired offsets has come."""
 
     retention_ms: int
 
 
 class RemoveTopics(NamedTuple):
-    """Topics are gone, and their offsets with them."""
+    """Topics were deleted, and their offsets with them."""
 
     names: frozenset[str]
 
@@ -220,7 +220,7 @@ Event = (
 
 
 class JoinedMember(NamedTuple):
-    """What the leader is told of a member."""
+    """One member, as JoinGroup describes it to the group's leader."""
 
     member_id: str
     group_instance_id: str | None
@@ -249,10 +249,10 @@ class SyncAnswer(NamedTuple):
 
 
 class DeletionAnswer(NamedTuple):
-    """The answer to an OffsetDelete request: the group's error, else the partitions whose offsets stay.
+    """The answer to OffsetDelete: the group's error, or the partitions whose offsets were kept.
 
     Attributes:
-        subscribed: Those of topics that the group reads.
+        subscribed: Partitions of topics that the group reads.
     """
 
     error_code: ErrorCode

@@ -1,4 +1,4 @@
-"""A group and its members, as plain data, with the questions that can be asked of them.
+"""A group and its members as plain data, with queries.
 
 Invariants:
 
@@ -30,7 +30,7 @@ _GROUP_BYTES, _MEMBER_BYTES, _PROTOCOL_BYTES, _PENDING_BYTES, _CHARACTER_BYTES =
 
 
 class Phase(Enum):
-    """Where a group stands; the values are the names that DescribeGroups and ListGroups show."""
+    """The state of a group; the values are the names that DescribeGroups and ListGroups return."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -57,7 +57,7 @@ class CommittedOffset:
 
     Attributes:
         expire_timestamp_ms: When it expires (OffsetCommit v2-4 with a retention); -1: by the group's rules.
-        append_offset: Where its record lies in `__consumer_offsets`; -1 until it was appended.
+        append_offset: Offset of its record in `__consumer_offsets`; -1 until it was appended.
     """
 
     offset: int
@@ -73,7 +73,7 @@ class Member:
     """One member of a group.
 
     Attributes:
-        group_instance_id: Of a static member: it keeps its place when it comes back; None of a dynamic one.
+        group_instance_id: Of a static member, which keeps its membership when it rejoins; None of a dynamic one.
         protocols: Name and metadata of each supported protocol, the preferred one first.
         is_new: It waits in its first join: it has no id to send heartbeats with yet.
         deadline_ms: When its session expires.
@@ -93,24 +93,24 @@ class Member:
     deadline_ms: int = 0
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """The metadata that it gave for a protocol; empty when it does not know the protocol."""
+        """Return the member's metadata for a protocol; empty if the member does not support it."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
         return b""
 
     def vote(self, candidates: set[str]) -> str:
-        """The first protocol of its list that is a candidate."""
+        """Return the member's first protocol that is a candidate."""
         return next(name for name, _ in self.protocols if name in candidates)
 
     @property
     def who(self) -> Who:
-        """It, as people look for it."""
+        """The member's identity, for people."""
         return Who(self.member_id, self.client_id, self.client_host, self.group_instance_id)
 
     @property
     def protocol_names(self) -> set[str]:
-        """The protocols that it supports."""
+        """Return the protocols that the member supports."""
         return {name for name, _ in self.protocols}
 
     @property
@@ -138,14 +138,14 @@ class Group:
         initial_delay_ms: Length of the running window of the initial rebalance; None outside of one.
         initial_remaining_ms: By how much the initial rebalance may still be extended.
         has_new_member: A member joined during the running window of the initial rebalance.
-        last_joined_id: Whose join came last.
+        last_joined_id: The member that joined last.
         static_member_ids: Member id by `group_instance_id`.
         pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
         pending_transactions: By producer id: offsets that count once its transaction is committed; `append_offset` is
             -1 while their records are being appended.
         partition: The one of `__consumer_offsets` that it is kept in.
-        members_bytes: What its members take in memory.
-        counted_bytes: What the table has counted of it.
+        members_bytes: Memory of its members.
+        counted_bytes: The memory that the table has counted for it.
     """
 
     group_id: str
@@ -181,27 +181,27 @@ class Group:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest time that any member asks others to wait for it."""
+        """The longest rebalance timeout of the members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Whether all members have joined the rebalance, and every id that was handed out is in use."""
+        """Return whether all members have joined the rebalance, and every id that was handed out is in use."""
         return self.awaiting_join_count == len(self.members) and not self.pending_member_ids
 
     @property
     def has_offsets(self) -> bool:
-        """Whether an offset is committed or about to be."""
+        """Return whether an offset is committed or about to be."""
         return bool(self.offsets or self.pending_commits or self.pending_transactions)
 
     def static_member(self, group_instance_id: str | None) -> Member | None:
-        """The member that an instance id stands for; None for no instance id, or one that nobody has."""
+        """Return the member with an instance id; None for no instance id, or an unknown one."""
         if group_instance_id is None or group_instance_id not in self.static_member_ids:
             return None
         return self.members[self.static_member_ids[group_instance_id]]
 
     def is_fenced(self, member_id: str, group_instance_id: str | None) -> bool:
-        """Return whether another member has taken the place of the one with these ids."""
+        """Return whether another member has replaced the one with these ids."""
         member = self.static_member(group_instance_id)
         return member is not None and member.member_id != member_id
 
@@ -224,7 +224,7 @@ class Group:
         return any(self.protocol_counts.get(name, 0) == member_count for name in protocol_names)
 
     def add(self, member: Member, protocol_type: str) -> None:
-        """Take a member in; the first one becomes the leader and sets the protocol type."""
+        """Add a member; the first member becomes the leader and sets the protocol type."""
         if not self.members:
             self.protocol_type = protocol_type
         if self.leader_id is None:
@@ -251,7 +251,7 @@ class Group:
             self.leader_id = next(iter(self.members), None)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a static member another id: whoever goes on with the old one is fenced."""
+        """Give a static member another id; requests with the old id are fenced."""
         if self.leader_id == member.member_id:
             self.leader_id = member_id
         del self.members[member.member_id]
@@ -261,7 +261,7 @@ class Group:
             self.static_member_ids[member.group_instance_id] = member_id
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader takes part in the rebalance; False when none of the members does."""
+        """Make sure that the leader takes part in the rebalance; return False if no member does."""
         if self.leader_id is not None and not self.members[self.leader_id].is_awaiting_join:
             joined = next((member for member in self.members.values() if member.is_awaiting_join), None)
             if joined is None:
@@ -270,7 +270,7 @@ class Group:
         return True
 
     def replace_protocols(self, member: Member, protocols: tuple[tuple[str, bytes], ...]) -> None:
-        """Give a member a new list of protocols."""
+        """Set the protocols of a member."""
         self._count_protocols(member, -1)
         self.members_bytes -= member.kept_bytes
         member.protocols = protocols
@@ -278,7 +278,7 @@ class Group:
         self._count_protocols(member, 1)
 
     def assign(self, member: Member, assignment: bytes) -> None:
-        """Give a member what it is to read."""
+        """Set the assignment of a member."""
         self.members_bytes += len(assignment) - len(member.assignment)
         member.assignment = assignment
 
@@ -288,7 +288,7 @@ class Group:
         member.is_awaiting_join = is_awaiting_join
 
     def select_protocol(self) -> str:
-        """The protocol with the most votes of those that all members support; the earlier voted one of equals."""
+        """Return the protocol with the most votes among those that all members support; ties go to the earlier one."""
         member_count = len(self.members)
         candidates = {name for name, count in self.protocol_counts.items() if count == member_count}
         votes: dict[str, int] = {}
@@ -298,7 +298,7 @@ class Group:
         return max(votes, key=votes.__getitem__)
 
     def compute_subscribed_topics(self) -> None:
-        """Find out what a consumer group reads from what its members sent."""
+        """Decode the topics that a consumer group reads from its members' metadata."""
         is_known = self.protocol_type == CONSUMER_PROTOCOL_TYPE
         name = self.protocol_name
         self.subscribed_topics = (

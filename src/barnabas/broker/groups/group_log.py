@@ -1,6 +1,6 @@
-"""Writes what groups ask to have stored to their partitions of `__consumer_offsets`.
+"""Appends the records of groups to their partitions of `__consumer_offsets`.
 
-Invariant: whoever waits for an append is told what became of it, also where it raised or could not even be made.
+Invariant: every append calls back with its result, even if it raised or could not be built.
 
 Source: design page, offset tracking; semantics, group coordinator.
 """
@@ -43,10 +43,10 @@ class GroupLog:
         self._reader = reader
 
     def append(self, group: Group, effect: Append, now_ms: int, then: Callable[[AppendResult], object]) -> None:
-        """Encode what is to be stored as it is now, and append it.
+        """Encode the current state of a group, and append it.
 
         Args:
-            then: Told what became of each batch; most effects are one.
+            then: Called with the result of each batch; most effects have one.
         """
         acks = _NO_ACKS if isinstance(effect, AppendTombstones) else self._config.offsets_commit_required_acks
         topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, group.partition)

@@ -1,4 +1,4 @@
-"""JoinGroup: which callers become members, get the current generation again, or start a rebalance.
+"""JoinGroup: adds members, returns the current generation, or starts a rebalance.
 
 Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size), KIP-345 (static members).
 """
@@ -29,7 +29,7 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 
 
 def join(group: Group, event: Join, now_ms: int) -> list[Effect]:
-    """Let a member in or back in, or say why not."""
+    """Add a member, or let it rejoin, or refuse it."""
     effects: list[Effect] = []
     refusal = _refusal(group, event, effects)
     if refusal is not None:
@@ -80,7 +80,7 @@ def _has_room(group: Group, member_id: str) -> bool:
 
 
 def _join_unknown(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> None:
-    """Give a caller without member id one; later versions must come back with it before they count as members."""
+    """Assign an id to a caller without member id; later versions must send it before they count as members."""
     replaced = group.static_member(event.group_instance_id)
     if replaced is not None:
         replace_member(group, replaced, event, now_ms, effects)

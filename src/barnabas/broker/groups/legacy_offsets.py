@@ -30,7 +30,7 @@ R = TypeVar("R")
 async def commit_offsets(
     registry: Registry, group_id: str, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, ErrorCode]:
-    """Store offsets, each on its own, and say what became of each."""
+    """Store offsets one by one, and return the result of each."""
 
     async def commit(topic_partition: TopicPartition) -> ErrorCode:
         path = paths.consumer_offset(group_id, *topic_partition)
@@ -48,7 +48,7 @@ async def commit_offsets(
 async def fetch_offsets(
     registry: Registry, group_id: str, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int | ErrorCode]:
-    """Read offsets; an `ErrorCode` where there is none."""
+    """Read offsets; an `ErrorCode` for a partition without one."""
 
     async def fetch(topic_partition: TopicPartition) -> int | ErrorCode:
         path = paths.consumer_offset(group_id, *topic_partition)

@@ -1,8 +1,8 @@
 """Reads the groups and offsets of one partition of `__consumer_offsets`. Runs off the event loop.
 
 Invariants: of several records with one key the last counts; offsets of a transaction count from its commit marker on,
-and stay pending without a marker; memory grows with what lives in
-the partition, not with what was ever written there; the result is built of fresh objects that nobody else sees yet.
+and stay pending without a marker; memory grows with the live contents of the partition, not with everything ever
+written to it; the result consists of new objects that no other code has seen yet.
 
 Source: design page, offset tracking; semantics, coordinator moves.
 """
@@ -32,7 +32,7 @@ def read_groups(
     Args:
         batches: Its record batches, oldest first.
         settings: For the groups that are made.
-        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
     """
     loading = _Loading(settings)
     for batch in batches:
@@ -90,7 +90,7 @@ class _Loading:
             elif key is not None:
                 self._read_group(key.group_id, record.value)
             else:
-                raise ProtocolError("unknown type of key")
+                raise ProtocolError("unknown key type")
         except ProtocolError as error:
             # differs from Kafka (offsets-record-unreadable): what cannot be read is left out; Kafka 2.7 stops loading
             # there, and forgets the rest.
@@ -137,4 +137,4 @@ class _Loading:
 
     def _skip(self, offset: int, error: Exception) -> None:
         self._result.skipped_count += 1
-        log.warning("skipped what stands at offset %d: %s", offset, error)
+        log.warning("skipped the record at offset %d: %s", offset, error)

@@ -30,7 +30,7 @@ from barnabas.core.error_code import ErrorCode
 
 
 def heartbeat(group: Group, event: Heartbeat, now_ms: int) -> list[Effect]:
-    """Extend a member's session, or tell it why it must rejoin."""
+    """Extend a member's session, or return the reason to rejoin."""
     if group.phase is Phase.DEAD:
         return [Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
     if group.is_fenced(event.member_id, event.group_instance_id):
@@ -68,7 +68,7 @@ def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
 
 
 def timer_fired(group: Group, event: TimerFired, now_ms: int) -> list[Effect]:
-    """A session, an unused member id or the gathering of a rebalance has run out of time."""
+    """Handle the end of a session, of an unused member id's time, or of the time to join a rebalance."""
     effects: list[Effect] = []
     if group.phase is Phase.DEAD:
         return effects
@@ -84,7 +84,7 @@ def timer_fired(group: Group, event: TimerFired, now_ms: int) -> list[Effect]:
 
 
 def loaded(group: Group, now_ms: int) -> list[Effect]:
-    """Take a group over as it was stored: its members have one session timeout to show up."""
+    """Take over a stored group: each member has one session timeout to send a request."""
     effects: list[Effect] = [extend_session(member, now_ms) for member in group.members.values()]
     effects.append(Note(Turn.LOADED))
     if len(group.members) > group.settings.max_size:
@@ -93,7 +93,7 @@ def loaded(group: Group, now_ms: int) -> list[Effect]:
 
 
 def unloaded(group: Group, now_ms: int) -> list[Effect]:
-    """Give a group up: requests that wait are answered NOT_COORDINATOR."""
+    """Unload a group: waiting requests are answered NOT_COORDINATOR."""
     effects: list[Effect] = [CancelTimer(REBALANCE_TIMER)]
     effects.extend(CancelTimer(member_id) for member_id in sorted(group.pending_member_ids))
     for member in group.members.values():

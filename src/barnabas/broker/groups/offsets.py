@@ -1,4 +1,4 @@
-"""Committed offsets: checking a commit, taking it over once its record is in the log, expiry and deletion.
+"""Committed offsets: checks of a commit, its application after the append, expiry and deletion.
 
 Invariant: of two commits for a partition the one whose record was appended later counts, in whatever order the
 appends are confirmed.
@@ -61,7 +61,7 @@ def commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
 
 
 def take_newer(group: Group, topic_partition: TopicPartition, committed: CommittedOffset) -> None:
-    """Let a commit count unless one counts whose record was appended later."""
+    """Apply a commit, unless a commit appended later is already applied."""
     current = group.offsets.get(topic_partition)
     if current is None or current.append_offset < committed.append_offset:
         group.offsets[topic_partition] = committed
@@ -86,14 +86,14 @@ def expire_offsets(group: Group, event: ExpireOffsets, now_ms: int) -> list[Effe
 
 
 def remove_topics(group: Group, event: RemoveTopics, now_ms: int) -> list[Effect]:
-    """Drop the offsets of deleted topics, those too that are not decided yet."""
+    """Remove the offsets of deleted topics, including pending ones."""
     kept: list[Iterable[TopicPartition]] = [group.offsets, group.pending_commits, *group.pending_transactions.values()]
     named = dict.fromkeys(each for partitions in kept for each in partitions if each.topic in event.names)
     return _delete(group, named, now_ms)
 
 
 def delete_offsets(group: Group, event: DeleteOffsets, now_ms: int) -> list[Effect]:
-    """Drop offsets, but not those that members of a consumer group work with."""
+    """Delete offsets, except those of topics to which members of the group are subscribed."""
     subscribed: frozenset[TopicPartition] = frozenset()
     if group.phase is not Phase.EMPTY:
         if group.phase is Phase.DEAD or group.protocol_type != CONSUMER_PROTOCOL_TYPE:
@@ -117,7 +117,7 @@ def delete_group(group: Group, now_ms: int) -> list[Effect]:
 
 
 def unstage(group: Group, topic_partition: TopicPartition, committed: CommittedOffset) -> bool:
-    """Take a commit from those that are on their way; False when it was not among them any more."""
+    """Remove a pending commit; return False if it is not pending any more."""
     staged = group.pending_commits.get(topic_partition)
     if staged is None or committed not in staged:
         return False
@@ -160,7 +160,7 @@ def _is_expired(
 
 
 def _delete(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> list[Effect]:
-    """Drop offsets together with what is pending for their partitions."""
+    """Delete offsets and the pending commits of their partitions."""
     partitions = list(partitions)
     for topic_partition in partitions:
         group.pending_commits.pop(topic_partition, None)

@@ -1,7 +1,7 @@
-"""Which groups wait for the end of which producer's transaction, so that a marker finds them.
+"""Index of the groups with pending offsets by producer, for transaction markers to find them.
 
 Invariants: every group with pending offsets of a producer is listed under its partition and that producer; a marker
-that comes while its partition is being read is kept until all groups of it are there.
+that arrives while its partition is being loaded is kept until all its groups are loaded.
 
 Source: semantics, WriteTxnMarkers.
 """
@@ -29,11 +29,11 @@ class OpenTransactions:
         return sum(map(len, self._group_ids.values()))
 
     def add(self, partition: int, producer_id: int, group_id: str) -> None:
-        """A group has pending offsets of a producer."""
+        """Note that a group has pending offsets of a producer."""
         self._group_ids.setdefault(partition, {}).setdefault(producer_id, set()).add(group_id)
 
     def discard(self, partition: int, producer_id: int, group_id: str) -> None:
-        """A group has none any more."""
+        """Note that a group has no pending offsets of a producer any more."""
         producers = self._group_ids.get(partition, {})
         group_ids = producers.get(producer_id, set())
         group_ids.discard(group_id)
@@ -41,7 +41,7 @@ class OpenTransactions:
             producers.pop(producer_id, None)
 
     def end(self, partition: int, producer_id: int) -> list[str]:
-        """Forget a producer's transaction on a partition; gives the groups that have offsets in it."""
+        """Forget a producer's transaction on a partition; return the groups that have offsets in it."""
         return sorted(self._group_ids.get(partition, {}).pop(producer_id, ()))
 
     def keep(self, partition: int, marker: LateMarker) -> None:
@@ -49,7 +49,7 @@ class OpenTransactions:
         self._late.setdefault(partition, []).append(marker)
 
     def take_late(self, partition: int) -> list[LateMarker]:
-        """The markers that were kept for a partition, as they came."""
+        """Return the markers kept for a partition, in order."""
         return self._late.pop(partition, [])
 
     def drop(self, partition: int) -> None:

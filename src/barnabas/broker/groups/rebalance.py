@@ -1,4 +1,4 @@
-"""The two halves of a rebalance: gathering the members, and what happens when one goes.
+"""The two halves of a rebalance: gathering the members, and the departure of a member.
 
     Empty, Stable, CompletingRebalance --prepare--> PreparingRebalance --complete--> CompletingRebalance | Empty
 
@@ -32,13 +32,13 @@ _LEAST_REPEATED_WAIT_MS = 100
 
 
 def extend_session(member: Member, now_ms: int) -> SetTimer:
-    """Start a member's session timeout anew."""
+    """Restart a member's session timeout."""
     member.deadline_ms = now_ms + member.session_timeout_ms
     return SetTimer(member.member_id, member.deadline_ms)
 
 
 def await_join(group: Group, member: Member, effects: list[Effect]) -> None:
-    """Let a member's join wait for the others."""
+    """Make a member's JoinGroup wait for the other members."""
     if member.is_awaiting_join:
         # differs from Kafka (replaced-join): a join that a later one of the same member replaces is answered; Kafka
         # forgets it, and its connection hangs.
@@ -56,7 +56,7 @@ def maybe_prepare_rebalance(
     """Start a rebalance unless one is gathering its members already.
 
     Args:
-        member: Who gives the reason for it; None: nobody.
+        member: The member that caused it; None: no member.
         heard_ms: As of `Note`.
     """
     if group.phase is Phase.PREPARING_REBALANCE or group.phase is Phase.DEAD:
@@ -86,7 +86,7 @@ def maybe_complete_join(group: Group, now_ms: int, effects: list[Effect]) -> Non
 
 
 def on_rebalance_timeout(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """The rebalance timeout is over: go on with the members that joined, or extend the initial delay."""
+    """Handle the rebalance timeout: continue with the members that joined, or extend the initial delay."""
     if group.phase is not Phase.PREPARING_REBALANCE:
         return
     delay_ms = group.initial_delay_ms
@@ -100,7 +100,7 @@ def on_rebalance_timeout(group: Group, now_ms: int, effects: list[Effect]) -> No
 
 
 def remove_member(group: Group, member: Member, reason: Reason, now_ms: int, effects: list[Effect]) -> None:
-    """Drop a member, answer what it waits for, and let the others share what it had."""
+    """Remove a member, answer its waiting requests, and rebalance the others."""
     heard_ms = member.deadline_ms - member.session_timeout_ms if reason is Reason.SESSION_EXPIRED else -1
     member_id = member.member_id
     effects.append(CancelTimer(member_id))
@@ -114,7 +114,7 @@ def remove_member(group: Group, member: Member, reason: Reason, now_ms: int, eff
 
 
 def drop_waits(group: Group, member: Member, effects: list[Effect]) -> None:
-    """Tell a member that is removed to begin anew."""
+    """Answer the waiting requests of a removed member with UNKNOWN_MEMBER_ID."""
     if member.is_awaiting_join:
         effects.append(FinishJoin(member.member_id, JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, NO_MEMBER_ID)))
     if member.is_awaiting_sync:
@@ -124,7 +124,7 @@ def drop_waits(group: Group, member: Member, effects: list[Effect]) -> None:
 
 
 def reset_assignments(group: Group, error_code: ErrorCode, now_ms: int, effects: list[Effect]) -> None:
-    """Take all assignments back and answer every waiting sync with an error."""
+    """Clear all assignments and answer every waiting SyncGroup with an error."""
     for member in group.members.values():
         group.assign(member, b"")
         finish_sync(member, SyncAnswer(error_code), now_ms, effects)
@@ -139,7 +139,7 @@ def finish_sync(member: Member, answer: SyncAnswer, now_ms: int, effects: list[E
 
 
 def join_answer(group: Group, member: Member) -> JoinAnswer:
-    """The current generation as one member sees it."""
+    """Return the JoinGroup answer of the current generation for a member."""
     members: tuple[JoinedMember, ...] = ()
     if member.member_id == group.leader_id:
         members = tuple(
@@ -158,7 +158,7 @@ def join_answer(group: Group, member: Member) -> JoinAnswer:
 
 
 def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """Begin the next generation with those who rejoined, and the static members that need not."""
+    """Begin the next generation with the members that rejoined, and static members that need not."""
     group.initial_delay_ms = None
     group.has_new_member = False
     for member in [member for member in group.members.values() if _is_given_up(member)]:

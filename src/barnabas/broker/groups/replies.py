@@ -1,4 +1,4 @@
-"""Answers that wait: a join or sync is parked under its member's id until the group is ready.
+"""Pending answers: a JoinGroup or SyncGroup is parked under its member id until the group is ready.
 
 Invariant: at most one join and one sync are parked for a member; the group answers the old one before it parks a new
 one.
@@ -28,7 +28,7 @@ Reply = Answer | AnswerDeletion | AnswerJoin | AnswerSync | AwaitJoin | AwaitSyn
 
 
 def _for_nobody() -> Pending[Any]:
-    """An answer that nobody waits for: it has ended."""
+    """Return a cancelled answer, for an event without a caller."""
     pending: Pending[Any] = Pending()
     pending.cancel()
     return pending

@@ -1,4 +1,4 @@
-"""The group state machine: one event in, the effects it asks for out. Pure: no I/O, no clock, no randomness.
+"""The group state machine: one event in, effects out. Pure: no I/O, no clock, no randomness.
 
 | phase | what it waits for | goes to |
 | --- | --- | --- |
@@ -56,15 +56,15 @@ from barnabas.core.types import NO_PRODUCER_ID
 
 
 def step(group: Group, event: Event, now_ms: int) -> list[Effect]:
-    """Let one thing happen to a group.
+    """Apply one event to a group, and return the effects.
 
     Args:
         group: Changed in place.
-        event: What happened.
+        event: The event.
         now_ms: Wall time.
 
     Returns:
-        What the caller has to do, in this order.
+        The effects, to be carried out in this order.
     """
     match event:
         case Heartbeat():

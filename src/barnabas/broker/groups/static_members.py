@@ -1,7 +1,7 @@
-"""Static members (KIP-345): one that comes back under a new member id takes its old place, and the old id is fenced.
+"""Static members (KIP-345): one that rejoins under a new member id takes over its membership; the old id is fenced.
 
-A stable group keeps its generation then: the new id is stored with the group before the member is answered, and when it
-cannot be stored the old id stands again.
+A stable group keeps its generation: the new id is stored with the group before the member is answered, and the old id
+is restored if it cannot be stored.
 
 Source: KIP-345; semantics, JoinGroup.
 """
@@ -26,7 +26,7 @@ from barnabas.core.error_code import ErrorCode
 
 
 def replace_member(group: Group, member: Member, event: Join, now_ms: int, effects: list[Effect]) -> None:
-    """Give a static member that joins without its member id a new one; whoever waits under the old one is fenced."""
+    """Assign a new id to a static member that joins without member id; requests waiting under the old id are fenced."""
     old_id = member.member_id
     replacement = Replacement(event.new_member_id, old_id, member.protocols, group.leader_id or NO_MEMBER_ID)
     effects.append(CancelTimer(old_id))
@@ -49,7 +49,7 @@ def replace_member(group: Group, member: Member, event: Join, now_ms: int, effec
 
 
 def replacement_stored(group: Group, event: ReplacementStored, now_ms: int) -> list[Effect]:
-    """Answer the member that came back with the generation that still holds, or give it its old id again."""
+    """Answer the rejoined member with the current generation, or restore its old id."""
     replacement = event.replacement
     member = group.members.get(replacement.member_id)
     is_superseded = group.phase is not Phase.STABLE or group.generation != event.generation

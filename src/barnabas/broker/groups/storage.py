@@ -1,4 +1,4 @@
-"""Encodes the records of `__consumer_offsets` as Kafka 2.7 does, and decodes those of any older version.
+"""Encodes the records of `__consumer_offsets` as Kafka 2.7, and decodes those of any older version.
 
 | record | key (int16 type first) | value (int16 version first) |
 | --- | --- | --- |
@@ -67,7 +67,7 @@ class GroupKey(NamedTuple):
 
 
 def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
-    """The key of a committed offset: an `OffsetCommitKey`, put together here because every commit needs one."""
+    """Return the key of a committed offset: an `OffsetCommitKey`, encoded here because every commit needs one."""
     # hot path: scripts/bench --whole --only commits
     group, topic = group_id.encode(), topic_partition.topic.encode()
     return b"".join(
@@ -82,12 +82,13 @@ def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
 
 
 def encode_group_key(group_id: str) -> bytes:
-    """The key of a group's metadata."""
+    """Return the key of a group's metadata."""
     return _prefixed(GROUP_KEY_TYPE, GroupMetadataKey(group_id), _KEY_VERSION)
 
 
 def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWEST) -> bytes:
-    """The value of a committed offset; one with an expiry of its own needs an older version, without leader epoch.
+    """Return the value of a committed offset; one with an expiry of its own needs an older version, without leader
+    epoch.
 
     Args:
         committed: The offset.
@@ -110,11 +111,11 @@ def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWES
 
 
 def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: KafkaVersion = NEWEST) -> bytes:
-    """The value of a group's metadata.
+    """Return the value of a group's metadata.
 
     Args:
         group: The group.
-        assignments: What its members are about to get.
+        assignments: The assignments of its members.
         reader: The oldest Kafka that must be able to read it (inter.broker.protocol.version).
     """
     version = reader.group_value_version
@@ -145,7 +146,7 @@ def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: K
 def group_batch(
     group: Group, assignments: Mapping[str, bytes], now_ms: int, codec: Codec, reader: KafkaVersion = NEWEST
 ) -> bytearray:
-    """The batch that stores a group's metadata."""
+    """Return the batch that stores a group's metadata."""
     builder = BatchBuilder(codec)
     builder.append(now_ms, encode_group_key(group.group_id), encode_group_value(group, assignments, reader))
     return builder.build()
@@ -160,7 +161,7 @@ def offsets_batch(
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_EPOCH,
 ) -> bytearray:
-    """The batch that stores the offsets of one commit; of a transaction with a producer id."""
+    """Return the batch that stores the offsets of one commit; of a transaction with a producer id."""
     is_transactional = producer_id != NO_PRODUCER_ID
     if len(offsets) == 1 and codec is _NO_CODEC and not is_transactional:
         ((topic_partition, committed),) = offsets.items()
@@ -177,7 +178,7 @@ def offsets_batch(
 def tombstone_batches(
     group_id: str, partitions: Iterable[TopicPartition], is_group_removed: bool, now_ms: int, codec: Codec
 ) -> list[bytearray]:
-    """The batches that remove offsets, and at last the group itself."""
+    """Return the batches that remove offsets, and at last the group itself."""
     keys = [encode_offset_key(group_id, topic_partition) for topic_partition in partitions]
     if is_group_removed:
         keys.append(encode_group_key(group_id))
@@ -197,7 +198,7 @@ def decode_key(key: bytes) -> OffsetKey | GroupKey | None:
     """Read a record's key.
 
     Returns:
-        What the record is about; None for a type that this version does not know.
+        The decoded key; None for an unknown type.
 
     Raises:
         ProtocolError: The bytes are no such key.
@@ -216,7 +217,7 @@ def decode_offset_value(value: bytes) -> CommittedOffset:
     """Read a committed offset.
 
     Raises:
-        ProtocolError: The bytes are none, or of an unknown version.
+        ProtocolError: The bytes are malformed, or of an unknown version.
     """
     decoded, _ = OffsetCommitValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
     return CommittedOffset(
@@ -225,10 +226,10 @@ def decode_offset_value(value: bytes) -> CommittedOffset:
 
 
 def decode_group_value(group_id: str, value: bytes, settings: GroupSettings) -> Group:
-    """Read a group as it stood when it was stored: with its assignments, or empty.
+    """Decode a group as it was stored: with its assignments, or empty.
 
     Raises:
-        ProtocolError: The bytes are none, or of an unknown version.
+        ProtocolError: The bytes are malformed, or of an unknown version.
     """
     decoded, _ = GroupMetadataValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
     group = Group(

@@ -1,4 +1,4 @@
-"""What the members of a consumer group read, from the metadata that they join with.
+"""The topics to which the members of a consumer group subscribe, decoded from their JoinGroup metadata.
 
 | field | type | |
 | --- | --- | --- |
@@ -26,7 +26,7 @@ _MOST_RECOGNISED = 8
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
-    """All topics of some subscriptions; None when one of them is not understood."""
+    """Return all topics of some subscriptions; None if one of them cannot be decoded."""
     topics: set[str] = set()
     recognised: list[bytes] = []
     for subscription in subscriptions:
@@ -45,7 +45,7 @@ def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
 
 
 def _encoded_topics(subscription: bytes, topics: list[str]) -> bytes:
-    """The bytes of a subscription that hold its topics, their count included: what begins so has the same topics."""
+    """Return the encoded topics of a subscription with their count: equal bytes mean equal topics."""
     size = _LENGTH.size + sum(_STRING_LENGTH_BYTES + len(topic.encode()) for topic in topics)
     return subscription[_VERSION_BYTES : _VERSION_BYTES + size]
 

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader hands in the assignments; each member gets its own once they are stored.
+"""SyncGroup: the leader submits the assignments; each member gets its own once they are stored.
 
 Source: protocol guide, SyncGroup; KIP-345 (static members), KIP-559 (protocol type and name).
 """
@@ -20,7 +20,7 @@ from barnabas.core.error_code import ErrorCode
 
 
 def sync(group: Group, event: Sync, now_ms: int) -> list[Effect]:
-    """Give a member its assignment, or let it wait for the leader's."""
+    """Return a member's assignment, or make it wait for the leader's."""
     if group.phase is Phase.DEAD:
         return [AnswerSync(SyncAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))]
     if group.is_fenced(event.member_id, event.group_instance_id):
@@ -51,7 +51,7 @@ def sync(group: Group, event: Sync, now_ms: int) -> list[Effect]:
 
 
 def group_stored(group: Group, event: GroupStored, now_ms: int) -> list[Effect]:
-    """Hand the stored assignments out; when they could not be stored, everybody begins anew."""
+    """Send the stored assignments to the members; if they could not be stored, all members rejoin."""
     effects: list[Effect] = []
     # Somebody may have joined or left while the record was on its way: then the assignments are for nobody.
     if group.phase is not Phase.COMPLETING_REBALANCE or event.generation != group.generation:

@@ -1,10 +1,10 @@
-"""The groups of a broker, and the shell around the pure machine that each of them is.
+"""The groups of a broker, and the shell around their pure state machines.
 
-It lets one event happen to a group and carries out the effects: timers, parked answers, records of
-`__consumer_offsets`. Belongs to the event loop's thread.
+It applies one event to a group and carries out the effects: timers, parked answers, records of `__consumer_offsets`.
+Owned by the event loop.
 
-Invariant: within one event all bookkeeping is done before anybody outside is called, so an answer that brings the next
-request on the spot finds everything in its place.
+Invariant: within one event all bookkeeping is done before any callback, so an answer that triggers the next request at
+once finds a consistent state.
 
 Source: design page, consumer group membership, offset tracking.
 """
@@ -52,7 +52,7 @@ class GroupTable:
 
     Attributes:
         groups: By their ids.
-        kept_bytes: What they take in memory, about, but for their offsets.
+        kept_bytes: Their memory without their offsets, an estimate.
         transactions: Which of them wait for which producer's marker.
         commit_count: How many offsets were committed.
         rebalance_count: How many rebalances were completed.
@@ -74,7 +74,7 @@ class GroupTable:
         self._count(group)
 
     def unload(self, group: Group) -> None:
-        """Give a group up: whoever waits is sent away."""
+        """Unload a group; waiting requests are answered."""
         self._drop(group)
         self.happen(group, Unloaded())
 
@@ -88,14 +88,14 @@ class GroupTable:
         group.counted_bytes = group.kept_bytes
 
     def clear(self) -> None:
-        """Give all up."""
+        """Unload all groups."""
         for group in list(self.groups.values()):
             self.unload(group)
         self.transactions = OpenTransactions()
         self._deadlines.clear()
 
     def happen(self, group: Group, event: Event, caller: Caller = NOBODY) -> None:
-        """Let one event happen to a group, and do what the group wants done."""
+        """Apply an event to a group, and carry out the effects."""
         now_ms = self._clock.now_ms()
         effects = step(group, event, now_ms)
         group_id = group.group_id
@@ -139,7 +139,7 @@ class GroupTable:
             self.happen(group, TimerFired(timer))
 
     def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
-        """Return what has to happen once a record is in the log, or could not be written."""
+        """Return the callback for the result of an effect's append."""
         match effect:
             case StoreOffsets():
                 return partial(self._on_offsets_stored, group, effect, caller)
@@ -176,7 +176,7 @@ class GroupTable:
         self, group: Group, generation: int, replacement: Replacement, result: AppendResult
     ) -> None:
         if result.error_code != ErrorCode.NONE:
-            log.warning("cannot store a member that came back to group %s: %s", group.group_id, result.error_code.name)
+            log.warning("cannot store a rejoined static member of group %s: %s", group.group_id, result.error_code.name)
         self.happen(group, ReplacementStored(generation, replacement, sync_error(result.error_code)))
 
 

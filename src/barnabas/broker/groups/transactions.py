@@ -1,4 +1,4 @@
-"""Offsets that are committed within a transaction: they count once it is committed, and never if it is aborted.
+"""Offsets committed within a transaction: they count once it is committed, and never if it is aborted.
 
     TxnOffsetCommit --append--> pending for its producer --commit marker--> counts, unless a later record does
                                                          --abort marker---> forgotten
@@ -35,7 +35,7 @@ def txn_commit(group: Group, event: TxnCommit) -> list[Effect]:
 
 
 def txn_commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
-    """Note where the records lie; they count only with the transaction's end."""
+    """Record the offsets of the appended records; they count only with the transaction's end."""
     if group.phase is Phase.DEAD:
         return []
     for topic_partition, committed in event.offsets.items():
@@ -59,7 +59,7 @@ def txn_commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
 
 
 def transaction_ended(group: Group, event: TransactionEnded) -> list[Effect]:
-    """Make the offsets of a committed transaction count, and forget those of an aborted one."""
+    """Apply the offsets of a committed transaction, or forget those of an aborted one."""
     if group.phase is Phase.DEAD:
         return []
     pending = group.pending_transactions.pop(event.producer_id, {})

@@ -1,13 +1,13 @@
-"""The ways to all brokers, in lanes: each has one connection, opened when it is needed, and a queue before it.
+"""Channels to all brokers, in lanes: each lane has a queue and one connection, opened when needed.
 
-The same way leads to this broker itself: its own requests arrive like those of any other one.
+The broker sends requests to itself in the same way, and they arrive like those of other brokers.
 
 Invariants:
-- On one lane to one broker one request is on its way at a time, in the order in which they came; lanes do not wait for
-  each other.
-- Every request ends, with its answer or with an error (NETWORK_EXCEPTION), and is never sent a second time here: who
-  sent it knows whether that does harm.
-- A request goes to where the broker is when it is sent: one that has moved gets a new connection.
+- Each lane to a broker has one request in flight at a time, in the order of submission; lanes do not wait for each
+  other.
+- Every request completes, with its response or with an error (NETWORK_EXCEPTION), and is never repeated here: the
+  caller knows whether that does harm.
+- A request goes to the broker's current address: a broker that has moved gets a new connection.
 
 Source: semantics, controller (requests to one broker), WriteTxnMarkers; `request.timeout.ms`.
 """
@@ -52,11 +52,11 @@ class LinkSecurity(Protocol):
     """How brokers are reached."""
 
     def wrap(self, channel: Channel, host: str) -> Channel:
-        """A connection that was just opened, with TLS where that is wanted."""
+        """Return the opened connection, with TLS if it is configured."""
         ...
 
     def new_login(self, where: str) -> "Login | None":
-        """The login at a broker; None: brokers do not log in. Raises ConfigError."""
+        """Return the login to use at a broker; None: brokers do not log in. Raises ConfigError."""
         ...
 
 
@@ -73,7 +73,7 @@ class InTheClear:
 
 
 class LinkFigures:
-    """What went over one lane to one broker, by all connections that it has had.
+    """Figures of one lane to one broker, over all its connections.
 
     Attributes:
         is_connected: Whether there is a connection now.
@@ -101,7 +101,7 @@ class LinkFigures:
 
 
 class _Request:
-    """One request and who waits for its answer."""
+    """A request and its callbacks."""
 
     __slots__ = ("answered", "failed", "max_bytes", "request", "timeout_ms", "version")
 
@@ -126,7 +126,7 @@ class BrokerChannels:
     """The ways to all brokers, this one too. Belongs to the event loop's thread.
 
     Attributes:
-        figures: What went over them, those that are closed included, by broker and lane.
+        figures: Figures of all connections, including closed ones, by broker and lane.
     """
 
     def __init__(
@@ -141,9 +141,9 @@ class BrokerChannels:
     ) -> None:
         """Args:
         network: Where the brokers are.
-        address_of: Says where each of them listens.
-        client_id: What this broker calls itself; on a lane that has a name, with that after a dash.
-        timeout_ms: How long a broker may take to answer where a request does not say it, and to let this one in.
+        address_of: Returns the address of each broker.
+        client_id: This broker's client id; on a named lane, followed by a dash and the name.
+        timeout_ms: Timeout of logins, and of requests that do not set their own.
         security: How brokers are reached; in the clear where nothing is said.
         """
         self.security = security or InTheClear()
@@ -186,7 +186,7 @@ class BrokerChannels:
             try:
                 got, position = decode_response_header(frame, request.API_KEY, version)
                 if got != correlation_id:
-                    raise ProtocolError(f"an answer to request {got} instead of {correlation_id}")
+                    raise ProtocolError(f"response to request {got}, expected {correlation_id}")
                 decoded = answer.decode(version, frame, position)[0]
             except ProtocolError as error:
                 pending.fail(error)
@@ -206,19 +206,19 @@ class BrokerChannels:
         return pending
 
     def drop(self, broker_id: int, lane: str = CONTROL_LANE) -> None:
-        """Close a lane's connection; who waits is told, and what is sent later takes a new one."""
+        """Close a lane's connection; waiting requests fail, and later ones open a new connection."""
         link = self._links.pop((broker_id, lane), None)
         if link is not None:
-            link.close("nobody needs it any more")
+            link.close("the connection is no longer needed")
 
     def close(self) -> None:
-        """Close all connections; who waits is told."""
+        """Close all connections; waiting requests fail."""
         self._is_closed = True
         for link in self._links.values():
             link.close("the broker stops")
 
     async def dial(self, address: tuple[str, int], timeout_ms: int) -> Channel | BaseException:
-        """Connect to a broker; the connection, or why there is none."""
+        """Connect to a broker; return the connection, or the error."""
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 channel = await self._network.connect(*address)
@@ -299,7 +299,7 @@ class _Link:
         self._send(self._connection)
 
     def _log_in(self, connection: BrokerConnection, login: "Login") -> None:
-        """Log in, the first time or again; what is to be sent waits."""
+        """Log in, initially or again; queued requests wait."""
         self._is_dialling = True
         talk = self._talk = _Talk(connection, self._client_id)
         work = _log_in(talk, login, self._channels.timeout_ms() / 1000)
@@ -315,10 +315,10 @@ class _Link:
             return
         self._is_unproved = False
         if str(error) != self._reported:
-            log.error("cannot log in at broker %d: %s", self._broker_id, error)
+            log.error("cannot log in to broker %d: %s", self._broker_id, error)
             self._reported = str(error)
         if self._connection is not None:
-            self._connection.close("its login failed")
+            self._connection.close("the login failed")
         self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} refuses the login"))
 
     def _send(self, connection: BrokerConnection) -> None:
@@ -341,7 +341,7 @@ class _Link:
         try:
             request.answered(frame, correlation_id)
         except ProtocolError as error:
-            log.error("broker %d: %s", self._broker_id, error)
+            log.error("invalid response from broker %d: %s", self._broker_id, error)
             if self._connection is not None:
                 self._connection.close(str(error))
             return
@@ -418,11 +418,11 @@ class _Link:
     def _late(self) -> None:
         self._timer = None
         if self._connection is not None:
-            self._connection.close("it does not answer in time")
+            self._connection.close("the broker did not answer in time")
 
 
 class _Talk:
-    """Asks a broker one thing after the other while nothing else is sent to it; see `clients.login.Asks`."""
+    """Exchanges one request at a time with a broker while nothing else is sent to it; see `clients.login.Asks`."""
 
     __slots__ = ("_client_id", "_connection", "_correlation_id", "_waiting")
 
@@ -433,7 +433,7 @@ class _Talk:
         self._waiting: asyncio.Future[bytes] | None = None
 
     async def ask(self, request: Message, answer: type[R], *, max_version: int | None = None) -> R:
-        """Raises KafkaError, and ProtocolError where the answer is none."""
+        """Send a request and return the response. Raises KafkaError, and ProtocolError if the response is malformed."""
         if not self._connection.is_open:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "the connection is gone")
         version = answer.MAX_VERSION if max_version is None else max_version
@@ -468,7 +468,7 @@ async def _log_in(talk: _Talk, login: "Login", timeout_s: float) -> BaseExceptio
 
 
 def _request_frame(request: Message, version: int, correlation_id: int, client_id: str) -> WireBuffer:
-    """A request as it is sent, its size first."""
+    """Return an encoded request, its size first."""
     frame = WireBuffer(_SIZE_PLACE)
     encode_request_header(frame, request.API_KEY, version, correlation_id, client_id)
     request.encode(version, frame)

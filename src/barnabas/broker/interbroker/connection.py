@@ -1,14 +1,13 @@
-"""A connection to a broker: one request at a time goes out, and its answer comes back.
+"""A connection to a broker: sends one request at a time and receives its response.
 
-Not a client's channel (`clients/channel.py`): there are no tasks and futures here, as each transaction pays for it, and
-no versions are agreed on, as inter.broker.protocol.version says them.
+Not a client's channel (`clients/channel.py`): without tasks and futures, as each transaction pays for them, and without
+version negotiation, as inter.broker.protocol.version decides the versions.
 
 Invariants:
-- At most one request is on its way; each gets its answer or a failure, once; a connection that has failed is closed and
-  stays so.
-- An answer is received where it stays, in one piece, and is valid until the next request is sent: a follower's log is
-  written from there. What it claims to be long is bounded before anything is allocated, and takes memory only as it
-  arrives.
+- At most one request is in flight; each gets its response or a failure, once; a failed connection is closed and stays
+  so.
+- A response is received into one buffer, and stays there until the next request is sent: a follower's log is written
+  from there. Its claimed length is checked before anything is allocated, and memory is used only as data arrives.
 
 Source: protocol guide, common request and response structure.
 """
@@ -43,7 +42,7 @@ class BrokerConnection:
     def __init__(self, channel: Channel, lost: Callable[[KafkaError], object]) -> None:
         """Args:
         channel: Connected; owned from here on.
-        lost: Told once when the connection is gone, whether somebody waits or not.
+        lost: Called once when the connection is closed, whether a request waits or not.
         """
         self._channel = channel
         self._lost = lost
@@ -121,12 +120,12 @@ class BrokerConnection:
             (size,) = _SIZE.unpack_from(self._space)
             end = self._end = _SIZE.size + size
             if not 0 <= size <= self._max_bytes or received > end or self._answered is None:
-                self.close(f"an answer of {size} bytes is none of Kafka's, or nobody asked for it")
+                self.close(f"invalid or unexpected response of {size} bytes")
                 return
             try:
                 self._fit(end)
             except OSError as error:
-                self.close(f"no memory for an answer of {size} bytes: {error}")
+                self.close(f"no memory for a response of {size} bytes: {error}")
                 return
         if received == end and self._answered is not None:
             answered, self._answered = self._answered, None
@@ -134,7 +133,7 @@ class BrokerConnection:
             answered(self._space[_SIZE.size : end])
 
     def _fit(self, end: int) -> None:
-        """Have a space for the whole answer, with what has come of it."""
+        """Make the buffer large enough for the whole response, keeping the received part."""
         length = len(self._space)
         if end <= length and (end > _FIRST_SPACE_BYTES or length <= _KEPT_SPACE_BYTES):
             return

@@ -1,6 +1,6 @@
-"""Which version of a request brokers send each other, by `inter.broker.protocol.version`.
+"""The versions of the requests between brokers, by `inter.broker.protocol.version`.
 
-No connection between brokers asks with ApiVersions first: the version is sent as the table says it.
+Connections between brokers send no ApiVersions request first: the table alone decides the version.
 
 Source: Kafka 2.7.2, ApiVersion, ReplicaFetcherThread, ControllerChannelManager; facts of replication, IBP.
 """

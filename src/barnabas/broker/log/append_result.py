@@ -1,4 +1,4 @@
-"""What became of an append.
+"""The result of an append.
 
 Source: protocol guide, Produce response; semantics facts, Produce.
 """
@@ -23,7 +23,7 @@ class AppendResult:
         log_start_offset: -1 where Kafka does not say it either.
         is_duplicate: The batch was in the log already; nothing was appended.
         is_flush_due: flush.messages wants it on disk before anybody is told of it.
-        message: What a Produce answer tells about a refused record; None for refusals of another kind.
+        message: The message about a refused record in a Produce answer; None for other refusals.
         record_errors: Index in the batch and reason, for each refused record.
     """
 
@@ -62,7 +62,7 @@ class AppendResult:
 
 
 def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
-    """Nothing was appended, for this reason."""
+    """Return the result of an append that was refused."""
     result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)
     if refusal.record_errors:
         result.message = refusal.reason
@@ -72,7 +72,7 @@ def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
 
 
 def repeated(duplicate: ProducerBatch, log_start_offset: int, is_flush_due: bool) -> AppendResult:
-    """The batch of an idempotent producer is in the log already."""
+    """Return the result for a batch of an idempotent producer that the log already has."""
     return AppendResult(
         ErrorCode.NONE,
         duplicate.first_offset,

@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 async def close_logs(
     executor: Executor, thread_count: int, logs: list[PartitionLog]
 ) -> tuple[bool, BaseException | None]:
-    """Close them all, `thread_count` at a time, once nothing is being written to them any more.
+    """Close all logs, `thread_count` at a time, when no writes to them are pending.
 
     Returns:
         Whether all were whole, and why one of them could not be closed, after all were tried.
@@ -65,7 +65,7 @@ def _close(log: PartitionLog) -> bool:
     try:
         log.close()
     except CorruptRecordsError as error:
-        _logger.error("%s can't be closed cleanly: %s", log.directory, error)
+        _logger.error("cannot close %s cleanly: %s", log.directory, error)
         log.release()
         return False
     return True

@@ -1,8 +1,9 @@
-"""How much of a log is on disk, and what brings the rest there.
+"""Tracks the part of a log that is on disk, and flushes the rest.
 
 Invariants:
-    - everything below `recovery_point` is on disk, and what is there is still what the log holds;
-    - a flush syncs whatever a start after a crash relies on: segments, snapshots, epochs, and the names of all of them.
+    - everything below `recovery_point` is on disk and unchanged in the log;
+    - a flush syncs everything that a start after a crash needs: segments, snapshots, epochs, and the names of all of
+      them.
 
 Source: implementation page, log; log-format facts, load and recovery; design page, section 2.
 """
@@ -18,7 +19,7 @@ from barnabas.broker.log.segments.segment_chain import SegmentChain
 
 
 class Durability:
-    """What one log knows of the disk. Owned by the event loop; only `sync_all` runs in another thread.
+    """The part of one log that is flushed to disk. Owned by the event loop; only `sync_all` runs in another thread.
 
     Attributes:
         recovery_point: Everything below is on disk.
@@ -64,8 +65,8 @@ class Durability:
         chain: Its segments.
         work: The log's.
         end_offset: Gives its end.
-        flushed: Told that there is more on disk, before those who asked for it.
-        failed: Told why a flush failed.
+        flushed: Called after a flush, before the callbacks of its requests.
+        failed: Called with the error of a failed flush.
         """
         self._files = env.files
         self._clock = env.clock
@@ -87,7 +88,7 @@ class Durability:
         self._is_name_safe = parts.is_name_safe
 
     def update(self, flush_messages: int) -> None:
-        """Take over flush.messages."""
+        """Apply flush.messages."""
         self._flush_messages = flush_messages
         self.due_offset = self.recovery_point + flush_messages
 
@@ -96,7 +97,7 @@ class Durability:
         self._flusher.request(None)
 
     def flush(self, then: Waiting | None) -> None:
-        """Bring to disk what the log holds now; see `PartitionLog.flush`."""
+        """Flush the log's current contents; see `PartitionLog.flush`."""
         end_offset = self._end_offset()
         if self.recovery_point >= end_offset:
             if then is not None:
@@ -109,7 +110,7 @@ class Durability:
         self._flusher.request(then)
 
     def cut_to(self, offset: int) -> None:
-        """The log ends at `offset`: other bytes than those on disk may follow."""
+        """Note that the log ends at `offset`: bytes above it on disk may change."""
         self._cut_offset = min(self._cut_offset, offset)
         self._set_recovery_point(min(self.recovery_point, offset))
 
@@ -118,11 +119,11 @@ class Durability:
         self._flusher.hold()
 
     def go_on(self) -> None:
-        """Begin the flush that was asked for meanwhile, if one was."""
+        """Begin the flush requested meanwhile, if any."""
         self._flusher.go_on()
 
     def sync_all(self) -> None:
-        """Bring to disk what the log holds, at once; for an executor's thread, nothing being under way.
+        """Flush the log's contents at once; for an executor's thread, while nothing else is in progress.
 
         Raises:
             StorageError: The disk failed.

@@ -1,4 +1,4 @@
-"""What all logs of a broker share: the disk, time, and where blocking work runs.
+"""The environment that all logs of a broker share: the disk, time, and the executors for blocking work.
 
 Source: design page, section 2.
 """
@@ -18,10 +18,10 @@ from barnabas.core.types import TopicPartition
 
 
 class Going(NamedTuple):
-    """A segment that goes.
+    """A segment that is being removed.
 
     Attributes:
-        rule: What removes it: a setting, or that the log begins after it.
+        rule: The reason: a setting, or a log start offset above it.
     """
 
     rule: str
@@ -67,14 +67,14 @@ class LogEnvironment:
         executor: For fsync and removal.
         files: The disk.
         choose_jitter: A random number from 0 to below its argument, for segment.jitter.ms.
-        on_failure: Told, on the event loop, why work on a log's files failed.
+        on_failure: Called on the event loop with the error of failed work on a log's files.
         producer_expiration_ms: transactional.id.expiration.ms.
         has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
         validates_records: Walk all records of each batch (barnabas.record.validation=full).
-        on_loop: Told what was done on the event loop that should have been done before, elsewhere.
+        on_loop: Called with work on the event loop that should have been done earlier in an executor.
         flushes: How long flushes took.
-        on_flushed: Told whose log a flush ended of.
-        on_removed: Told which old segments retention has removed.
+        on_flushed: Called with each log after its flush.
+        on_removed: Called with the segments that retention removed.
         write_checkpoints: Has the checkpoints that a log stands in say what it is now; completes when they are on disk,
             or can't be.
     """

@@ -1,4 +1,4 @@
-"""What the files of a log are called.
+"""The names of a log's files.
 
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state
@@ -31,16 +31,16 @@ NEXT_FILE = f"next{LOG_SUFFIX}{DELETED_SUFFIX}"
 
 
 def file_name(offset: int, suffix: str) -> str:
-    """The name of a file that starts at `offset`: 20 digits and the suffix."""
+    """Return the name of a file that starts at `offset`: 20 digits and the suffix."""
     return f"{offset:020d}{suffix}"
 
 
 def is_name_of_log(name: str) -> bool:
-    """Return whether a log gives one of its files such a name, if only on its way."""
+    """Return whether a name is that of a log's file, including temporary ones."""
     stem, _, extension = name.partition(".")
     return name.removesuffix(".tmp") == EPOCHS_FILE or name == NEXT_FILE or (stem.isdecimal() and bool(extension))
 
 
 def segment_paths(directory: Path, base_offset: int) -> list[Path]:
-    """The names of a segment's files: log, offset index, time index, transaction index."""
+    """Return the names of a segment's files: log, offset index, time index, transaction index."""
     return [directory / file_name(base_offset, suffix) for suffix in SEGMENT_SUFFIXES]

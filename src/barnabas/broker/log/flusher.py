@@ -1,9 +1,9 @@
 """One flush (fsync in an executor) of a log at a time.
 
 Invariants:
-    - a request that comes while a flush runs is served by the next one, which begins when the first ends: what was
-      appended before the request is on disk when it is answered;
-    - everybody who waits is called once: when it is on disk, or when it is not going to be.
+    - a request that arrives while a flush runs is served by the next one, which begins when the first ends: records
+      appended before the request are on disk when it is answered;
+    - each callback is called once: after the flush, or with its error.
 
 Source: design page, section 2 (fsync never on the loop).
 """
@@ -44,8 +44,8 @@ class Flusher:
         """Args:
         executor: Where the fsyncs run.
         prepare: Gives the offset up to which there is something to bring to disk, and the work that does it.
-        finished: Told the offset that is on disk.
-        failed: Told why it is not, before those who wait are.
+        finished: Called with the flushed offset.
+        failed: Called with the error, before the waiting callbacks.
         """
         self._executor = executor
         self._prepare = prepare
@@ -59,7 +59,7 @@ class Flusher:
         self._running_to_offset = -1
 
     def join(self, end_offset: int, then: Waiting) -> bool:
-        """Call `then` when the flush that runs now ends, if it brings to disk what is below `end_offset`.
+        """Call `then` when the running flush ends, if it flushes everything below `end_offset`.
 
         Returns:
             Whether it does; else nothing is called.
@@ -70,7 +70,7 @@ class Flusher:
         return True
 
     def request(self, then: Waiting | None) -> None:
-        """Bring to disk what the log holds now, then call `then` on the event loop: with None, or why it failed."""
+        """Flush the log's current contents, then call `then` on the event loop with None or the error."""
         self._is_wanted = True
         if then is not None:
             self._waiting.append(then)
@@ -78,11 +78,11 @@ class Flusher:
             self._start()
 
     def hold(self) -> None:
-        """Begin none until `go_on`; what is asked for meanwhile waits."""
+        """Begin no flush until `go_on`; requests wait."""
         self._is_held = True
 
     def go_on(self) -> None:
-        """Begin what was asked for meanwhile."""
+        """Begin the flush requested meanwhile."""
         self._is_held = False
         if self._is_wanted and not self._is_running:
             self._start()

@@ -1,4 +1,4 @@
-"""Which leader epoch wrote from which offset on: `leader-epoch-checkpoint`.
+"""The leader epoch cache: the start offset of each leader epoch, stored in `leader-epoch-checkpoint`.
 
 Text: a line `0` (version), a line with the number of entries, then `epoch start_offset` per line, ascending.
 
@@ -49,14 +49,14 @@ class LeaderEpochs:
         self.changed: Callable[[], object] = self.write
 
     def keep(self, is_kept: bool) -> None:
-        """Return whether the log keeps epochs from now on; if not, those that are known are forgotten."""
+        """Set whether the log keeps epochs; if not, the known ones are dropped."""
         if is_kept == self._is_kept:
             return
         self._is_kept = is_kept
         self._set([])
 
     def load_after_clean_stop(self) -> bool:
-        """Read the file; made when it is missing.
+        """Read the file, creating it if it is missing.
 
         A start that lost power may have torn it before it took the mark of the clean stop away: then there are no
         epochs.
@@ -76,7 +76,7 @@ class LeaderEpochs:
         return True
 
     def load(self) -> None:
-        """Read the file; made when it is missing.
+        """Read the file, creating it if it is missing.
 
         Raises:
             StorageError: It is malformed.
@@ -150,7 +150,7 @@ class LeaderEpochs:
         return self._entries[index - 1].epoch, self._entries[index].start_offset
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch that wrote `offset`; -1 when none is known."""
+        """Return the epoch that wrote `offset`; -1 when none is known."""
         index = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         return self._entries[index - 1].epoch if index else NO_EPOCH
 
@@ -160,7 +160,7 @@ class LeaderEpochs:
         self.changed()
 
     def write(self) -> None:
-        """Let the file say what is known now; for any thread, one at a time.
+        """Write the current epochs to the file; for any thread, one at a time.
 
         Raises:
             StorageError: The disk failed.

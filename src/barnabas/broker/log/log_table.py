@@ -1,9 +1,9 @@
-"""The logs of a broker by partition: opens and makes them, and deletes them.
+"""The logs of a broker by partition: opens, creates and deletes them.
 
 Invariants:
-    - of one partition there is one log, one that is being opened, or one that is being deleted: a log that is asked for
-      while its namesake goes waits until that one's directory has another name;
-    - whoever waits is answered, in the order of what was asked for.
+    - a partition has one log, one that is being opened, or one that is being deleted: opening a log while its
+      predecessor is deleted waits until that one's directory is renamed;
+    - all callers are answered, in the order of their requests.
 
 Source: design page, log; log-format facts, files in a log dir.
 """
@@ -42,9 +42,9 @@ class _Opening:
     Attributes:
         directory: Where it will be.
         is_unwanted: It is deleted as soon as it is open.
-        waiting: Who wants it.
-        waiting_for_next: Who asked when it was unwanted already, with `is_new`: they get another one.
-        told: Who waits for its deletion.
+        waiting: The callers that want it.
+        waiting_for_next: The callers after its deletion was requested, with `is_new`: they get a new log.
+        told: The callers that wait for its deletion.
     """
 
     __slots__ = ("directory", "is_unwanted", "told", "waiting", "waiting_for_next")
@@ -58,12 +58,12 @@ class _Opening:
 
 
 class _Deletion:
-    """A log whose directory gets another name.
+    """A log whose directory is being renamed for deletion.
 
     Attributes:
-        told: Who waits for that.
-        refused: Who wanted another one, which was deleted before it was made.
-        waiting_for_next: Who wants another one, with `is_new`.
+        told: The callers that wait for the rename.
+        refused: The callers that wanted a new log, which was deleted before its creation.
+        waiting_for_next: The callers that want a new log, with `is_new`.
     """
 
     __slots__ = ("refused", "told", "waiting_for_next")
@@ -78,9 +78,9 @@ class LogTable:
     """Owned by the event loop.
 
     Attributes:
-        logs: Those that are open.
-        damaged: Those that can't be opened.
-        preferred: The directories that somebody chose for logs that are not there yet.
+        logs: The open logs.
+        damaged: The logs that cannot be opened.
+        preferred: The chosen directories of logs that do not exist yet.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class LogTable:
         deleted: Callable[[PartitionLog | DamagedLog, LogDirectory], object],
     ) -> None:
         """Args:
-        env: What the logs have, too.
-        directories: Those that can be used.
+        env: The environment of the logs.
+        directories: The online directories.
         topic_config: The settings of a partition's topic as they are now.
-        dice: For what deleted logs are called.
-        deleted: Told of a log, and where it was, when its directory has another name.
+        dice: For the names of deleted logs.
+        deleted: Called with a log and its directory after the rename.
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.damaged: dict[TopicPartition, DamagedLog] = {}
@@ -112,7 +112,7 @@ class LogTable:
         self._settled: Pending[None] = completed(None)
 
     def close(self) -> Pending[None]:
-        """Open no more; completes when nothing is being opened or deleted any more. What is open stays so."""
+        """Open no more logs; complete when no log is being opened or deleted. Open logs stay open."""
         self._is_closed = True
         self._settled = Pending()
         self._check_settled()
@@ -160,7 +160,7 @@ class LogTable:
 
         def failed(error: BaseException) -> None:
             if isinstance(error, CorruptRecordsError):
-                _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+                _logger.error("cannot open %s, its partition is offline: %s", path, error)
                 self.damaged[topic_partition] = DamagedLog(path, str(error))
             self._end_opening(topic_partition, None)
             if isinstance(error, StorageError):
@@ -227,7 +227,7 @@ class LogTable:
         return told
 
     def _rename(self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog) -> None:
-        """Let a log be none any more, its files being left alone by everybody."""
+        """Rename a log's directory for deletion."""
         directory = self._directories.of(gone.directory)
         token = self._dice.randbytes(16)
         config = gone.config if isinstance(gone, PartitionLog) else self._topic_config(topic_partition)
@@ -251,7 +251,7 @@ class LogTable:
         self._make_next(topic_partition, deletion.waiting_for_next)
 
     def retire(self, log: PartitionLog) -> Pending[None]:
-        """Delete a log that is in the table no more, another one of its partition having taken its place."""
+        """Delete a log that another log of its partition replaced in the table."""
         told: Pending[None] = Pending()
         log.release()
         directory, token, key = self._directories.of(log.directory), self._dice.randbytes(16), log.topic_partition

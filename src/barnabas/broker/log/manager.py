@@ -65,12 +65,12 @@ class LogManager:
     """The logs in all directories of `log.dirs`. Owned by the event loop.
 
     Attributes:
-        known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
-        on_offline: Told which logs are gone because their directory failed.
-        on_flushed: Told whose log a flush ended of.
-        on_moved: Told of a log that stands in another directory now, and takes the place of the one before.
-        on_removed: Told which old segments of a log retention has removed.
-        is_appending: Says whether an append is being prepared for a log.
+        known_broker_id, known_cluster_id: The owner of the directories; None until `lock` has read it.
+        on_offline: Called with the logs of a failed directory.
+        on_flushed: Called with each log after its flush.
+        on_moved: Called with a log that replaces the one in another directory.
+        on_removed: Called with the segments of a log that retention removed.
+        is_appending: Returns whether an append is being prepared for a log.
     """
 
     def __init__(
@@ -97,14 +97,14 @@ class LogManager:
         timers: For everything periodic.
         executor: For everything that blocks.
         topic_config: The settings of a partition's topic as they are now.
-        on_failure: Told why the last directory failed (the error names the file); the broker should stop.
+        on_failure: Called with the error of the last directory (it names the file); the broker should stop.
         files: The disk; the machine's own by default.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
-        recovery_executor: Makes what opens the logs of one directory at the start; `executor` by default.
-        closing_executor: What closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
-        dice: For when segments roll and what deleted logs are called; the system's own by default.
-        new_stop_signal: Makes what the cleaner's threads wait at.
-        on_loop: Told what was done on the event loop that should have been done elsewhere: see the watchdog.
+        recovery_executor: Creates an executor to open the logs of one directory at the start; `executor` by default.
+        closing_executor: Closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
+        dice: For the jitter of rolls and the names of deleted logs; the system's own by default.
+        new_stop_signal: Creates the flag that stops the cleaner's threads.
+        on_loop: Called with work on the event loop that belongs to an executor: see the watchdog.
         read_coordinated: Reads in the logs of `__transaction_state` which open transactions will be ended; blocks.
         """
         self.known_broker_id: int | None = None
@@ -168,7 +168,7 @@ class LogManager:
     # --- start
 
     async def lock(self) -> None:
-        """Take the directories for this process and learn whose they are.
+        """Lock the directories for this process and return their owner.
 
         Raises:
             StartupError: Another process has one, or they belong to different brokers or clusters.
@@ -181,7 +181,7 @@ class LogManager:
         self.known_broker_id, self.known_cluster_id = found.broker_id, found.cluster_id
 
     async def load(self, cluster_id: str, broker_id: int) -> None:
-        """Make the directories this broker's and open all logs, recovering those that an unclean stop left.
+        """Claim the directories for this broker and open all logs, recovering those of an unclean stop.
 
         The topics' settings must be known by now, and which Kafka must be able to read what is written.
 
@@ -226,7 +226,7 @@ class LogManager:
     # --- a disk that fails
 
     def _on_failure(self, error: BaseException) -> None:
-        """Go on without the directory where something failed, if there is another one."""
+        """Continue without the directory of a failed disk, if there is another one."""
         if not isinstance(error, StorageError):
             # No disk failed: what was to be done is not done, and nothing else is the worse for it.
             _logger.error("work on a log failed: %s", error, exc_info=error)
@@ -252,7 +252,7 @@ class LogManager:
         self.on_offline([log.topic_partition for log in gone])
 
     def _end(self, error: StorageError) -> None:
-        """Nothing is left to go on with; nor is anything closed cleanly whose disk has failed."""
+        """Report that all directories have failed."""
         self._has_failed = True
         self._on_all_failed(error)
 
@@ -263,13 +263,13 @@ class LogManager:
             raise error
 
     async def _attempt(self, work: Callable[[], None]) -> BaseException | None:
-        """Run `work` in the executor and wait for it; what it raised."""
+        """Run `work` in the executor and wait for it; return its exception."""
         done: Pending[BaseException | None] = Pending()
         self._executor.run(work, lambda _: done.complete(None), done.complete)
         return await done.future()
 
     def watch_high_watermarks(self, high_watermarks: Callable[[], Mapping[TopicPartition, int]]) -> None:
-        """Begin with what is done periodically: checkpoints, retention, flushes.
+        """Begin the periodic work: checkpoints, retention, flushes.
 
         Args:
             high_watermarks: Those of the partitions that this broker leads or follows.
@@ -280,7 +280,7 @@ class LogManager:
         self._flush_recovered()
 
     def _flush_recovered(self) -> None:
-        """Bring to disk what an unclean stop left, a little at a time: 10,000 logs must not hold up who comes first."""
+        """Flush recovered logs, a few at a time: flushing 10,000 logs must not delay the first clients."""
         self._is_flushing = True
         while self._unflushed and self._flushed_at_once < _RECOVERED_FLUSHED_AT_ONCE and not self._is_closed:
             log = self._unflushed.popleft()
@@ -295,11 +295,11 @@ class LogManager:
             self._flush_recovered()
 
     def apply_retention(self) -> None:
-        """Delete old segments of all logs but those that are compacted."""
+        """Delete old segments of all logs that are not compacted."""
         self._upkeep.apply_retention()
 
     def cleaner_settings_changed(self) -> None:
-        """The settings of compaction are others now: the cleaner goes by them at once."""
+        """Apply changed settings of compaction to the cleaner."""
         self._upkeep.cleaner_settings_changed()
 
     # --- logs
@@ -310,11 +310,11 @@ class LogManager:
         return self._logs.keys()
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The open log of a partition."""
+        """Return the open log of a partition."""
         return self._logs.get(topic_partition)
 
     def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
-        """The log of a partition, made when there is none.
+        """Return the log of a partition, creating it if it does not exist.
 
         Args:
             is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
@@ -326,15 +326,15 @@ class LogManager:
 
     @property
     def damaged(self) -> Mapping[TopicPartition, DamagedLog]:
-        """The logs that are there and can't be opened."""
+        """The logs that exist and cannot be opened."""
         return self._damaged
 
     def is_damaged(self, topic_partition: TopicPartition) -> bool:
-        """Return whether a partition's log is there and can't be opened."""
+        """Return whether a partition's log exists and cannot be opened."""
         return topic_partition in self._damaged
 
     def delete(self, topic_partition: TopicPartition) -> Pending[None]:
-        """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms.
+        """Delete a partition's log: at once in memory, its files after file.delete.delay.ms.
 
         Returns:
             Completes when not even a start after a kill finds it any more (or the disk failed).
@@ -356,12 +356,12 @@ class LogManager:
 
     @property
     def directories(self) -> LogDirs:
-        """Those of `log.dirs`."""
+        """The directories of `log.dirs`."""
         return self._directories
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """The cleaner; None where nothing compacts logs, or not yet."""
+        """The cleaner; None if it is disabled or has not started yet."""
         return self._upkeep.cleaner
 
     @property
@@ -371,16 +371,16 @@ class LogManager:
 
     @property
     def moves(self) -> "Mapping[TopicPartition, Move]":
-        """The logs that are on their way to another directory."""
+        """The logs that are being moved to another directory."""
         return {} if self._moves is None else self._moves.moves
 
     @property
     def moved_bytes_per_s(self) -> float:
-        """How many bytes a second were copied of late into other directories."""
+        """Return the recent rate of copying into other directories, in bytes per second."""
         return 0 if self._moves is None else self._moves.bytes_per_s
 
     def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
-        """A log is to stand in this directory: it moves there, or will be made there when it is made."""
+        """Choose the directory of a log: an existing log moves there, a new one will be created there."""
         log, moves = self._logs.get(topic_partition), self._get_moves()
         move = moves.moves.get(topic_partition)
         if move is not None and move.directory is not directory:
@@ -408,19 +408,19 @@ class LogManager:
         return self._moves
 
     def _resume_moves(self) -> None:
-        """Go on with what an earlier run began to move."""
+        """Resume moves that an earlier run began."""
         interrupted, self._interrupted_moves = self._interrupted_moves, []
         for topic_partition, directory, path in interrupted:
             log = self._logs.get(topic_partition)
             if log is None:
-                _logger.warning("%s is the copy of a log that is not there, and is left alone", path)
+                _logger.warning("%s is a copy of a log that does not exist: ignored", path)
             elif log.directory.parent == directory.path or topic_partition in self.moves:
                 self._table.remove_later(path, 0)
             else:
                 self._get_moves().begin(log, directory, path)
 
     def _take_place(self, before: PartitionLog, log: PartitionLog) -> None:
-        """A log stands in another directory now."""
+        """Replace a log by its copy in another directory."""
         self._logs[log.topic_partition] = log
         self.on_moved(log)
 
@@ -437,7 +437,7 @@ class LogManager:
         before.flush(lambda _: log.flush(flushed))
 
     def note_failure(self, error: StorageError) -> None:
-        """The disk failed at an append or a read: the broker must stop."""
+        """Handle a disk that failed at an append or a read."""
         if not self._is_closed:
             self._on_failure(error)
 
@@ -451,7 +451,7 @@ class LogManager:
     # --- stop
 
     async def close(self) -> None:
-        """Bring everything to disk and mark the directories as cleanly closed. Nothing may be appended any more.
+        """Flush everything and mark the directories as cleanly closed. Nothing may be appended any more.
 
         Raises:
             StorageError: The disk failed; what was not closed will be recovered at the next start.

@@ -1,17 +1,17 @@
 """Moves logs to another directory of `log.dirs` while they are written and read.
 
-    <topic>-<partition>.<32 hex digits>-future     the copy, a log of its own, until it has what the log has
+    <topic>-<partition>.<32 hex digits>-future     the copy, a log of its own, until it is complete
 
-The copy is made batch by batch: threads read, the loop appends, some at a time. When it has come near the log's end
-it is closed, gets the log's name in its own directory, and is opened again. What was appended meanwhile follows, and
-in the turn of the loop that copies the last of it, it takes the log's place. The old one goes once the new one is on
-disk.
+The copy is made batch by batch: threads read, the event loop appends some at a time. When it is near the log's end it
+is closed, renamed to the log's name in its own directory, and opened again. Records appended meanwhile are copied, and
+in the turn of the loop that copies the last of them, the copy replaces the log. The old log is deleted once the new one
+is on disk.
 
 Invariants:
-    - until the copy takes its place, the log is read and written as if nothing were going on;
-    - a crash leaves the log, or both in full: of two logs of one partition a start keeps the one that is longer, and it
-      goes on with a copy that was not finished;
-    - what fails costs the move, and the log stays where it is.
+    - until the copy replaces the log, the log is read and written as usual;
+    - a crash leaves the log, or both in full: of two logs of one partition a start keeps the longer one, and it resumes
+      an unfinished copy;
+    - a failure ends only the move, and the log stays in its directory.
 
 Source: KIP-113; log-format facts, files in a log dir; semantics, AlterReplicaLogDirs.
 """
@@ -66,11 +66,11 @@ class _Chunk(NamedTuple):
 
 
 class Move:
-    """One log on its way.
+    """A move of one log to another directory.
 
     Attributes:
         source: The log.
-        directory: Where it goes.
+        directory: The target directory.
         future: The copy; None while it is being opened.
     """
 
@@ -140,14 +140,14 @@ class Move:
         return read
 
     def take_cut_offset(self) -> int | None:
-        """Return the lowest offset that the log was cut to since this was asked last; None where it was not."""
+        """Return the lowest offset to which the log was truncated since the last call; None if it was not."""
         offsets = self.source.cut_offsets[self._cut_count :]
         self._cut_count += len(offsets)
         return min(offsets, default=None)
 
     @property
     def was_cut(self) -> bool:
-        """Whether the log is being cut, or was, and the copy does not know."""
+        """Return whether the log is being cut, or was, and the copy does not know."""
         return self.source.is_truncating or len(self.source.cut_offsets) != self._cut_count
 
     @property
@@ -158,11 +158,11 @@ class Move:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all that the log's segments hold was read."""
+        """Return whether everything in the log's segments was read."""
         return self.left_bytes == 0
 
     def read_to(self, position: int) -> None:
-        """The batches before a position of the segment have been copied."""
+        """Note that the batches before a position of the segment have been copied."""
         self._position = position
 
     def reads(self, segments: list[Segment]) -> bool:
@@ -170,7 +170,7 @@ class Move:
         return self._segment in segments
 
     def forget_place(self) -> None:
-        """Look anew for where to read on."""
+        """Forget the read position; the next read searches for it."""
         self._segment = self._file = None
         self._position = 0
 
@@ -190,7 +190,7 @@ def _read_chunk(file: "RecordFile", position: int, end_position: int, next_offse
 
 
 def common_end(source: PartitionLog, future: PartitionLog) -> int:
-    """Return up to where a copy that was found can be the log's, by the leader epochs of both."""
+    """Return the offset up to which a found copy can match the log, by the leader epochs of both."""
     end_offset = min(source.log_end_offset, future.log_end_offset)
     known = {entry.epoch for entry in source.epochs.entries}
     for entry in reversed(future.epochs.entries):
@@ -201,7 +201,7 @@ def common_end(source: PartitionLog, future: PartitionLog) -> int:
 
 
 class LogMoves:
-    """All logs that are on their way. Owned by the event loop."""
+    """All logs that are being moved to other directories. Owned by the event loop."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class LogMoves:
         topic_config: The settings of a partition's topic as they are now.
         dice: For the names of copies.
         is_appending: Whether an append is being prepared for a log.
-        take_place: The second log is now what the first one was; whoever is told lets go of the first.
+        take_place: Called when the second log replaces the first one; it releases the first.
         """
         self._config = config
         self._env = env
@@ -236,13 +236,13 @@ class LogMoves:
 
     @property
     def moves(self) -> Mapping[TopicPartition, Move]:
-        """Those that are not over, by partition."""
+        """The unfinished moves, by partition."""
         return self._moves
 
     # --- begin and end
 
     def begin(self, source: PartitionLog, directory: LogDirectory, path: Path | None = None) -> None:
-        """Begin to move a log, which is not on its way yet.
+        """Begin to move a log that is not being moved yet.
 
         Args:
             path: Of a copy that an earlier run began.
@@ -255,12 +255,12 @@ class LogMoves:
             cleaned_to = None
         move = self._moves[source.topic_partition] = Move(source, directory, path)
         move.cleaned_to = cleaned_to
-        _logger.info("%s moves to %s", source.directory, directory.path)
+        _logger.info("moving %s to %s", source.directory, directory.path)
         self._waiting.append(move)
         self._begin_next()
 
     def cancel(self, topic_partition: TopicPartition) -> Pending[None]:
-        """Give up the move of a partition's log, if there is one; completes when its copy is gone."""
+        """Cancel the move of a partition's log, if there is one; complete when its copy is deleted."""
         move = self._moves.pop(topic_partition, None)
         if move is None:
             return completed(None)
@@ -275,13 +275,13 @@ class LogMoves:
         return told
 
     def drop_in(self, directory: LogDirectory) -> None:
-        """A directory failed: what is on its way to it, or from it, is no more."""
+        """Cancel all moves from or to a directory that failed."""
         for key, move in list(self._moves.items()):
             if move.directory is directory or move.source.directory.parent == directory.path:
                 self.cancel(key)
 
     def close(self) -> Pending[None]:
-        """Stop; completes when all copies are closed. A later run goes on with them."""
+        """Stop; complete when all copies are closed. A later run resumes the moves."""
         self._is_closed = True
         self._waiting.clear()
         pending: Pending[None] = Pending()
@@ -318,7 +318,7 @@ class LogMoves:
     def _close(
         self, log: PartitionLog, then: Callable[[None], object], failed: Callable[[BaseException], object]
     ) -> None:
-        """Close a copy, everything that it was given being on disk."""
+        """Close a copy when everything appended to it is on disk."""
         log.settled().then(lambda _: self._executor.run(log.close, then, failed))
 
     def _begin_next(self) -> None:
@@ -328,7 +328,7 @@ class LogMoves:
             self._open(self._waiting.popleft())
 
     def _run(self, move: Move, work: Callable[[], object], then: Callable[..., object]) -> None:
-        """Do something in a thread for a move, which goes on with `then` unless it is over meanwhile."""
+        """Run work for a move in a thread, then `then`, unless the move is over by then."""
         move.is_busy = True
 
         def done(result: object) -> None:
@@ -344,7 +344,7 @@ class LogMoves:
         self._executor.run(work, done, failed)
 
     def _is_over(self, move: Move) -> bool:
-        """Return whether a move goes no further, having come back from a thread."""
+        """Return whether a move has ended while work for it ran in a thread."""
         if self._is_closed and not move.is_cancelled:
             told, move.told = move.told, []
             for pending in told:
@@ -366,7 +366,7 @@ class LogMoves:
                 move.forget_place()
                 self._step(move)
                 return
-        _logger.error("%s does not move to %s: %s", source.directory, move.directory.path, error)
+        _logger.error("cannot move %s to %s: %s", source.directory, move.directory.path, error)
         if self._moves.get(source.topic_partition) is move:
             del self._moves[source.topic_partition]
         self._end(move)
@@ -374,7 +374,7 @@ class LogMoves:
             self._env.on_failure(error)
 
     def _end(self, move: Move) -> None:
-        """A move that did not come to its end is over: its copy goes."""
+        """End an unfinished move and delete its copy."""
         future, move.future = move.future, None
         settled = completed(None)
         if future is not None:
@@ -412,7 +412,7 @@ class LogMoves:
         )
 
     def _attempt(self, move: Move, step: Callable[[], object]) -> None:
-        """Take the next step of a move; the move fails when the step raises."""
+        """Run the next step of a move; the move fails if the step raises."""
         try:
             step()
         except Exception as error:
@@ -427,7 +427,7 @@ class LogMoves:
         self._cut(move, common_end(move.source, future))
 
     def _cut(self, move: Move, offset: int) -> None:
-        """Go on when the copy holds nothing from an offset on."""
+        """Truncate the copy to an offset, then continue."""
         future = move.future
         assert future is not None
         move.forget_place()
@@ -438,7 +438,7 @@ class LogMoves:
             self._wait(move, future.truncate(offset))
 
     def _wait(self, move: Move, pending: Pending[None]) -> None:
-        """Step on when something that was asked of the copy is done."""
+        """Continue the move when an operation on the copy has completed."""
         move.is_busy = True
 
         def done(_: None) -> None:
@@ -454,7 +454,7 @@ class LogMoves:
         pending.then(done, failed)
 
     def _step(self, move: Move) -> None:
-        """Read on, or come to the end."""
+        """Read the next part, or finish the move."""
         future, source = move.future, move.source
         if future is None or self._is_over(move):
             return
@@ -489,7 +489,7 @@ class LogMoves:
             self._wait(move, pending)
 
     def _append(self, move: Move, chunk: _Chunk) -> Pending[None] | None:
-        """Give the copy what was read for it.
+        """Append the read part to the copy.
 
         Returns:
             None when it has it; else completes when it has.
@@ -512,7 +512,7 @@ class LogMoves:
         return future.append_copies(chunk.copies)
 
     def _go_on(self, move: Move) -> None:
-        """Step on, when the bytes that were copied are paid for; somebody may have ended it meanwhile."""
+        """Continue the move when the throttle allows it, unless it was ended meanwhile."""
         if self._moves.get(move.source.topic_partition) is not move or self._is_closed:
             return
         wait_ms = self._wait_ms()
@@ -522,7 +522,7 @@ class LogMoves:
             self._step(move)
 
     def _wait_ms(self) -> int:
-        """Return for how long replica.alter.log.dirs.io.max.bytes.per.second, as it is now, lets nothing be copied."""
+        """Return the delay that replica.alter.log.dirs.io.max.bytes.per.second requires now."""
         limit = self._config.replica_alter_log_dirs_io_max_bytes_per_second
         if limit != self._limit:
             # What was copied by another limit would hold this one up, or let too much through at once.
@@ -536,11 +536,11 @@ class LogMoves:
 
     @property
     def bytes_per_s(self) -> float:
-        """How many bytes a second were copied of late."""
+        """Return the recent rate of copying, in bytes per second."""
         return self._copied_bytes.rate_per_s(self._env.clock.monotonic_ms())
 
     def _name(self, move: Move) -> None:
-        """The copy is near the end: it gets the log's name, everything up to here being on disk."""
+        """Give a nearly complete copy the log's name, when everything so far is on disk."""
         future = move.future
         assert future is not None
         move.is_busy = True
@@ -563,7 +563,7 @@ class LogMoves:
         future.settled().then(lambda _: self._run(move, work, named))
 
     def _finish(self, move: Move) -> None:
-        """Hardly anything is missing: with that, the copy takes the log's place in this turn of the loop."""
+        """Copy the small rest and replace the log by its copy, in this turn of the event loop."""
         future, source = move.future, move.source
         assert future is not None
         if self._is_appending(source) or source.is_busy or move.was_cut:
@@ -588,7 +588,7 @@ class LogMoves:
         if move.cleaned_to == source.first_dirty_offset:
             # Else some of what was compacted may have been copied before, and is compacted again.
             future.first_dirty_offset = source.first_dirty_offset
-        _logger.info("%s has moved to %s", source.directory, future.directory)
+        _logger.info("moved %s to %s", source.directory, future.directory)
         self._active_count -= 1
         self._take_place(source, future)
         told, move.told = move.told, []

@@ -1,17 +1,17 @@
-"""The log of one partition: segments one after the other, appended at the end and read anywhere.
+"""The log of one partition: a sequence of segments, appended at the end and read anywhere.
 
 Invariants:
-    - it belongs to the event loop's thread; only `batches`, `close` and the flush's work may run in another one;
+    - it is owned by the event loop; only `batches`, `close` and the flush's work may run in another thread;
     - segments never overlap, the last one is the active one, and there is always one;
     - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
-    - while something is written ahead nothing else is appended and no segment begins:
-      `broker/replicas/append_queues.py` keeps appends apart, copies and cuts wait, and whoever closes the log waits
+    - while an append is written ahead nothing else is appended and no segment begins:
+      `broker/replicas/append_queues.py` keeps appends apart, copies and truncations wait, and closing the log waits
       until it is settled;
-    - while the log is truncated, copies, flushes and the next cut wait, a leader's appends are refused
-      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves leave it alone.
+    - while the log is truncated, copies, flushes and the next truncation wait, a leader's appends are refused
+      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves skip the log.
 
-What is on disk is `durability.py`'s, when a segment ends `segments/roller.py`'s, and finding batches
-`segments/segment_chain.py`'s.
+`durability.py` tracks the part on disk, `segments/roller.py` decides when a segment ends, and
+`segments/segment_chain.py` finds batches.
 
 Source: design page, log; implementation page, log; log-format facts.
 """
@@ -71,21 +71,21 @@ def _always() -> bool:
 
 
 class PartitionLog:
-    """An append-only sequence of record batches on disk. `recovery.open_log` makes one.
+    """An append-only sequence of record batches on disk; opened by `recovery.open_log`.
 
     Attributes:
-        topic_partition: Whose log.
+        topic_partition: The log's partition.
         directory: Where its files are.
         config: The topic's settings.
         log_start_offset: The first offset that can be read.
         log_end_offset: The offset that the next record gets.
-        magic: That of the topic's message.format.version; older and newer segments may hold others.
+        magic: The magic of the topic's message.format.version; older and newer segments may contain others.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
-        producers: What idempotent and transactional producers wrote; treat as read-only.
+        producers: State of idempotent and transactional producers; treat as read-only.
         first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
-        is_closed: Nothing is written any more.
-        cut_offsets: Where it was cut to, or began anew, from the first time on; treat as read-only.
+        is_closed: Whether the log is closed for writes.
+        cut_offsets: The offsets of all its truncations; treat as read-only.
     """
 
     __slots__ = (
@@ -170,7 +170,7 @@ class PartitionLog:
     # --- settings and state
 
     def update_config(self, config: LogConfig) -> None:
-        """Take over changed settings; the active segment keeps its jitter."""
+        """Apply changed settings; the active segment keeps its jitter."""
         self.config = config
         self._index_interval_bytes = config.index_interval_bytes
         self._roller.update(config)
@@ -207,15 +207,15 @@ class PartitionLog:
         return max(self.producers.first_unstable_offset, self.log_start_offset)
 
     def note_high_watermark(self, high_watermark: int) -> None:
-        """Everything below is replicated: transactions that end there are stable."""
+        """Advance the replicated end: transactions that end below it are stable."""
         self.producers.note_replicated(high_watermark)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The largest known epoch at or below `epoch` and its end offset; (-1, -1) when there is none."""
+        """Return the largest known epoch at or below `epoch` and its end offset; (-1, -1) if there is none."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def epoch_at(self, offset: int) -> int:
-        """The leader epoch that wrote `offset`; -1 when none is known."""
+        """Return the leader epoch that wrote `offset`; -1 when none is known."""
         return self.epochs.epoch_at(offset)
 
     def begin_leader_epoch(self, epoch: int) -> None:
@@ -227,7 +227,7 @@ class PartitionLog:
     def append(
         self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
     ) -> AppendResult:
-        """Check, number and write record batches as the partition's leader, however long that takes.
+        """Check, number and write record batches as the partition's leader, synchronously.
 
         Args:
             records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
@@ -255,7 +255,7 @@ class PartitionLog:
             records, is_client, is_any_format: See `append`.
 
         Returns:
-            What can be placed, or why it can't be; None where that might take long: see `preparation`.
+            The prepared append, or a refusal; None if preparing might take long: see `preparation`.
         """
         # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
         rules = self._rules
@@ -266,7 +266,7 @@ class PartitionLog:
         return prepare(records, rules, self.log_end_offset, self._env.clock.now_ms, is_any_format, True)
 
     def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
-        """What does the same however long that takes; for any thread.
+        """Return the preparation of records as work for an executor; see `prepare`.
 
         Until that is placed nothing else may be appended, and nobody else may write to `records`.
         """
@@ -280,7 +280,7 @@ class PartitionLog:
         return work
 
     def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
-        """Number and write what was prepared for this log.
+        """Number and write a prepared append.
 
         Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
         the same lock holds for both.
@@ -418,7 +418,7 @@ class PartitionLog:
         self._go_on()
 
     def skip_to(self, offset: int) -> None:
-        """Let the next record have this offset: those below are in no replica any more.
+        """Set the offset of the next record: no replica has the offsets below it any more.
 
         Raises:
             StorageError: The disk failed.
@@ -433,13 +433,13 @@ class PartitionLog:
         then: Callable[[None], object],
         failed: Callable[[BaseException], object],
     ) -> bool:
-        """Write in the executor what `place` is to append, where that is large: then it has only to be noted.
+        """Write a large prepared append in the executor, so that `place` only has to record it.
 
         Args:
             prepared: For this log as it is now; it is numbered.
             leader_epoch: See `place`.
             then: Called when it is written: now `place` it, or not, and `drop_ahead` at any rate.
-            failed: Told why it could not be; the log is as it was. `drop_ahead` here, too.
+            failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
 
         Returns:
             Whether it is being written; else `place` it at once.
@@ -464,7 +464,7 @@ class PartitionLog:
         return True
 
     def drop_ahead(self) -> None:
-        """Cut off what was written ahead and not placed, if there is any.
+        """Remove an append that was written ahead and not placed, if there is one.
 
         Raises:
             StorageError: The disk failed.
@@ -484,13 +484,11 @@ class PartitionLog:
     # --- segments
 
     def prepare_roll(self, then: Callable[[], object] = lambda: None) -> None:
-        """Let the next roll find all ready that takes a disk; `then` is called when it is, or can't be."""
+        """Prepare the files of the next segment; `then` is called when they are ready, or preparing failed."""
         self._roller.prepare(then)
 
     def is_roll_due(self, now_ms: int) -> bool:
-        """Return whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's
-        age.
-        """
+        """Return whether an append at `now_ms` would begin a new segment because of the active one's age."""
         return self._roller.is_due(now_ms)
 
     def roll(self) -> Segment:
@@ -530,7 +528,7 @@ class PartitionLog:
         Nothing is deleted while the log is being truncated: whoever wanted that looks again some time.
 
         Args:
-            then: Called when the log is without them, or nothing came of it.
+            then: Called when they are deleted, or the deletion was not possible.
         """
         if self.is_truncating:
             then(None)
@@ -565,7 +563,7 @@ class PartitionLog:
             self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
             self.increment_log_start_offset(self.segments[0].base_offset)
             _logger.info(
-                "%s: %d old segments deleted, the log starts at %d", self.directory, count, self.log_start_offset
+                "%s: deleted %d old segments, the log starts at %d", self.directory, count, self.log_start_offset
             )
 
     def replace_segments(
@@ -576,20 +574,20 @@ class PartitionLog:
         then: Callable[[], object],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Let one segment take the place of neighbours that it was made from, the active one not among them.
+        """Replace neighbouring segments, not the active one, by one segment made from them.
 
         Args:
             replaced: What their files are renamed to is removed after file.delete.delay.ms.
             replacing: The new one, `Segment.cleaned`; it begins where the first of them does.
             put_in_place: Renames the files of both, in an executor; returns the new names of those replaced.
             then: Called when that is done.
-            failed: Called when the disk failed half-way; only loading the log again mends it.
+            failed: Called when the disk failed halfway; only loading the log again repairs it.
         """
         delay_ms = self.config.file_delete_delay_ms
         self._chain.replace(replaced, replacing, put_in_place, delay_ms, then, failed)
 
     def increment_log_start_offset(self, offset: int) -> None:
-        """Let the log begin at `offset` or above; never moves back."""
+        """Raise the log start offset to `offset` or above; it never decreases."""
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
@@ -598,7 +596,7 @@ class PartitionLog:
     # --- cut
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`.
+        """Remove every batch that contains `offset` or is above it; the log then ends at `offset`.
 
         From this call on the log ends there, or once it is not busy any more; until the files do, too, it is
         truncating: see the module's invariants.
@@ -609,21 +607,21 @@ class PartitionLog:
         return self._cut(lambda: self._begin_truncation(offset))
 
     def start_anew(self, offset: int) -> Pending[None]:
-        """Drop everything and begin anew, empty, at `offset`; see `truncate`."""
+        """Remove all records and restart the log, empty, at `offset`; see `truncate`."""
         return self._cut(lambda: self._begin_anew(offset))
 
     @property
     def is_truncating(self) -> bool:
-        """Whether a truncation, or a new beginning, was asked for and is not over."""
+        """Return whether a truncation or restart of the log is pending."""
         return self._cut_count > 0
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is written ahead, or the log truncated."""
+        """Return whether something is written ahead, or the log truncated."""
         return self._ahead is not None or self._cut_count > 0
 
     def idle(self) -> Pending[None]:
-        """Completes when the log is not busy, what was asked for before being done: a leader begins then."""
+        """Complete when the log is not busy and earlier operations are done, so that a leader may begin."""
         return self._when_idle(_nothing) if self.is_busy else completed(None)
 
     def _cut(self, begin: Callable[[], Pending[None] | None]) -> Pending[None]:
@@ -655,7 +653,7 @@ class PartitionLog:
         return pending
 
     def _go_on(self) -> None:
-        """Take the steps that wait, as far as nothing is under way."""
+        """Run waiting steps until one is in progress."""
         while self._waiting and not self._is_cutting and self._ahead is None:
             step, pending = self._waiting.popleft()
             try:
@@ -678,7 +676,7 @@ class PartitionLog:
             return None
         if offset < self.segments[0].base_offset:
             return self._begin_anew(offset)
-        _logger.info("%s is truncated from %d to %d", self.directory, self.log_end_offset, offset)
+        _logger.info("truncating %s from offset %d to %d", self.directory, self.log_end_offset, offset)
         above = [segment for segment in self.segments if segment.base_offset > offset]
         start_offset = min(self.log_start_offset, offset)
         self._chain.let_go(above)
@@ -692,7 +690,7 @@ class PartitionLog:
         if self.is_closed:
             self._end_cut()
             return None
-        _logger.info("%s begins anew at %d, having ended at %d", self.directory, offset, self.log_end_offset)
+        _logger.info("truncating %s fully: it ended at %d, starts at %d", self.directory, self.log_end_offset, offset)
         replaced = list(self.segments)
         segment = self._chain.begin_anew(self.config, offset)
         reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0
@@ -702,7 +700,7 @@ class PartitionLog:
         return pending
 
     def _run_cut(self, work: CutWork, offset: int, start_offset: int) -> Pending[None]:
-        """Let the log end at `offset`, then its files."""
+        """Truncate the log in memory to `offset`, then its files."""
         self._is_cutting = True
         self.cut_offsets.append(offset)
         # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
@@ -734,7 +732,7 @@ class PartitionLog:
         return pending
 
     def _fail_cut(self, pending: Pending[None], error: BaseException) -> None:
-        """Fail the log when its files may not be what it is in memory: only loading it again mends it."""
+        """Fail the log, as its files may differ from its state in memory; only loading it again repairs it."""
         is_of_disk = isinstance(error, StorageError)
         reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
         if self._work.error is None:
@@ -775,9 +773,9 @@ class PartitionLog:
         Args:
             offset: From the log start to the log end offset.
             max_bytes: How many bytes at most; the last batch may be cut off.
-            end_offset: Batches that hold this offset or lie above it are left out (the high watermark).
+            end_offset: Batches that contain this offset or are above it are omitted (the high watermark).
             at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
-            cached: Says what may be read and sent without waiting for the disk; None where the caller may wait.
+            cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
             may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
             taken_bytes: What is no longer than this is not asked for, as the caller takes it (`Cached.take`).
 
@@ -786,8 +784,8 @@ class PartitionLog:
             is empty where that batch is too large; None when there is nothing to read.
 
         Raises:
-            ValueError: The offset lies outside of the log.
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            ValueError: The offset is outside of the log.
+            NotCachedError: `cached` is given, and a read would need the disk.
             StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
         """
         # hot path: benchmarks/micro/test_log.py
@@ -800,7 +798,7 @@ class PartitionLog:
         )
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
-        """Return the aborted transactions among what `read` gave for `offset`, for readers of committed records.
+        """Return the aborted transactions in a `read` from `offset`, for read_committed consumers.
 
         Returns:
             The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
@@ -828,19 +826,19 @@ class PartitionLog:
         return [*times, (self.log_end_offset, now_ms)] if self.segments[-1].size else times
 
     def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
-        """The first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
+        """Return timestamp, offset and leader epoch of the first record whose timestamp is at least `target_ms`.
 
         Not for the hot path: it may load indexes and walks the records of one batch.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         if self._is_cutting:
             return None
         return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
-        """All batches that hold an offset from `start_offset` to below `end_offset`.
+        """Return all batches that contain an offset from `start_offset` to below `end_offset`.
 
         What is walked is fixed by this call, on the event loop; the iterator may be used in an executor's thread.
 
@@ -855,7 +853,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below is on disk."""
+        """The offset below which everything is on disk."""
         return self._durability.recovery_point
 
     @property
@@ -864,17 +862,17 @@ class PartitionLog:
         return self._durability.last_flush_ms
 
     def is_flush_due(self) -> bool:
-        """Return whether flush.messages wants what was appended on disk; `flush` tells when it is."""
+        """Return whether flush.messages requires a flush; `flush` reports its completion."""
         # differs from Kafka (flush-messages): there the append itself waits; here the answer and readers do.
         return self.log_end_offset >= self._durability.due_offset
 
     @property
     def safe_end_offset(self) -> int:
-        """The end of what is as safe as flush.messages wants it: where a flush is due, of what is on disk."""
+        """The end of the records as durable as flush.messages requires: those on disk while a flush is due."""
         return self.recovery_point if self.is_flush_due() else self.log_end_offset
 
     def flush(self, then: Waiting | None = None) -> None:
-        """Bring to disk what was appended up to now, in the executor.
+        """Flush everything appended so far, in the executor.
 
         Args:
             then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
@@ -890,7 +888,7 @@ class PartitionLog:
             self._env.on_failure(error)
 
     def remove_old_snapshots(self) -> None:
-        """Remove the producer snapshots that no truncation or recovery can need any more."""
+        """Remove the producer snapshots that neither truncation nor recovery can need any more."""
         if self.is_truncating:
             return
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
@@ -905,15 +903,15 @@ class PartitionLog:
 
     @property
     def has_failed(self) -> bool:
-        """Whether something could not be written, so that the files are not what they should be."""
+        """Return whether a write failed, so that the files may be incomplete."""
         return self._work.error is not None
 
     def settled(self) -> Pending[None]:
-        """Completes when nothing is being written any more."""
+        """Complete when no write is in progress any more."""
         return self._work.settled()
 
     def close(self) -> None:
-        """Write all that makes a later start quick, and wait until it is on disk; for an executor's thread.
+        """Write everything that makes a later start quick, and wait until it is on disk; for an executor's thread.
 
         Nothing may be under way any more: see `settled`.
 
@@ -934,7 +932,7 @@ class PartitionLog:
         self.release()
 
     def release(self) -> None:
-        """Let go of the files without writing anything: the log was deleted, or its disk failed."""
+        """Close the files without writing: the log was deleted, or its disk failed."""
         self.is_closed = True
         for segment in self.segments:
             segment.close()

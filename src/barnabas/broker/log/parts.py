@@ -1,4 +1,4 @@
-"""What a log is made of when it was loaded, before anything happens to it."""
+"""The parts from which a loaded log is constructed."""
 
 from dataclasses import dataclass
 

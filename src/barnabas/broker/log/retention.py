@@ -1,7 +1,8 @@
-"""Which of a log's oldest segments may go: by age, by size, and below the log start offset.
+"""Retention: deletes a log's oldest segments by age, by size, and below the log start offset.
 
-Invariants: the rules apply one after the other, each to what the one before has left; segments go from the oldest on,
-stopping at the first that must stay; nothing at or above the high watermark goes; an empty active segment stays.
+Invariants: the rules apply one after the other, each to the segments left by the one before; segments are deleted from
+the oldest on, up to the first that must be retained; nothing at or above the high watermark is deleted; an empty active
+segment is retained.
 
 Source: configuration page, retention.ms and retention.bytes; log-format facts, retention; Kafka 2.7.2's
 `Log.deleteOldSegments` for the order of the rules.
@@ -24,12 +25,12 @@ _BY_AGE, _BY_SIZE, _BELOW_START = "retention.ms", "retention.bytes", "log start 
 
 
 class Standing(NamedTuple):
-    """What retention makes of a segment.
+    """Retention's decision about a segment.
 
     Attributes:
-        rule: What removes it, now or one day; empty: nothing does.
-        kept_by: Why it is still here; empty: it goes at the next look.
-        goes_at_ms: When a rule of age lets it go; None: no such rule does.
+        rule: The rule that deletes it, now or later; empty: none.
+        kept_by: Why it is retained; empty: it is deleted at the next check.
+        goes_at_ms: When a rule of age allows its deletion; None: no such rule.
     """
 
     rule: str
@@ -48,15 +49,15 @@ def apply_retention(
     on_removed: OnRemoved = _nobody,
     then: Callable[[None], object] = lambda _: None,
 ) -> int:
-    """Delete what the topic's settings no longer keep; how many segments that are.
+    """Delete the segments that the topic's settings no longer retain; return how many were deleted.
 
     Args:
-        on_removed: Told which.
-        then: Called when they are gone, or there are none.
+        on_removed: Called with the deleted segments.
+        then: Called when they are deleted, or there are none.
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: A segment does not tell how old it is.
+        CorruptRecordsError: The age of a segment cannot be read.
     """
     going = _going(log, high_watermark, now_ms)
     if going and not log.is_truncating:
@@ -68,7 +69,7 @@ def apply_retention(
 
 
 def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Standing]:
-    """Tell of each segment why it is still here, and what removes it when.
+    """Return, for each segment, why it is retained and which rule will delete it when.
 
     Raises:
         StorageError, CorruptRecordsError: As `apply_retention`.
@@ -81,7 +82,7 @@ def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Stand
 
 
 def _standing(log: PartitionLog, high_watermark: int, now_ms: int, index: int) -> Standing:
-    """Tell of a segment that stays."""
+    """Return the standing of a segment that is retained."""
     segment, retention_ms = log.segments[index], log.config.retention_ms
     if DELETE not in log.config.cleanup_policy:
         return Standing("", _unready(log, high_watermark, index) or "compaction", None)
@@ -103,10 +104,10 @@ def _standing(log: PartitionLog, high_watermark: int, now_ms: int, index: int) -
 def learn_ages(
     log: PartitionLog, executor: Executor, then: Callable[[], object], failed: Callable[[BaseException], object]
 ) -> None:
-    """Read, in an executor, how old those segments are that nobody has looked at since the log was opened.
+    """Read, in an executor, the age of segments whose age is unknown since the log was opened.
 
     Args:
-        then: Called on the event loop when `apply_retention` can tell without a disk; at once where it can already.
+        then: Called on the event loop when `apply_retention` needs no read from disk; at once if it needs none already.
         failed: Called when they can't be read.
     """
     unknown = [segment for segment in log.segments if not segment.knows_largest_timestamp]
@@ -143,7 +144,7 @@ def _following(log: PartitionLog, index: int) -> Segment | None:
 
 
 def _unready(log: PartitionLog, high_watermark: int, index: int) -> str:
-    """Why no rule at all removes a segment; empty: one may."""
+    """Return the reason why no rule can delete a segment; empty: a rule can."""
     following = _following(log, index)
     if following is None and log.segments[index].size == 0:
         return "active"

@@ -1,11 +1,11 @@
-"""Cuts the files of a log, off the event loop.
+"""Truncates the files of a log, off the event loop.
 
-    segments above    renamed, the newest first, so that what a kill leaves is the log up to some offset
-    the directory     on disk, before anything is written that begins where they began
-    the last one left cut, its index files before it, so that none says more than it holds
+    segments above    renamed, the newest first, so that a kill leaves the log up to some offset
+    the directory     synced, before anything is written at the offsets where they began
+    the last segment  truncated, its index files before it, so that they never have entries beyond its end
     producers         from the newest snapshot that is left, and the batches above it
 
-Invariant: whatever step a kill comes behind, a start finds a log without a hole.
+Invariant: after a kill at any step, a start finds a log without a gap.
 
 Source: replication facts, truncation; log-format facts, load and recovery.
 """
@@ -35,9 +35,9 @@ def truncation(
     """Return a function that cuts a log at `offset`, for its disk work.
 
     Args:
-        segments: Those that stay, the last of which holds `offset`, or would.
-        above: Those that go.
-        snapshots: The log's; nobody else touches them meanwhile.
+        segments: The remaining segments, the last of which contains `offset`, or would.
+        above: The segments to remove.
+        snapshots: The log's; nothing else uses them meanwhile.
         log_start_offset: Not above `offset`.
     """
 
@@ -52,12 +52,12 @@ def truncation(
 def new_beginning(
     env: LogEnvironment, segment: Segment, replaced: list[Segment], snapshots: ProducerSnapshots, reserved_bytes: int
 ) -> CutWork:
-    """Return a function that lets one new segment take the place of all that a log has, for its disk work.
+    """Return a function that replaces all segments of a log by one new segment, for its disk work.
 
     Args:
         segment: A planned one.
-        replaced: Those that go.
-        snapshots: The log's; nobody else touches them meanwhile.
+        replaced: The segments to remove.
+        snapshots: The log's; nothing else uses them meanwhile.
         reserved_bytes: Room to keep for the new one on the disk; 0 for none.
     """
 

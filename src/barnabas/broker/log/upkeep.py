@@ -1,7 +1,7 @@
-"""What is done to all logs from time to time: checkpoints, retention, flushes, what expires; and the cleaner.
+"""Periodic maintenance of all logs: checkpoints, retention, flushes, expiry of producers; and the cleaner.
 
-There may be ten thousand logs: they get their turns some at a time, with everybody else's between, and two tasks never
-come in one turn of the loop.
+There may be ten thousand logs: each task handles some of them at a time and lets other work run in between. Two tasks
+never run in the same turn of the event loop.
 
 Source: log-format facts, files in a log dir, retention; configuration page.
 """
@@ -52,13 +52,13 @@ class Upkeep:
     ) -> None:
         """Args:
         config: The broker's settings.
-        env: What the logs have, too.
-        directories: Those that can be used.
+        env: The environment of the logs.
+        directories: The online directories.
         logs: All open logs, as they are now.
-        checkpoints: What they say of those.
+        checkpoints: Their checkpoints.
         known_high_watermarks: By partition.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time.
-        new_stop_signal: Makes what the cleaner's threads wait at.
+        new_stop_signal: Creates the flag that stops the cleaner's threads.
         """
         self._config = config
         self._env = env
@@ -92,17 +92,17 @@ class Upkeep:
             self._env.timers.call_later(_CLEANER_DELAY_MS, self._load_cleaner)
 
     def cleaner_settings_changed(self) -> None:
-        """The settings of compaction are others now: the cleaner goes by them at once."""
+        """Apply changed settings of compaction to the cleaner."""
         if self._cleaner is not None:
             self._cleaner.settings_changed()
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """The cleaner; None where nothing compacts logs, or not yet."""
+        """The cleaner; None if it is disabled or has not started yet."""
         return self._cleaner
 
     def close(self) -> Pending[None]:
-        """Begin nothing more; completes when the cleaner touches no log any more."""
+        """Begin no more work; complete when the cleaner uses no log any more."""
         self._is_closed = True
         return completed(None) if self._cleaner is None else self._cleaner.close()
 
@@ -137,7 +137,7 @@ class Upkeep:
             self._env.timers.call_later(delay_ms, run)
 
     def _for_each(self, logs: Iterable[PartitionLog], act: Callable[[PartitionLog], object]) -> None:
-        """Do something to logs, to the first of them at once; not to those that are closed when their turn comes."""
+        """Run an action for all logs, the first ones at once; logs closed by then are skipped."""
         todo = iter(list(logs))
 
         def take_turn() -> None:
@@ -151,7 +151,7 @@ class Upkeep:
         take_turn()
 
     def _prepare_rolls(self) -> None:
-        """Make the next segment's file where a log is quiet and its next append will want one because of its age."""
+        """Create the next segment's file of quiet logs whose next append will roll because of the segment's age."""
         before_next_look_ms = self._env.clock.now_ms() + 2 * _ROLL_CHECK_INTERVAL_MS
 
         def look(log: PartitionLog) -> None:
@@ -161,7 +161,7 @@ class Upkeep:
         self._for_each(self._logs.values(), look)
 
     def apply_retention(self) -> None:
-        """Delete old segments of all logs but those that are compacted.
+        """Delete old segments of all logs that are not compacted.
 
         One log after the other: where very many expire together the loop has to begin a new segment in each of them.
         """
@@ -225,7 +225,7 @@ class Upkeep:
 
 
 def _cleaner_class() -> "type[Cleaner]":
-    """The cleaner, whose modules a broker loads when it has begun to serve; never on the event loop."""
+    """Import and return the cleaner, after the broker has begun to serve; never on the event loop."""
     from barnabas.broker.log.cleaner.cleaner import Cleaner
 
     return Cleaner

@@ -1,1 +1,1 @@
-"""What can be seen of a running broker from outside: its figures, its health."""
+"""Metrics and health checks of a running broker."""

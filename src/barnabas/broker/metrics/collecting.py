@@ -1,10 +1,10 @@
-"""Asks everybody for their figures and puts them into a snapshot.
+"""Collects the figures of all parts of the broker into a snapshot.
 
-It goes over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
-with 10,000 partitions no client waits for it. What is counted is counted where it happens; here it is only read.
+It iterates over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
+with 10,000 partitions no client waits for it. Events are counted where they happen; this module only reads the counts.
 
 Cardinality: at most barnabas.metrics.max.entities topics and as many partitions are listed, those that were hosted
-first; sums are of all, and `barnabas_metrics_left_out` says how many are left out.
+first; sums cover all, and `barnabas_metrics_left_out` is the number of unlisted ones.
 
 # differs from Kafka (listed-entities): it lists all.
 
@@ -90,7 +90,7 @@ _ZEROS = (
 
 
 class LoopFigures(Protocol):
-    """What is known of the event loop; the watchdog."""
+    """Figures about the event loop, from the watchdog."""
 
     stall_count: int
     stalled_ms: int
@@ -102,14 +102,14 @@ class LoopFigures(Protocol):
 
 @dataclass(slots=True)
 class Sources:
-    """Whom to ask.
+    """The objects from which figures are collected.
 
     Attributes:
         channels: The ways to other brokers.
-        state: What the broker does, in Kafka's number.
+        state: The broker's state, in Kafka's number.
         connections: Of each listener its name, how many connections it has, and how many it has had.
-        logins: What became of logins, by listener.
-        registry: What became of the session with the registry.
+        logins: Counts of logins, by listener.
+        registry: Counts of state changes of the registry session.
         build: Which build runs.
     """
 
@@ -129,7 +129,7 @@ class Sources:
 
 
 def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
-    """A snapshot, step by step."""
+    """Return a snapshot, step by step."""
     snapshot = Snapshot()
     _put_broker(sources, recent, snapshot)
     _put_requests(sources, recent, snapshot)
@@ -148,7 +148,7 @@ def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
 
 
 def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
-    """All distributions of APIs that are used, of flushes, and of what the controller does, as copies."""
+    """Return copies of all distributions: of used APIs, of flushes, and of the controller."""
     found: dict[tuple[str, Labels], Distribution] = {}
     for times in _times(sources.routes):
         labels = (times.name,)
@@ -171,7 +171,7 @@ def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
 
 
 def _times(routes: RouteTable) -> Iterator[RequestTimes]:
-    """Give those of all APIs that are used; of fetches those of consumers, of followers, and of both."""
+    """Yield the times of all APIs in use; for Fetch those of consumers, of followers, and of both."""
     for times in routes.times.values():
         if times.count:
             yield times
@@ -462,7 +462,7 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _put_channels(sources: Sources, snapshot: Snapshot) -> None:
-    """Tell of the ways to other brokers, those that are closed included."""
+    """Add figures of the connections to other brokers, including closed ones."""
     put = snapshot.put
     for channels in sources.channels:
         for figures in channels.figures.values():

@@ -4,8 +4,8 @@
     # TYPE name counter|gauge|summary
     name{label="value",...} number
 
-Written here and not by a library, which takes three times as long for the text of 10,000 partitions: what this thread
-computes, the event loop waits for.
+Written here and not by a library, which takes three times as long for the text of 10,000 partitions: the event loop
+waits for this thread's computation.
 
 Source: Prometheus, exposition formats, text format 0.0.4.
 """
@@ -22,7 +22,7 @@ QUANTILES = (0.5, 0.75, 0.95, 0.99, 0.999)
 
 
 def exposition(snapshot: Snapshot) -> bytes:
-    """The text, in the order of the table; nothing is left of the snapshot.
+    """Return the text, in the order of the table; nothing is left of the snapshot.
 
     What is written is let go of metric by metric: to free 100,000 rows at one stroke holds the interpreter, and with it
     the event loop, for 25 ms.

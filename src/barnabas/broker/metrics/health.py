@@ -1,10 +1,10 @@
 """`/health` and `/ready`: whether the process should be restarted, and whether clients should be sent to it.
 
-`/health` answers 200 whenever the event loop does, whatever the broker is doing: starting, recovering, stopping. Who
-restarts a broker that is not healthy would only make it begin its recovery again.
+`/health` answers 200 whenever the event loop does, whatever the state of the broker: starting, recovering, stopping. A
+supervisor that restarted a recovering broker would only make it begin its recovery again.
 
-`/ready` answers 200 when clients can be served: the logs are read, the broker is registered, the controller has told it
-of the cluster, and all its listeners are open. Otherwise 503, with the reasons: also once its session with ZooKeeper is
+`/ready` answers 200 when clients can be served: the logs are loaded, the broker is registered, it has the controller's
+metadata, and all its listeners are open. Otherwise 503, with the reasons: also once its session with ZooKeeper is
 lost, until it is registered in another one, and from the first moment of a stop.
 
 Source: Kubernetes, liveness and readiness probes.
@@ -20,12 +20,12 @@ MOST_SILENCE_S = 2.0
 
 
 class Check(NamedTuple):
-    """One thing that must be so before clients are served.
+    """A condition that must hold before clients are served.
 
     Attributes:
         name: One word.
         is_met: Whether it is so.
-        reason: What is missing, for people; counts only where it is not so.
+        reason: The missing condition, for people; used only if the check fails.
     """
 
     name: str
@@ -37,8 +37,8 @@ class Condition(NamedTuple):
     """How the process does.
 
     Attributes:
-        state: What the broker does, in a word.
-        longest_stall_ms: For how long its event loop stood still at the longest.
+        state: The broker's state, in a word.
+        longest_stall_ms: The longest stall of its event loop.
     """
 
     state: str

@@ -18,13 +18,13 @@ _PATH, _SUMMARY = "/metrics", "all figures, for Prometheus"
 
 
 def early_page() -> Page:
-    """Return the page for the time while the broker starts: nobody counts yet."""
+    """Return the page while the broker starts and has no metrics yet."""
     reason = "the broker is starting: see /ready"
     return Page(_PATH, _SUMMARY, lambda: None, lambda _: refusal(UNAVAILABLE, reason))
 
 
 def metrics_page(sources: Sources, recent: Recent, process: Callable[[], Mapping[str, float]]) -> Page:
-    """The page.
+    """Return the page.
 
     Args:
         process: What the system knows of the process, by the name of the metric; asked where the answer is written.

@@ -1,10 +1,10 @@
-"""What the broker's HTTP side serves: one table of paths, each with who asks the broker and who writes the answer.
+"""The pages of the broker's HTTP server: a table of paths, each with a function to query the broker and one to render.
 
     connection (a thread of its own) ─► Page.ask (event loop) ─► Page.write (that thread) ─► answer
 
-`ask` gives a value, or a `Pending` of one where it takes several turns of the loop; it must not hand out what the loop
-goes on changing. `write` makes bytes of it and touches nothing else. So the loop pays for looking, and never for
-writing, sending or slow peers. The page `/` lists the table.
+`ask` returns a value, or a `Pending` of one if it takes several turns of the loop; it must not return objects that the
+loop still changes. `write` encodes the value and touches nothing else. So the loop spends time only on the query, never
+on encoding, sending or slow clients. The page `/` lists the table.
 
 Source: design page, section 2.
 """
@@ -19,7 +19,7 @@ OK, NOT_FOUND, UNAVAILABLE = 200, 404, 503
 
 
 class Answer(NamedTuple):
-    """What a client gets."""
+    """An HTTP response."""
 
     status: int
     content_type: str
@@ -31,12 +31,12 @@ class Page:
     """One path.
 
     Attributes:
-        summary: What is there, in one line.
+        summary: The contents, in one line.
         ask: Called on the event loop; a value, or a `Pending` of it.
         write: Makes the answer of that value; called elsewhere.
         timeout_s: So long the event loop may take; then the answer is 503.
-        kept_s: All who ask while it is made, and for so long after, get the same answer.
-        is_probe: Its answer is little work, and who asks may restart the broker where there is none.
+        kept_s: Requests during its creation, and for so long after, get the same answer.
+        is_probe: Its answer is little work, and a supervisor may restart the broker without one.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Page:
 
 
 class Pages:
-    """All paths. A page may be added, or take the place of another one, at any time."""
+    """All pages by path. A page may be added or replaced at any time."""
 
     def __init__(self, pages: Iterable[Page] = ()) -> None:
         self._by_path: dict[str, Page] = {}
@@ -63,7 +63,7 @@ class Pages:
         self._by_path[page.path] = page
 
     def find(self, path: str) -> Page | None:
-        """The page of a path, if there is one."""
+        """Return the page of a path, if there is one."""
         return self._by_path.get(path)
 
     def listed(self) -> dict[str, str]:
@@ -72,10 +72,10 @@ class Pages:
 
 
 def json_answer(content: object, status: int = OK) -> Answer:
-    """An answer in JSON, indented for people."""
+    """Return an answer in JSON, indented for people."""
     return Answer(status, JSON, json.dumps(content, indent=2).encode() + b"\n")
 
 
 def refusal(status: int, *reasons: str) -> Answer:
-    """An answer that says why there is no other."""
+    """Return an error response with its reason."""
     return json_answer({"status": "down" if status == UNAVAILABLE else "refused", "reasons": list(reasons)}, status)

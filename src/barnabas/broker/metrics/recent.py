@@ -1,6 +1,6 @@
-"""What the figures were some minutes ago, so that quantiles and shares are about what happened of late.
+"""Snapshots of the distributions, so that quantiles and shares cover only the last minutes.
 
-Each minute the distributions are copied; quantiles are of what came since the oldest copy, which is five minutes old
+Each minute the distributions are copied; quantiles cover the time since the oldest copy, which is five minutes old
 (or as old as the broker).
 
 # differs from Kafka (recent-quantiles): its histograms keep 1,028 values, of which older ones are less likely.
@@ -33,7 +33,7 @@ class Recent:
         computing_ms: Callable[[], int],
     ) -> None:
         """Args:
-        distributions: What they are now, as copies.
+        distributions: Returns copies of the current ones.
         computing_ms: For how long the event loop's thread has been on a core.
         """
         self._clock = clock
@@ -50,16 +50,16 @@ class Recent:
         self._timer = self._timers.call_later(INTERVAL_MS, self._remember)
 
     def stop(self) -> None:
-        """Remember no more."""
+        """Stop taking snapshots."""
         if self._timer is not None:
             self._timer.cancel()
 
     def before(self, name: str, labels: Labels) -> Distribution:
-        """Return a distribution as it was at the beginning of what counts as recent."""
+        """Return a distribution as it was at the beginning of the recent period."""
         return self._copies[0].get((name, labels), NOTHING)
 
     def idle_share(self) -> float:
-        """In how much of the last minute or two the event loop computed nothing, 0 to 1."""
+        """Return the share of the last minute or two in which the event loop computed nothing, 0 to 1."""
         began_ms, computed_ms = self._marks[0]
         elapsed_ms = self._clock.monotonic_ms() - began_ms
         if elapsed_ms <= 0:

@@ -1,4 +1,4 @@
-"""What became of the session with the registry, in numbers; Kafka's SessionExpireListener.
+"""Counters for state changes of the registry session; Kafka's SessionExpireListener.
 
 Source: metrics facts, SessionExpireListener.
 """

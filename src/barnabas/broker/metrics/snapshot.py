@@ -1,4 +1,4 @@
-"""The figures of one moment, as plain values: made on the event loop, written as text elsewhere.
+"""The figures of one moment as plain values: collected on the event loop, encoded elsewhere.
 
 Invariant: nothing in a snapshot changes any more: lists are copies.
 """
@@ -16,7 +16,7 @@ class Distribution(NamedTuple):
         sample_count: Of how many values these are the buckets, those that were 0 included; 0 is in no bucket.
         value_count: How many values there were.
         total: Their sum, in the unit of the metric.
-        scale: What a value in the buckets is divided by to get that unit.
+        scale: The divisor of the buckets' values for that unit.
     """
 
     buckets: Sequence[int]

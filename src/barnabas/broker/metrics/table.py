@@ -1,12 +1,12 @@
-"""All metrics: what each is called here and in Kafka's JMX, its meaning and unit; and what is not there, and why.
+"""All metrics: names here and in Kafka's JMX, meanings and units; and the metrics of Kafka that do not exist, with
+reasons.
 
-A name follows from Kafka's by rules, those of the example for Kafka of Prometheus' jmx_exporter, so that dashboards
-that were made for it find what they look for. docs/metrics.md says the rules, and is made from this table.
+A name follows from Kafka's by the rules of the Kafka example of Prometheus' jmx_exporter, so that existing dashboards
+work. docs/metrics.md explains the rules, and is generated from this table.
 
 # differs from Kafka (metrics-by-http): it has JMX beans.
 
-What Kafka has no bean for begins with `barnabas_`. What belongs to the process is called as all of Prometheus'
-libraries call it.
+Metrics without a bean in Kafka begin with `barnabas_`. Process metrics have the names of Prometheus' libraries.
 
 Source: metrics facts; jmx_exporter's `kafka-2_0_0.yml`, Prometheus' naming practices.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What Prometheus is told of a metric."""
+    """The Prometheus type of a metric."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -237,6 +237,7 @@ _EVENTS = {
     "LogDirChange": "log directories that failed",
     "UncleanLeaderElectionEnable": "unclean.leader.election.enable of all topics",
     "TopicUncleanLeaderElectionEnable": "that of one topic",
+    "ListPartitionReassignment": "a request for the partitions that are being reassigned",
     "UpdateFeatures": "features to be finalized",
 }
 
@@ -588,8 +589,8 @@ ABSENT: tuple[Absent, ...] = (
         "not counted",
     ),
     Absent(
-        "kafka.controller:type=ControllerStats: ControllerShutdown and ListPartitionReassignment RateAndTimeMs",
-        "neither is an event of the controller here",
+        "kafka.controller:type=ControllerStats: ControllerShutdownRateAndTimeMs",
+        "it is no event of the controller here",
     ),
     Absent("kafka.controller: ReplicasToDeleteCount, ...IneligibleToDeleteCount", "not told apart from topics"),
     Absent("kafka.log:type=LogCleaner: max-buffer-utilization-percent, max-compaction-delay-secs", "not counted yet"),

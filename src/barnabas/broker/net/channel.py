@@ -17,7 +17,7 @@ from barnabas.wire.protocol.wire import Region
 
 
 class Channel(Protocol):
-    """What a connection does with its peer. Nothing here waits."""
+    """The byte stream between a connection and its peer. No method waits."""
 
     def recv_into(self, space: memoryview, /) -> int:
         """Take what has arrived; 0: the peer has ended its side.
@@ -89,7 +89,7 @@ class Channel(Protocol):
 
 @dataclass(slots=True)
 class SocketOptions:
-    """What a listener and the connections that it accepts are given.
+    """Socket options of a listener and of the connections that it accepts.
 
     Attributes:
         send_buffer_bytes, receive_buffer_bytes: -1 leaves the system's own sizes.
@@ -138,7 +138,7 @@ class Acceptor(Protocol):
 
 
 class Network(Protocol):
-    """Where addresses are."""
+    """Binds addresses, and connects to them."""
 
     def bind(self, host: str, port: int, options: SocketOptions) -> Acceptor:
         """Take an address without answering yet.

@@ -57,7 +57,7 @@ _NOT_FOR_AN_ANSWER: Final = ~Pause.ANSWER
 
 
 class FrameHandler(Protocol):
-    """Who understands the frames of one connection."""
+    """Handles the frames of one connection."""
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
         """Handle one frame; the view is valid during the call only, unless that calls `Connection.keep_frame`.
@@ -89,7 +89,7 @@ class Connection:
         is_timed: Whether `network_ns` is counted.
         network_ns: How long it took to send, and to receive what was not the end of a request (that counts as the
             request's own time: its turn begins then); whoever reads it may set it back.
-        turns: Where to put what is to be done at the end of this turn of the loop.
+        scheduler: Takes tasks for the end of this turn of the loop.
         on_sent: Told each time that the peer's side has taken everything that was sent, and when.
         on_part: Told of what there is of a frame that is not whole yet, without its size, and of that size: each time
             when more of it has come. It may pause the connection: then little more of the frame is received.
@@ -123,7 +123,7 @@ class Connection:
         "peer_host",
         "peer_port",
         "received_ns",
-        "turns",
+        "scheduler",
     )
 
     def __init__(
@@ -145,7 +145,7 @@ class Connection:
         self._reactor = reactor
         self._memory = reactor.memory
         self._now_ns = reactor.now_ns
-        self.turns = reactor.turns
+        self.scheduler = reactor.scheduler
         self._channel = channel
         # hot path: benchmarks/load (every request); bound once
         self._recv_into = channel.recv_into
@@ -177,7 +177,7 @@ class Connection:
     def confine(self, on_admitted: "ConnectionClosed") -> None:
         """Keep what the peer sends in the memory of strangers until it is admitted, which is told then."""
         self._on_admitted = on_admitted
-        self._use_memory(self._reactor.strangers_memory)
+        self._use_memory(self._reactor.unauthenticated_memory)
 
     def admit(self) -> None:
         """The peer has logged in, or has asked for something where nobody has to: it is a stranger no longer."""
@@ -462,7 +462,7 @@ class Connection:
                 end_ns = end_ns or now_ns + TURN_NS
                 if frames_left <= 0 or bytes_left <= 0 or now_ns >= end_ns:
                     self._pauses |= Pause.TURN
-                    self.turns.add(self._go_on)
+                    self.scheduler.add(self._go_on)
         except (ProtocolError, UnanswerableError) as error:
             self._flush()
             self.close(str(error))
@@ -472,7 +472,7 @@ class Connection:
             return
         except Exception:
             log.exception("a frame from %s:%d could not be handled", self.peer_host, self.peer_port)
-            self.close("an error of ours")
+            self.close("internal error")
             return
         finally:
             self._in_turn = False

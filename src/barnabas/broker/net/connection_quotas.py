@@ -1,9 +1,9 @@
-"""How many connections there may be, from each address, at each listener and in all, and how fast they may come.
+"""Connection quotas: the number of connections per address, per listener and in all, and their creation rate.
 
-Who comes from an address that has all it may have is turned away at once. Who comes when a listener or the broker has
-all connections that it may have, or faster than they may come, waits: the listener takes nobody until there is room.
-Strangers keep nobody out: they have a share of the connections, and where it or all is taken the oldest one gives way.
-The listener on which brokers meet, where there are others, knows only limits of its own: there others make room.
+A connection from an address at its limit is closed at once. When a listener or the broker is at its limit, or
+connections arrive faster than allowed, new ones wait: the listener accepts none until there is room. Unauthenticated
+connections have a share of the places; when this share or all places are taken, the oldest one is closed. The
+inter-broker listener, if it is a listener of its own, is bound by its own limits only: other listeners make room.
 
 The limits are read when they are needed: they may change while the broker runs.
 
@@ -12,14 +12,14 @@ Source: semantics, quotas (connections); Kafka 2.7.2, kafka.network.ConnectionQu
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from barnabas.broker.net.strangers import Guest, Strangers
+from barnabas.broker.net.unauthenticated import Guest, UnauthenticatedConnections
 from barnabas.core.addresses import canonical_address
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.windowed_rate import WindowedRate
 
-# Strangers have this part of the connections that there may be, and of those that there are descriptors for.
-_PART_OF_STRANGERS = 2
+# Unauthenticated connections have this part of the places, and of the file descriptors.
+_PART_OF_UNAUTHENTICATED = 2
 # So many of them give way to one who comes: others who waited may take the first places.
 _MOST_GIVING_WAY = 16
 
@@ -41,7 +41,7 @@ class ConnectionQuotas:
         "_counts_by_host",
         "_most_open",
         "_rates",
-        "_strangers",
+        "_unauthenticated",
         "_waiting",
         "count",
         "on_excess",
@@ -63,7 +63,7 @@ class ConnectionQuotas:
         self._rates: dict[str, WindowedRate] = {}
         self._waiting: dict[Callable[[], object], None] = {}
         self._most_open = most_open
-        self._strangers = Strangers()
+        self._unauthenticated = UnauthenticatedConnections()
 
     def set_counts_by_host(self, counts: Mapping[str, int]) -> None:
         """Set the limits of single addresses, which stand above max.connections.per.ip."""
@@ -101,7 +101,7 @@ class ConnectionQuotas:
 
     def displace(self, listener_names: Collection[str], least_stay_ms: int = 0) -> bool:
         """Have the oldest stranger at some listeners give way; whether there was one, who came so long ago."""
-        guest = self._strangers.oldest(listener_names, self._clock.monotonic_ms() - least_stay_ms)
+        guest = self._unauthenticated.oldest(listener_names, self._clock.monotonic_ms() - least_stay_ms)
         if guest is not None:
             # differs from Kafka (strangers-give-way): who comes waits until somebody leaves.
             guest.close("it has neither logged in nor asked for anything, and others want its place")
@@ -114,9 +114,9 @@ class ConnectionQuotas:
         if isinstance(own, int) and self._by_listener.get(listener_name, 0) >= own:
             return (listener_name,)
         neighbours = self.neighbours(listener_name)
-        share = max(self._most_connections() // _PART_OF_STRANGERS, 1)
+        share = max(self._most_connections() // _PART_OF_UNAUTHENTICATED, 1)
         is_full = not self.is_protected(listener_name) and self.count >= config.max_connections
-        return neighbours if is_full or self._strangers.count(neighbours) >= share else ()
+        return neighbours if is_full or self._unauthenticated.count(neighbours) >= share else ()
 
     def neighbours(self, listener_name: str) -> Collection[str]:
         """The listeners that share their room with this one, itself too."""
@@ -130,15 +130,15 @@ class ConnectionQuotas:
 
     def greet(self, listener_name: str, guest: Guest) -> None:
         """A connection is a stranger's until `know`."""
-        self._strangers.add(listener_name, guest, self._clock.monotonic_ms())
+        self._unauthenticated.add(listener_name, guest, self._clock.monotonic_ms())
 
     def know(self, listener_name: str, guest: Guest) -> None:
         """A connection is a stranger's no longer, or gone."""
-        self._strangers.remove(listener_name, guest)
+        self._unauthenticated.remove(listener_name, guest)
 
-    def late_strangers(self, listener_name: str, timeout_ms: int) -> Iterable[Guest]:
+    def overdue_logins(self, listener_name: str, timeout_ms: int) -> Iterable[Guest]:
         """Those who came longer ago than so, in their order."""
-        return self._strangers.before(listener_name, self._clock.monotonic_ms() - timeout_ms)
+        return self._unauthenticated.before(listener_name, self._clock.monotonic_ms() - timeout_ms)
 
     def take(self, listener_name: str, host: str) -> bool:
         """Count a connection, unless its address has all that it may have; whether it was counted."""

@@ -249,7 +249,7 @@ class Listener:
     def _close_late(self) -> None:
         """Close who came too long ago to be a stranger still."""
         assert self._quotas is not None
-        late = list(islice(self._quotas.late_strangers(self.name, self._login_timeout_ms), _MOST_CLOSED))
+        late = list(islice(self._quotas.overdue_logins(self.name, self._login_timeout_ms), _MOST_CLOSED))
         for connection in late:
             # differs from Kafka (login-deadline): it waits for connections.max.idle.ms.
             connection.close(f"it did not log in within barnabas.login.timeout.ms={self._login_timeout_ms}")

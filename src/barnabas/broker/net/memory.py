@@ -16,8 +16,8 @@ Invariants:
 - What a buffer takes to be faster (reading ahead, being kept for the next frame) is from the first half of the bound,
   so that the second half is there for frames that cannot go on without.
 
-There are two of them: what strangers take, who have not logged in or asked for anything yet, is apart
-(`Connection.confine`), so that they can't hold up anybody else.
+There are two of them. Connections that have not logged in, or not asked for anything yet, have one of their own
+(`Connection.confine`), so they can't delay the others.
 
 Source: queued.max.request.bytes in the broker configs; KIP-72, whose pool admits whole frames instead.
 """
@@ -35,13 +35,13 @@ _NS_PER_BYTE: Final = 1_000_000_000 // LEAST_BYTES_PER_S
 # So many give way at once: the loop has more to do.
 _MOST_GIVING_WAY: Final = 100
 
-_MOST_OF_STRANGERS_BYTES: Final = 8 * 1024 * 1024
-_PART_OF_STRANGERS: Final = 4
+_MOST_UNAUTHENTICATED_BYTES: Final = 8 * 1024 * 1024
+_PART_OF_UNAUTHENTICATED: Final = 4
 
 
-def strangers_memory(memory: "ReceiveMemory") -> "ReceiveMemory":
-    """The receive memory of strangers, beside that of everybody else."""
-    return ReceiveMemory(min(memory.limit_bytes // _PART_OF_STRANGERS, _MOST_OF_STRANGERS_BYTES))
+def unauthenticated_memory(memory: "ReceiveMemory") -> "ReceiveMemory":
+    """Return the receive memory of unauthenticated connections."""
+    return ReceiveMemory(min(memory.limit_bytes // _PART_OF_UNAUTHENTICATED, _MOST_UNAUTHENTICATED_BYTES))
 
 
 class MemoryUser(Protocol):

@@ -1,11 +1,11 @@
-"""What all connections of a broker share: receive memory, the tasks for the end of a turn, the clock."""
+"""State shared by all connections of a broker: receive memory, scheduler, clock."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from barnabas.broker.net.memory import ReceiveMemory, strangers_memory
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.memory import ReceiveMemory, unauthenticated_memory
+from barnabas.broker.net.scheduler import Scheduler
 
 
 class Unheard(Protocol):
@@ -25,20 +25,20 @@ class Reactor:
 
     Attributes:
         memory: What receive buffers may take beyond their first size.
-        strangers_memory: The same for strangers (`Connection.confine`).
+        unauthenticated_memory: The same for unauthenticated connections (`Connection.confine`).
         unheard: The connections that nobody reads from; the first has been looked at the longest ago.
-        turns: The tasks for the end of this turn of the loop.
+        scheduler: The tasks for the end of this turn of the loop.
         now_ns: Monotonic nanoseconds, for what is measured.
         on_waited: Told of the handler of each connection that waited for receive memory, and how long, when it goes on
             or ends.
     """
 
-    __slots__ = ("memory", "now_ns", "on_waited", "strangers_memory", "turns", "unheard")
+    __slots__ = ("memory", "now_ns", "on_waited", "scheduler", "unauthenticated_memory", "unheard")
 
-    def __init__(self, memory: ReceiveMemory, turns: Turns, now_ns: Callable[[], int]) -> None:
+    def __init__(self, memory: ReceiveMemory, scheduler: Scheduler, now_ns: Callable[[], int]) -> None:
         self.memory = memory
-        self.strangers_memory = strangers_memory(memory)
+        self.unauthenticated_memory = unauthenticated_memory(memory)
         self.unheard: OrderedDict[Unheard, None] = OrderedDict()
-        self.turns = turns
+        self.scheduler = scheduler
         self.now_ns = now_ns
         self.on_waited: Callable[[object, int], object] | None = None

@@ -18,7 +18,7 @@ import selectors
 from collections.abc import Callable
 from typing import Final
 
-from barnabas.broker.net.turns import FEW, MOST_NS
+from barnabas.broker.net.scheduler import FEW, MOST_NS
 
 _AT_ONCE: Final = 256
 _READ: Final = 1

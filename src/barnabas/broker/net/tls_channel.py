@@ -48,7 +48,7 @@ class TlsError(OSError):
 
 
 class TlsLoop:
-    """What all TLS channels of an event loop share.
+    """State shared by all TLS channels of an event loop.
 
     Attributes:
         executor: Where handshakes compute.
@@ -446,7 +446,7 @@ class TlsChannel:
             return
         self._handshake_bytes += count
         if self._handshake_bytes > _MOST_HANDSHAKE_BYTES:
-            self._fail(TlsError("its TLS handshake has no end"))
+            self._fail(TlsError(f"its TLS handshake exceeds {_MOST_HANDSHAKE_BYTES // 1024} KiB"))
             return
         self._incoming.write(space[:count])
         # While it waits for its step it may leave.

@@ -1,1 +1,1 @@
-"""Quotas: how much of a broker a user, a client id or both may use, and what each of them used."""
+"""Quotas: limits for users and client ids, and their use of a broker."""

@@ -1,8 +1,8 @@
-"""Measures what those use who share a limit.
+"""Measures the use by clients that share a limit.
 
-Windows forget in seconds what a hold lasts for minutes. So a bucket also knows until when its limit is used up by what
-was let in (`used_up_until_ms`): on another connection that counts, too. For who comes by one connection and waits
-there, as he was told, that time is always over: he is told what Kafka tells him.
+Windows forget within seconds, but a throttle time may last minutes. So a bucket also records until when its limit is
+used up by admitted requests (`used_up_until_ms`): this counts on other connections, too. For a client that waits on
+its one connection, as told, that time is always over: it gets the same throttle times as from Kafka.
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager.
 """
@@ -33,15 +33,15 @@ class Windows(NamedTuple):
 
 
 class Bucket:
-    """Measures one kind of use by all who have the same tags.
+    """Measures one kind of use by all clients with the same tags.
 
     Attributes:
-        resolution: Whose it is, and the limit that is in force.
+        resolution: Its tags, and the current limit.
         last_used_ms: When something was counted last.
-        throttle_count: How often somebody was told to wait.
+        throttle_count: How often a client was throttled.
         throttle_total_ms: How long, in all.
-        held_count: How many connections are held at the moment.
-        used_up_until_ms: So long whoever was counted last had to wait; who has not waited himself waits until then.
+        held_count: How many connections are throttled now.
+        used_up_until_ms: The end of the last throttle time; a client that has not waited itself waits until then.
     """
 
     __slots__ = (
@@ -85,7 +85,7 @@ class Bucket:
         return self.resolution.limit
 
     def set_limit(self, resolution: Resolution) -> None:
-        """Another limit is in force; what was measured stays."""
+        """Set another limit; the measured use is kept."""
         if resolution.limit is None and self._tokens is not None:
             self._tokens.fill()
         if resolution.limit != self.resolution.limit:
@@ -98,7 +98,7 @@ class Bucket:
             self._allowance = inf if resolution.limit is None else resolution.limit * self._least_measured_s
 
     def record(self, now_ms: int, value: float) -> int:
-        """Count what was asked for; for how many milliseconds whoever asked is to be held."""
+        """Count a use; return for how many milliseconds to throttle the client."""
         # hot path: benchmarks/load (every request of a client that has a quota)
         self.last_used_ms = now_ms
         rate = self._rate
@@ -126,13 +126,13 @@ class Bucket:
         return excess_ms
 
     def keep_place(self, now_ms: int, value: float) -> int:
-        """Keep a place for a request that comes without having waited for the limit.
+        """Reserve a turn for a request that arrives without having waited for the limit.
 
         Those who come so have their turns one after the other, as the limit allows, whatever others were told
         meanwhile. What all windows but one let through at once is free for them, too.
 
         Args:
-            value: What it will be counted with.
+            value: The value with which it will be counted.
 
         Returns:
             In how many milliseconds its turn is.
@@ -145,16 +145,16 @@ class Bucket:
         return min(turn_ms - now_ms, MOST_MS)
 
     def give_place_up(self, value: float) -> None:
-        """Give up a place that was kept for somebody who will not come."""
+        """Release a turn reserved for a request that will not arrive."""
         if self.resolution.limit is not None:
             self._next_turn_ms -= value / self.resolution.limit * 1_000
 
     def take_back(self, now_ms: int, value: float) -> None:
-        """Take back what was counted a moment ago and did not happen."""
+        """Subtract a use that was just counted and did not happen."""
         self._rate.record(now_ms, -value)
 
     def excess_ms(self, now_ms: int) -> int:
-        """For how long nothing may be asked for, as of now."""
+        """Return for how long the clients must wait, as of now."""
         limit = self.resolution.limit
         if limit is None:
             return 0
@@ -164,7 +164,7 @@ class Bucket:
         return min(excess_ms, self._most_ms) if self._most_ms else excess_ms
 
     def note_throttle(self, now_ms: int, throttle_ms: int) -> None:
-        """Somebody was told to wait."""
+        """Record that a client was throttled."""
         times = self._throttle_times
         if times is None:
             times = self._throttle_times = WindowedAverage(_THROTTLE_WINDOW_MS, _THROTTLE_SAMPLES)
@@ -179,14 +179,14 @@ class Bucket:
         return self._rate.rate_per_s(now_ms)
 
     def measured_ms(self, now_ms: int) -> int:
-        """The time that the rate is taken over."""
+        """Return the period over which the rate is measured."""
         return self._rate.measured_ms(now_ms)
 
     def throttle_average_ms(self, now_ms: int) -> float | None:
-        """Return the average throttle time of those who were held lately; None: nobody was."""
+        """Return the average of recent throttle times; None: no client was throttled."""
         return self._throttle_times.average(now_ms) if self._throttle_times is not None else None
 
     def tokens(self, now_ms: int) -> float | None:
-        """Return the tokens of the token bucket; None where there is none, or no limit."""
+        """Return the tokens of the token bucket; None if there is no bucket, or no limit."""
         limit = self.resolution.limit
         return self._tokens.tokens(now_ms, limit) if self._tokens is not None and limit is not None else None

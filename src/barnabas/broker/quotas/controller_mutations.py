@@ -1,4 +1,4 @@
-"""What one request takes of the partitions that its client may create and delete.
+"""Use of the controller mutation quota (partitions created and deleted) by one request.
 
 Source: KIP-599; semantics, quotas; Kafka 2.7.2, ControllerMutationQuota (Strict, Permissive, Unbounded).
 """
@@ -22,10 +22,10 @@ class ControllerMutationQuota:
         self, bucket: Bucket | None, is_strict: bool, now_ms: Callable[[], int], client: Client | None = None
     ) -> None:
         """Args:
-        bucket: Where they are counted; None: nobody has a limit.
-        is_strict: Whether the request is refused what is too much, which its later versions are; the others are held.
-        now_ms: By the clock that the bucket goes by.
-        client: Whose sums count them as well.
+        bucket: Where they are counted; None: no limit.
+        is_strict: Whether excess parts are refused, as in later versions of the request; others are throttled.
+        now_ms: The time, by the bucket's clock.
+        client: The client whose sums count them as well.
         """
         self.bucket = bucket
         self._client = client
@@ -35,7 +35,7 @@ class ControllerMutationQuota:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether something was refused: then the rest of the request is, too."""
+        """Return whether a part of the request was refused: then the rest is refused, too."""
         return self._is_strict and self._throttle_ms > 0
 
     def take(self, partition_count: int) -> bool:
@@ -66,5 +66,5 @@ class ControllerMutationQuota:
 
     @property
     def throttle_ms(self) -> int:
-        """For how long the client is to be held, as of now: the request may have waited since."""
+        """Return for how long to throttle the client, as of now: the request may have waited since."""
         return max(0, self._throttle_ms - (self._now_ms() - self._noted_ms)) if self._throttle_ms else 0

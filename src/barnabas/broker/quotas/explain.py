@@ -1,6 +1,6 @@
-"""Why a client is held, or is not: all levels, what was measured, with whom it is shared. Pure.
+"""Explains why a client is throttled or not: all levels, the measured use, the clients that share a limit. Pure.
 
-What is told is of one broker: limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
+An explanation covers one broker: limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
 
 Source: semantics, quotas; docs/quotas.md.
 """
@@ -47,10 +47,10 @@ def explain(
     only_user: str | None = None,
     kinds: Iterable[QuotaKind] = QuotaKind,
 ) -> dict[str, Json]:
-    """All that holds a user's clients of one id, or might.
+    """Return all that holds a user's clients of one id, or might.
 
     Args:
-        history: What was used lately, if anybody knows.
+        history: The recorded use, if there is a history.
         now_ms: By the clock that the buckets go by.
         only_user: Others who share a bucket are counted and not named, and what is measured with them is not told.
         kinds: Of which limits.
@@ -130,7 +130,7 @@ def _measured(bucket: Bucket | None, now_ms: int) -> dict[str, Json]:
 
 
 def _hold_of_large_ms(limit: float, rate: float, measured_ms: int) -> int:
-    """For how long a request of a mebibyte would be held if it came now, by the formula of `WindowedRate`."""
+    """Return for how long a request of 1 MiB would be throttled now, by the formula of `WindowedRate`."""
     if not measured_ms:
         return 0
     total = rate * measured_ms / 1_000 + LARGE_REQUEST_BYTES
@@ -138,7 +138,7 @@ def _hold_of_large_ms(limit: float, rate: float, measured_ms: int) -> int:
 
 
 def _why(levels: list[LevelLimit], in_force: Level | None) -> str:
-    """In a sentence: why this level and no other."""
+    """Explain in a sentence why this level applies and no other."""
     named = {each.level: each for each in levels}
     if in_force is None:
         others = [each for each in levels if each.limit is not None]
@@ -168,7 +168,7 @@ def _name(each: LevelLimit) -> str:
 
 
 def _sharers(quotas: Quotas, kind: QuotaKind, tags: Tags) -> Iterator[Client]:
-    """Those who are counted in one bucket, of all that the broker has seen."""
+    """Yield the known clients that are counted in one bucket."""
     for (user, client_id), client in quotas.clients.items():
         if tags.user not in ("", user) or tags.client_id not in ("", client_id):
             continue
@@ -177,7 +177,7 @@ def _sharers(quotas: Quotas, kind: QuotaKind, tags: Tags) -> Iterator[Client]:
 
 
 def _used(kind: QuotaKind, client: Client) -> int:
-    """Return what a client has used of a kind since the broker knows it."""
+    """Return a client's use of a kind since the broker knows it."""
     match kind:
         case QuotaKind.PRODUCE:
             return client.produced_bytes
@@ -200,7 +200,7 @@ def in_unit(quotas: Quotas, kind: QuotaKind, value: float) -> float:
 
 
 def top(quotas: Quotas, history: History, now_ms: int, last_s: int) -> dict[str, Json]:
-    """List clients by what they use, the largest first.
+    """List clients by use, the largest first.
 
     Args:
         last_s: Over how many seconds rates are averaged.
@@ -252,7 +252,7 @@ def recorded(
     Args:
         windows, thread_count: As of `Quotas`.
         second: The last one of the rings.
-        user, client_id: Whose; None for all.
+        user, client_id: The clients to include; None for all.
     """
     return {
         "second": second,
@@ -272,7 +272,7 @@ def _is_meant(wanted: str | None, name: str) -> bool:
 
 
 def limits_of(quotas: Quotas) -> list[Json]:
-    """All limits that are set, with the nodes that they stand in; None for those of the broker's file."""
+    """Return all limits with their znodes; None for those of the broker's file."""
     told: list[Json] = []
     for kind in QuotaKind:
         for entity, limit in quotas.overrides(kind).items():

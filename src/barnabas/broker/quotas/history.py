@@ -1,12 +1,13 @@
-"""Remembers what each client used in each second of the last hour, in bounded memory. Pure.
+"""Records the use of each client in each second of the last hour, in bounded memory. Pure.
 
     sums of each user and client id (`manager.Client`) ─ collect, once a second ─► rings of 3,600 seconds
 
 Invariants:
-- At most `most_kept` users and client ids have rings: those that used most. What all others used is in one ring of
-  theirs, so the sum over all rings is what the broker served. Of them no more than `_MOST_CANDIDATES` have names here.
-- A second is one of wall time: the history goes on where it was after a restart. A clock that is set back adds to the
-  last second that was known.
+- At most `most_kept` users and client ids have rings: those with the most use. The use of all others is in one shared
+  ring, so the sum over all rings is the traffic of the broker. At most `_MOST_CANDIDATES` of the others are known by
+  name.
+- A second is one of wall time: the history continues after a restart. A clock that is set back adds to the last known
+  second.
 """
 
 from array import array
@@ -32,7 +33,7 @@ Sums = tuple[int, int, int, int]
 
 
 class Name(NamedTuple):
-    """Whose requests are counted together; "" is a client id that was not given."""
+    """The user and client id whose requests are counted together; "" if the client sent no client id."""
 
     user: str
     client_id: str
@@ -53,7 +54,7 @@ class Rings:
     """One client's last hour: a ring of seconds for each kind that it ever used.
 
     Attributes:
-        weight: What all of it comes to; by this clients are compared.
+        weight: The sum of all use, by which clients are compared.
     """
 
     __slots__ = ("by_kind", "weight")
@@ -63,7 +64,7 @@ class Rings:
         self.weight = 0
 
     def add(self, second: int, kind: QuotaKind, value: int) -> None:
-        """Count in one second; what is too large for a ring is cut."""
+        """Count a use in one second; values too large for a ring are capped."""
         ring = self.by_kind.get(kind)
         if ring is None:
             ring = self.by_kind[kind] = array("I", bytes(4 * SECOND_COUNT))
@@ -73,7 +74,7 @@ class Rings:
         self.weight += (ring[index] - before) * _WEIGHTS[kind]
 
     def clear(self, second: int) -> None:
-        """Forget what was counted an hour before this second."""
+        """Clear the counts of an hour before this second."""
         index = second % SECOND_COUNT
         for kind, ring in self.by_kind.items():
             if ring[index]:
@@ -81,7 +82,7 @@ class Rings:
                 ring[index] = 0
 
     def add_all(self, other: "Rings") -> None:
-        """Count what another one counted."""
+        """Add the counts of another set of rings."""
         for kind, ring in other.by_kind.items():
             for index, value in enumerate(ring):
                 if value:
@@ -89,10 +90,10 @@ class Rings:
 
 
 class Recorded(NamedTuple):
-    """One ring as it is told.
+    """One ring in a report.
 
     Attributes:
-        client: Whose; None for all that have no ring of their own.
+        client: Its client; None for all clients without a ring.
         values: For each second, the oldest first: bytes, microseconds of the broker's time, or partitions.
     """
 
@@ -106,7 +107,7 @@ class History:
 
     Attributes:
         second: The last one that was collected, in seconds since the epoch; -1 before the first.
-        last_use: The last one in which anybody used anything; -1 where nobody did.
+        last_use: The last second with any use; -1 if there was none.
     """
 
     def __init__(self, *, most_kept: int = MOST_KEPT) -> None:
@@ -131,7 +132,7 @@ class History:
             pass
 
     def collecting(self, now_ms: int, clients: Collection[Counted], at_once: int) -> Iterator[None]:
-        """Take what was counted since the last time as the use of the second before this one; once a second.
+        """Record the use since the last call as that of the second before this one; call it once a second.
 
         Args:
             clients: All that are known; who is not among them any more is forgotten, but for what it used. Nobody
@@ -166,7 +167,7 @@ class History:
             self._compare()
 
     def recorded(self, last_s: int = SECOND_COUNT) -> list[Recorded]:
-        """The last seconds of all, up to `second`; copies."""
+        """Return the last seconds of all, up to `second`; copies."""
         told = []
         for client, rings in [*self._kept.items(), (None, self._others)]:
             for kind, ring in rings.by_kind.items():
@@ -176,7 +177,7 @@ class History:
         return told
 
     def rates(self, last_s: int) -> dict[Name | None, tuple[float, ...]]:
-        """Return what was used each second, by kind, on an average of the last seconds, by those who used anything."""
+        """Return the average use per second over the last seconds, by kind, for clients that used anything."""
         rates = {}
         indexes = [(self.second - age) % SECOND_COUNT for age in range(last_s)]
         for client, rings in [*self._kept.items(), (None, self._others)]:
@@ -188,7 +189,7 @@ class History:
         return rates
 
     def restore(self, second: int, recorded: Iterable[Recorded]) -> None:
-        """Begin with what another history recorded up to a second; only before anything was collected.
+        """Load the records of another history up to a second; only before anything was collected.
 
         Args:
             recorded: With as many values as there are seconds in an hour, each.
@@ -231,7 +232,7 @@ class History:
         return rings
 
     def _compare(self) -> None:
-        """Give rings to those who use more than the least of those that have some; take them from who uses nothing."""
+        """Give rings to clients with more use than the least of those with rings; take rings from idle clients."""
         for client in [client for client, rings in self._kept.items() if not rings.weight]:
             del self._kept[client]
         by_size = sorted(self._kept, key=lambda client: self._kept[client].weight)

@@ -1,4 +1,4 @@
-"""The file that keeps a broker's traffic history over a restart. Pure.
+"""The file that stores a broker's traffic history across a restart. Pure.
 
     field            type           meaning
     magic            4 bytes        "BQH1"
@@ -8,9 +8,9 @@
     header           JSON           {"byteorder", "second", "rings": [[user, client id, kind], ...]}
     rings            3,600 uint32   one after the other, in the header's byte order, the oldest second first
 
-`second` is the last one, in seconds since the epoch. User and client id of those without rings of their own are null.
-The file lies in the first of `log.dirs`, where Kafka and Barnabas take no notice of files that they do not know. It is
-worth nothing but its history: one that can't be read is left out, and the next one takes its place.
+`second` is the last one, in seconds since the epoch. User and client id of the shared ring are null. The file is in the
+first of `log.dirs`, where Kafka and Barnabas ignore unknown files. It contains nothing but history: an unreadable file
+is ignored, and the next one replaces it.
 """
 
 import json
@@ -34,7 +34,7 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
-    """The file's content; takes some hundred milliseconds for the largest history."""
+    """Return the file's content; this takes some hundred milliseconds for the largest history."""
     rings = list(recorded)
     header = json.dumps(
         {
@@ -48,7 +48,7 @@ def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[int, list[Recorded]]:
-    """The last second, and the rings.
+    """Return the last second, and the rings.
 
     Raises:
         ValueError: This is no such file, or it is damaged; says why.

@@ -1,14 +1,14 @@
-"""All quotas of a broker: limits, what is measured, and for whom.
+"""All quotas of a broker: limits, measured use, and clients.
 
-    Session ─► Client (user, client id) ─► Bucket (tags, one for each kind) ─► how long to hold
+    Session ─► Client (user, client id) ─► Bucket (tags, one for each kind) ─► throttle time
 
 Invariants:
 
-- Where no limit of a kind is set nothing of that kind is measured but plain sums for each client.
-- A bucket belongs to tags, not to a connection: who connects again finds what he left.
-- A change of limits takes no walk: `generation` counts them, and who is counted next looks again what is in force.
-- So many clients and buckets are remembered, those that were used last: a peer with a new client id for each request
-  takes no more memory than that. They are remembered by names that are short (`entities.kept_name`).
+- For a kind without any limit only plain sums per client are measured.
+- A bucket belongs to tags, not to a connection: a client that reconnects finds its earlier use.
+- A change of limits walks over nothing: `generation` counts the changes, and each client looks up its limits again.
+- The number of clients and buckets is bounded; those used last are kept. A peer with a new client id for each request
+  takes no more memory than that. They are kept under short names (`entities.kept_name`).
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager.
 """
@@ -46,10 +46,10 @@ class Client:
         produced_bytes, fetched_bytes: Of its produce requests and fetch answers; sums since it was first seen.
         request_ns: Of the broker's time, the same; what no quota counts is in it, too.
         mutation_count: Partitions that it created and deleted, the same.
-        throttled_ms: How long it was told to wait in all.
+        throttled_ms: Its throttle times in all.
         session_count: How many connections are its own now.
         buckets: Where each kind of it is counted, if it was looked up by the limits of this `generation`.
-        last_used_ms: When the last one of those that are gone went.
+        last_used_ms: When its last connection was closed.
     """
 
     __slots__ = (
@@ -94,19 +94,19 @@ class Client:
 
 
 class Quotas:
-    """All limits, and what is measured by them. Owned by the event loop.
+    """All limits, and the buckets that measure their use. Owned by the event loop.
 
     Attributes:
-        generation: How often limits changed, or buckets were forgotten: what was looked up before may be another one.
+        generation: How often limits changed, or buckets were forgotten: earlier look-ups may be outdated.
         thread_count: `num.network.threads` and `num.io.threads` together: so many times 100 percent are all of the
             broker's time (docs/quotas.md).
-        exempt: The time of what no quota counts, in percent.
+        exempt: The time of requests that no quota counts, in percent.
         held_counts: How many connections each kind holds now.
-        held_until_ns: When the last of all holds ends: after that nobody has to wait for what others used.
+        held_until_ns: The end of the last throttle time: after that no client waits for another's use.
         on_change: Called after each change of a limit.
-        pacers: Who keeps to his limits by himself.
-        clients: Who was seen, by user and client id.
-        is_any: Whether anybody has a limit of any kind.
+        pacers: The clients that limit themselves.
+        clients: The known clients, by user and client id.
+        is_any: Whether there is a limit of any kind.
     """
 
     __slots__ = (
@@ -159,7 +159,7 @@ class Quotas:
     # --- limits
 
     def set_override(self, entity: Entity, kind: QuotaKind, limit: float | None) -> bool:
-        """Set a limit, or take it away; whether that changed anything.
+        """Set or remove a limit; return whether that changed anything.
 
         Raises:
             ValueError: There can be no such limit; nothing changed.
@@ -179,7 +179,7 @@ class Quotas:
         return True
 
     def set_settings(self, entity: Entity, settings: Mapping[str, str]) -> list[str]:
-        """Take over what an entity's node says: the limits that it names, and none of those that it does not.
+        """Apply an entity's znode: set the limits that it names, and remove the others.
 
         Returns:
             What is wrong with those that can't be: these stay as they were.
@@ -196,7 +196,7 @@ class Quotas:
         return problems
 
     def overrides(self, kind: QuotaKind) -> Mapping[Entity, float]:
-        """The limits of a kind, by whom they are for."""
+        """Return the limits of a kind by entity."""
         return self._limits[kind].by_entity
 
     def resolve(self, kind: QuotaKind, user: str, client_id: str) -> Resolution:
@@ -204,13 +204,13 @@ class Quotas:
         return self._limits[kind].resolve(user, client_id)
 
     def levels(self, kind: QuotaKind, user: str, client_id: str) -> list[LevelLimit]:
-        """All levels as they look to a client, from the first to the last."""
+        """Return all quota levels for a client, from the first to the last."""
         return self._limits[kind].levels(user, client_id)
 
     # --- who is there
 
     def enter(self, user: str, client_id: str, now_ms: int) -> Client:
-        """A connection is this client's from now on, until `leave`."""
+        """Return the client to which a connection belongs from now on, until `leave`."""
         user, client_id = kept_name(user), kept_name(client_id)
         client = self.clients.get((user, client_id))
         if client is None:
@@ -221,16 +221,16 @@ class Quotas:
         return client
 
     def leave(self, client: Client, now_ms: int) -> None:
-        """A connection is not this client's any more."""
+        """End a connection's use by this client."""
         client.session_count -= 1
         client.last_used_ms = now_ms
 
     def pacer_count(self, kind: QuotaKind, tags: Tags, now_ms: int) -> int:
-        """Count those who share these tags and keep to the limit by themselves."""
+        """Count the clients that share these tags and keep to the limit by themselves."""
         return self.pacers.count(kind, self._limits[kind], tags, now_ms)
 
     def drop_unused(self, now_ms: int, most_looks: int = 1_000) -> None:
-        """Forget some of those that were not used for an hour; to be called again and again.
+        """Forget some of the clients and buckets unused for an hour; call it again and again.
 
         Args:
             most_looks: How many to look at of each kind.
@@ -251,7 +251,7 @@ class Quotas:
     # --- what is measured
 
     def bucket(self, kind: QuotaKind, user: str, client_id: str, now_ms: int) -> Bucket:
-        """Return a client's bucket, as the limits are now; make it where there is none."""
+        """Return a client's bucket under the current limits, creating it if needed."""
         limits, buckets = self._limits[kind], self._buckets[kind]
         resolution = limits.resolve(kept_name(user), kept_name(client_id))
         bucket = buckets.get(resolution.tags)
@@ -266,7 +266,7 @@ class Quotas:
         return bucket
 
     def record(self, kind: QuotaKind, user: str, client_id: str, value: float, now_ms: int) -> int:
-        """Count what a client asked for; for how many milliseconds it is to be held."""
+        """Count a client's use; return for how many milliseconds to throttle the client."""
         return self.bucket(kind, user, client_id, now_ms).record(now_ms, value) if self.is_enabled[kind] else 0
 
     def percent_of(self, ns: int) -> float:
@@ -274,7 +274,7 @@ class Quotas:
         return ns * PERCENT_PER_NS * self.thread_count
 
     def buckets(self, kind: QuotaKind) -> Iterator[Bucket]:
-        """All that is measured of a kind, with the limits that are in force now."""
+        """Yield all buckets of a kind, with their current limits."""
         limits = self._limits[kind]
         for tags, bucket in self._buckets[kind].items():
             resolution = limits.of_tags(tags)
@@ -300,13 +300,13 @@ def _is_away(client: Client) -> bool:
 
 
 def _is_idle(bucket: Bucket, now_ms: int) -> bool:
-    """Return whether nothing of what it measured counts any more."""
+    """Return whether none of the measured use counts any more."""
     is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
     return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
 
 
 def _look_at(table: dict[_Key, _Value], is_unused: Callable[[_Value], bool], most_looks: int) -> int:
-    """Look at the first ones, forget those that are not used, put the others at the end; how many were forgotten."""
+    """Check the first entries, forget unused ones and move the others to the end; return how many were forgotten."""
     count = 0
     for key in list(islice(table, most_looks)):
         value = table.pop(key)

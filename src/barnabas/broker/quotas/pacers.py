@@ -1,7 +1,7 @@
-"""Counts the clients that keep to their limits by themselves, by whom they share these with. Pure.
+"""Counts the clients that keep to their limits by themselves, by the bucket that they share. Pure.
 
-Several runs of one user and client id have one limit together, and a broker can't tell their connections apart by what
-they use. So each says when it asks that it is one of them, again and again; who has not asked for a while is none.
+Several runs of one user and client id share a limit, and a broker cannot tell their connections apart by their use. So
+each run announces itself in its requests, again and again; a run that has not done so for a while is not counted.
 
 Source: docs/quotas.md, sharing a limit.
 """
@@ -27,7 +27,7 @@ class _Pacer(NamedTuple):
 
 
 class Pacers:
-    """Those of a broker, by kind and connection; who spoke last is the last."""
+    """The self-limiting clients of a broker, by kind and connection; the last to report is last."""
 
     __slots__ = ("_by_place",)
 
@@ -37,7 +37,7 @@ class Pacers:
     def note(
         self, kind: QuotaKind, user: str, client_id: str, connection: Hashable, now_ms: int, lasting_ms: int
     ) -> None:
-        """A connection's client paces itself.
+        """Record that a connection's client limits itself.
 
         Args:
             connection: What tells it from all others; a new connection of the same client is one more until the old
@@ -56,7 +56,7 @@ class Pacers:
         self._by_place[kind, connection] = _Pacer(user, client_id, now_ms + lasting_ms)
 
     def count(self, kind: QuotaKind, limits: Limits, tags: Tags, now_ms: int) -> int:
-        """Count those that share what is measured under these tags."""
+        """Count the clients that share the measured use of these tags."""
         return sum(
             limits.tags(each.user, each.client_id) == tags
             for (of_kind, _), each in self._by_place.items()

@@ -1,12 +1,12 @@
-"""How much replication may take of a broker's network: throttles of partitions that are on their way. Pure.
+"""Replication quotas: throttles for partitions that are being reassigned. Pure.
 
-    leader.replication.throttled.rate        bytes/s that a leader gives to followers that are not in sync
-    follower.replication.throttled.rate      bytes/s that a follower fetches of partitions it lags behind in
+    leader.replication.throttled.rate        bytes/s that a leader sends to followers that are not in sync
+    follower.replication.throttled.rate      bytes/s that a follower fetches of partitions in which it lags
     leader|follower.replication.throttled.replicas      of a topic: `*`, or `partition:broker,...`
 
-A rate counts for the partitions that are listed for this broker, and for no others. What is listed is counted, in sync
-or not, so that all of it together keeps to the rate; held back is only what is not in sync, and whoever asks knows
-which that is. What one answer brings may exceed the rate, and is made up for before the next.
+A rate applies to the partitions listed for this broker only. All listed partitions are counted, in sync or not, so that
+their sum stays within the rate; only those that are not in sync are throttled, and the caller knows which these are.
+One answer may exceed the rate; the excess delays the next one.
 
 Source: semantics, quotas; facts of replication, Leader and Follower; KIP-73; Kafka 2.7.2, ReplicationQuotaManager.
 """
@@ -36,7 +36,7 @@ def throttled_partitions(replicas: Sequence[str], broker_id: int) -> Collection[
 
 
 def named_in_vain(replicas: Sequence[str], partitions: Collection[int], brokers: Collection[int]) -> list[str]:
-    """Return those of a list of throttled replicas that can't be any: of a partition or a broker that is not there.
+    """Return the entries of a list of throttled replicas whose partition or broker does not exist.
 
     Args:
         partitions: Those of the topic.
@@ -94,9 +94,9 @@ class ReplicationQuota:
         self._rate.record(now_ms, size_bytes)
 
     def wait_ms(self, now_ms: int) -> int:
-        """Return for how long what is not in sync is held back, as of now; 0: it is not."""
+        """Return for how long out-of-sync replicas are throttled, as of now; 0: not at all."""
         return self._rate.wait_ms(now_ms, self.limit)
 
     def rate_per_s(self, now_ms: int) -> float:
-        """Return the bytes per second of late."""
+        """Return the recent rate in bytes per second."""
         return self._rate.rate_per_s(now_ms)

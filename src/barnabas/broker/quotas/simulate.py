@@ -1,8 +1,8 @@
-"""Replays the last hour under another limit, by the very buckets that a broker counts with. Pure.
+"""Replays the last hour under another limit, with the same buckets as a broker. Pure.
 
-Each user with a client id is one sender that has one request in flight. What he used in a second of the history he
-offers in ten parts, evenly; what he is held from he sends later, as fast as he may. A limit that is in force already
-has shaped that history: without it there may have been more.
+Each user with a client id is one sender with one request in flight. Its use in a second of the history is offered in
+ten equal parts; throttled parts are sent later, as fast as the limit allows. A limit that was already in force has
+shaped that history: without it there may have been more traffic.
 
 Source: semantics, quotas; docs/quotas.md, "Try a limit before it is set".
 """
@@ -30,15 +30,15 @@ _MOST_IN_A_REQUEST: Final = {
 
 @dataclass(slots=True)
 class Sender:
-    """What would have become of one client.
+    """The simulated result for one client.
 
     Attributes:
-        offered: What he used in all, in the unit of the limit times seconds.
-        peak: The most that he used in a second.
-        hold_count, held_ms: How often and for how long he would have been held.
+        offered: Its use in all, in the unit of the limit times seconds.
+        peak: The most that it used in a second.
+        hold_count, held_ms: How often and for how long it would have been throttled.
         longest_hold_ms: The longest of these.
-        latest_ms: By how much what he sent would have been late at the most.
-        left: What would still wait at the end.
+        latest_ms: The longest delay of its traffic.
+        left: The part still queued at the end.
     """
 
     client: Name
@@ -53,7 +53,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Outcome:
-    """What would have become of those who share a bucket.
+    """The simulated result for the clients that share a bucket.
 
     Attributes:
         seconds: Of the history.
@@ -66,7 +66,7 @@ class Outcome:
 
 
 class _Queue:
-    """A sender at work: what waits, since when, and until when he is held."""
+    """A simulated sender: its queued requests, and the end of its throttle time."""
 
     __slots__ = ("_first", "_waiting", "client", "free_ms", "sender", "values")
 
@@ -88,7 +88,7 @@ class _Queue:
         return min(self.sender.left, most) if self._first < len(self._waiting) else 0.0
 
     def sent(self, now_ms: int, value: float) -> None:
-        """Take what went out off the queue, the oldest first."""
+        """Remove sent bytes from the queue, the oldest first."""
         sender = self.sender
         sender.left = max(0.0, sender.left - value)
         while value > 0 and self._first < len(self._waiting):
@@ -121,11 +121,11 @@ class _Queue:
 def simulate(
     kind: QuotaKind, limits: Limits, traffic: Iterable[tuple[Name, Sequence[float]]], windows: Windows
 ) -> list[Outcome]:
-    """Find who would have been held under these limits.
+    """Find the clients that these limits would have throttled.
 
     Args:
         limits: As they would be.
-        traffic: What each client used in each second, in the unit of the limit; of equal lengths.
+        traffic: Each client's use in each second, in the unit of the limit; of equal lengths.
 
     Returns:
         One for each bucket that has a limit.
@@ -158,7 +158,7 @@ def _run(bucket: Bucket, queues: list[_Queue]) -> None:
 
 
 def _send(bucket: Bucket, queues: list[_Queue], step_ms: int, end_ms: int) -> None:
-    """Play one step for all, in the order of time: requests, until they are held or nothing waits."""
+    """Simulate one step for all senders in the order of time: requests, until all are throttled or done."""
     most, step_end_ms = _MOST_IN_A_REQUEST[bucket.kind], step_ms + _STEP_MS
     turns = [(max(step_ms, queue.free_ms), number) for number, queue in enumerate(queues) if queue.sender.left]
     heapify(turns)

@@ -1,7 +1,7 @@
-"""A token bucket: what may happen at once, and how fast it may go on. Pure.
+"""A token bucket: limits bursts and the rate that follows. Pure.
 
-It holds as many tokens as come in all windows together, is filled with so many per second as the limit says, and may be
-overdrawn by the last one that found any in it.
+Its capacity is the tokens of all windows together; it is filled at the limit's rate, and the last request that found
+any token may overdraw it.
 
 Source: KIP-599; Kafka 2.7.2, org.apache.kafka.common.metrics.stats.TokenBucket, ControllerMutationQuotaManager.
 """
@@ -12,7 +12,7 @@ from barnabas.core.windowed_rate import MOST_MS
 
 
 class TokenBucket:
-    """Counts tokens. Whoever asks says what the limit is: it may change."""
+    """Counts tokens. The caller passes the limit, which may change."""
 
     __slots__ = ("_burst_s", "_tokens", "_updated_ms")
 
@@ -33,7 +33,7 @@ class TokenBucket:
         return self._tokens
 
     def take(self, now_ms: int, limit_per_s: float, count: float) -> None:
-        """Take tokens, be they there or not."""
+        """Take tokens, even more than there are."""
         self._tokens = min(limit_per_s * self._burst_s, self.tokens(now_ms, limit_per_s) - count)
 
     def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
@@ -42,5 +42,5 @@ class TokenBucket:
         return floor(min(-tokens / limit_per_s * 1_000, MOST_MS) + 0.5) if tokens < 0 else 0
 
     def fill(self) -> None:
-        """Nobody counts tokens any more: whoever does so next finds it full."""
+        """Fill the bucket, because its use is not counted for now."""
         self._tokens = inf

@@ -1,4 +1,4 @@
-"""What limits that are not set would have done with what a broker recorded of the last hour. Pure.
+"""Simulates quotas that are not set on the traffic that a broker recorded in the last hour. Pure.
 
     ExplainQuotas: rings of seconds, all limits ─ with the changes ─► simulate ─► those whom the changes are about
 
@@ -23,7 +23,7 @@ LEAST_TIMEOUT_MS: Final = min(REQUEST_TIMEOUTS_MS.values())
 
 
 class Simulated(NamedTuple):
-    """What would have become of one broker's clients.
+    """The simulated result for one broker's clients.
 
     Attributes:
         seconds: Of how many anything is known.
@@ -38,12 +38,12 @@ class Simulated(NamedTuple):
     unknown: dict[QuotaKind, float]
 
     def senders(self, kind: QuotaKind) -> list[Sender]:
-        """Return those for whom a limit would have been in force, those first that it would have held longest."""
+        """Return the senders that a limit would have applied to, the longest throttled first."""
         found = [each for outcome in self.outcomes if outcome.kind is kind for each in outcome.senders]
         return sorted(found, key=lambda each: (-each.held_ms, -each.offered))
 
     def as_dict(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return the result for scripts."""
         return {
             "broker_id": self.broker_id,
             "entity": f"/config/{self.entity.path}",
@@ -71,10 +71,10 @@ class Simulated(NamedTuple):
 
 
 def simulated(told: dict[str, Any], entity: Entity, changes: dict[QuotaKind, float]) -> Simulated:
-    """Send what a broker recorded through its limits with these changes.
+    """Simulate the recorded traffic of a broker under its limits with these changes.
 
     Args:
-        told: As `QuotaStateAdmin.recorded` has it.
+        told: The result of `QuotaStateAdmin.recorded`.
     """
     rings = told["rings"]
     first = min((_first_used(ring["values"]) for ring in rings), default=0)

@@ -1,1 +1,1 @@
-"""The registry that a broker keeps itself where there is no ZooKeeper, and the door by which others may use it."""
+"""The registry that a broker keeps itself instead of ZooKeeper, and the ZooKeeper server for other users of it."""

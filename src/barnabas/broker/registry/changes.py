@@ -1,13 +1,13 @@
-"""Follow notifications: sequential nodes below one parent, each of which names what somebody changed.
+"""Follows change notifications: sequential nodes below one parent, each naming a changed entity.
 
-Whoever changes something writes its node and then a notification; every broker reads what is new among these, in order,
-reads what they name again, and deletes notifications older than 15 minutes.
+A writer changes its node and then adds a notification. Every broker reads new notifications in order, reads the nodes
+that they name again, and deletes notifications older than 15 minutes.
 
 Invariants:
 
-- One thing is done at a time, and nothing older after something newer.
-- No change is lost: what can't be read is read again later; where the session broke, or somebody deleted a
-  notification before it was seen, everything is read again (`on_gap`).
+- One piece of work runs at a time, and never an older one after a newer one.
+- No change is lost: failed reads are repeated later. After a lost session, or if a notification was deleted before it
+  was seen, everything is read again (`on_gap`).
 
 Source: Kafka 2.7.2, ZkNodeChangeNotificationListener.
 """
@@ -56,7 +56,7 @@ class Notifications:
         self._written_ms: dict[str, int] = {}
 
     async def list_unseen(self, watch: Watch) -> list[str]:
-        """Return the names that were not seen yet, in order; `watch` is told who comes after them."""
+        """Return the names of new notifications, in order; `watch` fires for later ones."""
         listed = await self._registry.children(self._parent, watch)
         self._names = await notifications(self._registry, self._parent, self._prefix, listed)
         self._written_ms = {name: self._written_ms[name] for name in self._names if name in self._written_ms}
@@ -69,7 +69,7 @@ class Notifications:
         return unseen[::-1]
 
     async def read(self, name: str) -> bytes | None:
-        """Return what a notification says.
+        """Return the contents of a notification.
 
         Raises:
             NoNodeError: Another broker deleted it, so it is 15 minutes old, and this one was away.
@@ -83,7 +83,7 @@ class Notifications:
         self._last_seen = max([self._last_seen, *map(self._number, names)])
 
     async def delete_old(self) -> None:
-        """Delete those of the listed ones that are older than 15 minutes."""
+        """Delete the listed notifications that are older than 15 minutes."""
         # In the order in which they were written.
         for name in self._names:
             try:
@@ -131,7 +131,7 @@ class Changes:
         self._has_gap = False
 
     async def start(self) -> None:
-        """Begin to watch; what is there already is passed over. What they are about is to be read after this.
+        """Begin to watch; existing notifications are skipped, so read the entities after this.
 
         Raises:
             RegistryError: The parent could not be read.
@@ -159,7 +159,7 @@ class Changes:
             log.debug("the registry closed while changes below %s were read", self._parent)
         except RegistryError as error:
             # The watch may not be set any more: without another try no change would ever be seen.
-            log.warning("changes below %s could not be read, trying again: %s", self._parent, error)
+            log.warning("cannot read changes below %s, retrying: %s", self._parent, error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
         finally:
             self._is_working = False
@@ -188,7 +188,7 @@ class Changes:
 
 
 async def notifications(registry: Registry, parent: str, prefix: str, names: Sequence[str]) -> list[str]:
-    """Return those of some children that their parent's counter has numbered, in order.
+    """Return the children that the parent's counter numbered, in order.
 
     A number that the counter has yet to give is somebody's joke: who took it for the last one seen would see no other.
     """

@@ -3,14 +3,14 @@
 Invariants:
 
 - A change is answered, and seen by reads, when its transaction is committed.
-- Changes that come together share a commit: while one is under way the next ones gather. Very many take several, so
-  that others have their turns between.
-- A refusal is answered after the commit of what it was judged against.
-- Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to one
-  of those that `barnabas.broker.registry.door` keeps for other processes and whose changes come by `perform`: they live
-  on, if it is opened so.
-- What a transaction did is told to watches and observers before its author is answered, and before they are told of the
-  next one.
+- Changes that arrive together share a commit: while one is in progress the next ones gather. Very many take several
+  commits, so that other work runs in between.
+- A refusal is answered after the commit of the changes on which it was based.
+- Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to
+  sessions that `barnabas.broker.registry.door` keeps for other processes and whose changes arrive by `perform`: they
+  live on, if it is opened so.
+- Watches and observers get the changes of a transaction before its author is answered, and before those of the next
+  one.
 
 Source: design page, registry.
 """
@@ -57,12 +57,12 @@ _OPS_PER_COMMIT = 1_000
 
 
 class Outcome(NamedTuple):
-    """What became of a transaction.
+    """The result of a transaction.
 
     Attributes:
         zxid: Its number; where it was refused, that of the last one that it was judged against.
         time_ms: When, as the times of its nodes have it.
-        result: What its operations gave, or why all of it was refused or failed.
+        result: The results of its operations, or the error of the whole transaction.
     """
 
     zxid: int
@@ -77,13 +77,13 @@ class _Transaction(NamedTuple):
 
 
 class CommitLog(Protocol):
-    """Where commits go. Blocks: for the registry's executor."""
+    """The durable store of commits. Its methods block: call them in the registry's executor."""
 
     def commit(self, stage: Stage, own_session_id: int) -> None:
-        """Make what is staged durable, all or none.
+        """Make the staged changes durable, all or none.
 
         Args:
-            own_session_id: Whose ephemeral nodes are left out.
+            own_session_id: The session whose ephemeral nodes are omitted.
 
         Raises:
             StorageError: The disk failed; nothing of it is kept.
@@ -91,7 +91,7 @@ class CommitLog(Protocol):
         ...
 
     def close(self) -> None:
-        """Nothing more will be committed."""
+        """Close the log; nothing more will be committed."""
         ...
 
 
@@ -100,8 +100,8 @@ class EmbeddedRegistry:
 
     def __init__(self, tree: Tree, journal: CommitLog | None, clock: Clock, executor: Executor) -> None:
         """Args:
-        tree: What is committed; owned from here on.
-        journal: Where commits go; None keeps nothing.
+        tree: The committed state; owned from here on.
+        journal: Stores the commits; None: nothing is stored.
         clock: For the times of nodes.
         executor: Where commits run; its owner closes it after `close`.
         """
@@ -132,7 +132,7 @@ class EmbeddedRegistry:
             path: The SQLite file, created when missing; None keeps the tree in memory alone.
             clock: For the times of nodes.
             executor: A single thread of its own, for everything that blocks.
-            keeps_sessions: Let other processes' sessions go on. Otherwise they are over.
+            keeps_sessions: Keep other processes' sessions. Otherwise they end.
 
         Raises:
             StartupError: Another process owns it, or it cannot be read.
@@ -155,14 +155,14 @@ class EmbeddedRegistry:
         return self._tree
 
     def observe(self, observer: Watch) -> None:
-        """Tell somebody of all that happens from now on."""
+        """Call `observer` with all events from now on."""
         self._observers.append(observer)
 
     def perform(self, ops: Sequence[TreeOp], author: Author | None, answer: Callable[[Outcome], object]) -> None:
         """Do all of it as one transaction, or nothing.
 
         Args:
-            author: Whose session it is, and who is asked for permissions; None: the broker.
+            author: The session and the identities of the requester; None: the broker.
             answer: Called once it is committed or refused, on the event loop and in the middle of a commit: it must
                 do no more than to note what came of it.
 
@@ -251,7 +251,7 @@ class EmbeddedRegistry:
         return answer
 
     def _flush(self) -> None:
-        """Stage what waits, as far as there is room in one commit, and commit it."""
+        """Stage queued transactions, as many as fit into one commit, and commit them."""
         queue: list[_Transaction] = []
         op_count = 0
         while self._queue and op_count < _OPS_PER_COMMIT:

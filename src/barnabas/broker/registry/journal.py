@@ -1,4 +1,4 @@
-"""The file behind the embedded registry: one SQLite database that one process owns.
+"""The file of the embedded registry: one SQLite database that one process owns.
 
     znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls, owner)
                         one row for each node; acls: null (open to all) or JSON [[permissions, scheme, id]];
@@ -71,7 +71,7 @@ class Journal:
         """Open or create the database and read the tree.
 
         Args:
-            keeps_sessions: Let sessions go on. Otherwise they are over, as nobody will hear of them.
+            keeps_sessions: Keep sessions. Otherwise they end, as their clients cannot connect.
 
         Raises:
             StartupError: Another process owns it, it is no registry, or the disk failed.
@@ -104,10 +104,10 @@ class Journal:
             raise
 
     def commit(self, stage: Stage, own_session_id: int) -> None:
-        """Make what is staged durable, all or none.
+        """Make the staged changes durable, all or none.
 
         Args:
-            own_session_id: Whose ephemeral nodes are left out.
+            own_session_id: The session whose ephemeral nodes are omitted.
 
         Raises:
             StorageError: The disk failed; nothing of it is kept.

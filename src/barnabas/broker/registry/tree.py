@@ -1,13 +1,13 @@
-"""The tree in memory, and the stage on which transactions are tried before they are durable. Pure.
+"""The tree in memory, and the stage on which transactions are applied before they are durable. Pure.
 
 Invariants:
 
-- `Tree` holds what is committed; only `Tree.commit` changes it.
-- A `Stage` sees the tree and what was staged before; a transaction that fails leaves it as it was.
-- A node's sequence counter counts the children ever created in it, so a number is never given twice. What
-  ZooKeeper shows as cversion is that count twice less the children there are: comings and goings together.
-- What ends a session takes all its ephemeral nodes, those too that were staged a moment before. What begins or ends one
-  is a transaction by itself.
+- `Tree` is the committed state; only `Tree.commit` changes it.
+- A `Stage` sees the tree and the changes staged before; a failed transaction leaves it unchanged.
+- A node's sequence counter counts the children ever created in it, so a number is never used twice. ZooKeeper's
+  cversion is twice that count minus the number of children: creations and deletions together.
+- The end of a session removes all its ephemeral nodes, including those staged just before. The begin and the end of a
+  session are transactions of their own.
 
 Source: ZooKeeper programmer's guide, data model and stat structure; ZooKeeper 3.5.9, PrepRequestProcessor (in which
 order an operation's reasons to be refused are looked at).
@@ -42,7 +42,7 @@ from barnabas.wire.registry.store import (
 
 
 class SetAclOp(NamedTuple):
-    """Replace who may do what with a node, if that was set so often before."""
+    """Replace the access list of a node, if its ACL version matches."""
 
     path: str
     acls: Acls
@@ -50,10 +50,10 @@ class SetAclOp(NamedTuple):
 
 
 class KeptSession(NamedTuple):
-    """What is known of another process's session, so that it may go on when the registry is opened again.
+    """A session of another process, as stored, so that the session can resume when the registry is opened again.
 
     Attributes:
-        password: Which whoever goes on with it must know.
+        password: Needed to resume the session.
         timeout_ms: For how long it may be silent.
     """
 
@@ -75,7 +75,7 @@ class EndSessionOp(NamedTuple):
 
 
 class RefusedOp(NamedTuple):
-    """What is known to be refused before anybody looks at the tree."""
+    """An operation that is refused without looking at the tree."""
 
     error: RegistryError
 
@@ -101,7 +101,7 @@ class Znode(NamedTuple):
     acls: Acls = ()
 
     def stat(self) -> Stat:
-        """The node as ZooKeeper shows it."""
+        """Return the node as ZooKeeper shows it."""
         return Stat(
             self.czxid,
             self.mzxid,
@@ -118,11 +118,11 @@ class Znode(NamedTuple):
 
 
 class Tree:
-    """What is committed.
+    """The committed state of the registry: nodes and sessions.
 
     Attributes:
         zxid: The last transaction that is in it.
-        sessions: Those of other processes, by id.
+        sessions: The sessions of other processes, by id.
         is_secured: Whether nodes without a list of permissions are not open to all.
         is_brokers_own: Whether it is a broker's that keeps its state itself: its nodes are its own.
     """
@@ -136,9 +136,9 @@ class Tree:
         sessions: Mapping[int, KeptSession] | None = None,
     ) -> None:
         """Args:
-        nodes: Path to node, parents included; child counts are counted anew. Empty: the root alone.
+        nodes: Path to node, parents included; child counts are computed again. Empty: the root alone.
         zxid: The last transaction that is in them.
-        sessions: Those that live.
+        sessions: The live sessions.
         """
         self.zxid = zxid
         self.sessions = dict(sessions or {})
@@ -160,15 +160,15 @@ class Tree:
         return len(self._nodes)
 
     def get(self, path: str) -> Znode | None:
-        """The node of a path, if there is one."""
+        """Return the node of a path, if there is one."""
         return self._nodes.get(path)
 
     def acls(self, path: str, node: Znode) -> Acls:
-        """Return a node's access lists; empty: everybody may do everything."""
+        """Return a node's access list; empty: everyone has all permissions."""
         return access.acls_of_secured(path) if self.is_secured and not node.acls else node.acls
 
     def children(self, path: str) -> list[str]:
-        """The sorted names of a node's children.
+        """Return the sorted names of a node's children.
 
         Raises:
             NoNodeError: There is no such node.
@@ -178,15 +178,15 @@ class Tree:
         return sorted(self._children.get(path, ()))
 
     def ephemerals(self, session_id: int) -> list[str]:
-        """The sorted paths of a session's ephemeral nodes."""
+        """Return the sorted paths of a session's ephemeral nodes."""
         return sorted(self._ephemerals.get(session_id, ()))
 
     def owners(self) -> list[int]:
-        """The sessions that have ephemeral nodes."""
+        """Return the sessions that have ephemeral nodes."""
         return sorted(self._ephemerals)
 
     def commit(self, stage: "Stage") -> None:
-        """Take over what was staged; the stage is used up."""
+        """Apply the staged changes; the stage cannot be used again."""
         self.zxid = stage.zxid
         for session_id, session in stage.sessions.items():
             if session is None:
@@ -223,9 +223,9 @@ class Stage:
 
     Attributes:
         zxid: The last transaction staged, or the tree's.
-        changes: Path to the node as it will be; None: it will be gone.
-        sessions: Those that begin, by id; None: it ends.
-        events: What watches are to be told once it is committed, in order.
+        changes: Path to the new node; None: it is deleted.
+        sessions: New sessions by id; None: a session that ends.
+        events: The watch events after the commit, in order.
     """
 
     __slots__ = ("_identities", "_owner", "_session_id", "_tree", "_undo", "changes", "events", "sessions", "zxid")
@@ -244,14 +244,14 @@ class Stage:
         self.events: list[WatchEvent] = []
 
     def get(self, path: str) -> Znode | None:
-        """The node as it will be."""
+        """Return the node as it will be."""
         return self.changes[path] if path in self.changes else self._tree.get(path)
 
     def apply(self, ops: Sequence[TreeOp], now_ms: int, author: Author | None = None) -> list[OpResult]:
         """Try one transaction.
 
         Args:
-            author: Who asks for it; None: the broker.
+            author: The requester; None: the broker.
 
         Raises:
             RegistryError: An operation was refused; nothing of the transaction is staged.
@@ -330,7 +330,7 @@ class Stage:
             raise NoAuthError(path)
 
     def _is_kept(self, path: str, node: Znode) -> bool:
-        """Return whether a node is to be changed by the broker alone, and it is somebody else who asks."""
+        """Return whether only the broker may change a node, and another client tries to."""
         # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
         if self._is_brokers:
             return False
@@ -338,11 +338,11 @@ class Stage:
 
     @property
     def _is_brokers(self) -> bool:
-        """Whether it is the broker that asks, or one of those that share the tree: ZooKeeper's rules are enough."""
+        """Return whether the broker itself, or one that shares the tree, asks: only ZooKeeper's rules apply."""
         return self._identities is None or not self._tree.is_brokers_own
 
     def _settled(self, acls: Acls, path: str) -> Acls:
-        """Return what is kept of a list that somebody sent."""
+        """Return the access list to store for the list that a client sent."""
         if self._identities is None:
             return acls
         settled = acl.settled(acls, self._identities)

@@ -1,1 +1,1 @@
-"""Partitions as their leader sees them: in-sync replicas, the high watermark, appends and reads."""
+"""Hosted partitions: replication, in-sync replicas, the high watermark, appends and reads."""

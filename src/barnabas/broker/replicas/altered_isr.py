@@ -1,12 +1,12 @@
-"""Changes of in-sync replicas by AlterIsr: the controller writes them.
+"""ISR changes by AlterIsr: the controller writes them.
 
 Invariants:
 
-- One request is on its way at a time, with all that was gathered; what is proposed meanwhile goes with the next.
-- A change stays until it is answered by name: what an answer leaves out, refuses for now, or loses is sent again, as it
-  is. The controller answers a change that it made already with the state that came of it, so asking twice is safe.
-- An answer counts for the very change that was sent. One that was withdrawn meanwhile, and proposed anew in another
-  leader epoch, waits for its own (KAFKA-12686).
+- One request is in flight at a time, with all gathered proposals; later proposals go with the next one.
+- A proposal stays until the answer names it: if an answer omits it, refuses it for now, or is lost, it is sent again
+  unchanged. The controller answers a repeated proposal with the resulting state, so repetition is safe.
+- An answer counts only for the proposal that was sent. One that was withdrawn meanwhile, and proposed again in another
+  leader epoch, waits for its own answer (KAFKA-12686).
 
 Source: protocol guide, AlterIsr; KIP-497; semantics, replication.
 """
@@ -61,7 +61,7 @@ _Changes = dict[TopicPartition, _Change]
 
 
 class AlteredIsr:
-    """Asks the controller. Owned by the event loop."""
+    """Proposes ISR changes to the controller by AlterIsr. Owned by the event loop."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class AlteredIsr:
         self._send_after(GATHER_MS)
 
     def controller_changed(self) -> None:
-        """Ask anew at once: another controller is known, or another epoch of it.
+        """Send the proposals again at once: there is another controller, or a new epoch.
 
         The one before may never answer: Kafka's drops what waits when its session ends. What it did count for all that,
         and is not done twice.
@@ -180,16 +180,16 @@ class AlteredIsr:
                 then(outcome)
             except Exception:
                 # One partition's trouble is not that of the others in this answer.
-                _logger.exception("what came of a change of in-sync replicas could not be taken")
+                _logger.exception("cannot apply the result of an ISR change")
 
     def _note_trouble(self, what: str) -> None:
         if what and what != self._trouble:
-            _logger.warning("changes of in-sync replicas are asked for again: %s", what)
+            _logger.warning("AlterIsr failed, retrying: %s", what)
         self._trouble = what
 
 
 def _outcome_of(change: _Change, answer: AlterIsrResponsePartitionData) -> IsrOutcome | None:
-    """Return what came of a change; None: it is to be asked for again."""
+    """Return the outcome of a change; None: propose it again."""
     # differs from Kafka (alter-isr-again): it gives up on all errors, most of them by accident.
     if answer.error_code in _FINAL:
         return Refused(ErrorCode(answer.error_code))

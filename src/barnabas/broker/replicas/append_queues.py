@@ -1,4 +1,4 @@
-"""Appends that take long to prepare, and those that wait behind them.
+"""Queues of appends that take long to prepare, and of the appends behind them.
 
     append ─► short? ─► placed at once
                  │ no, or another one of the log waits
@@ -6,13 +6,14 @@
                                                                       └─► written in an executor, then placed
 
 Invariants:
-- The appends of a log are placed in the order in which they came, also those that would be short, so that a
-  producer's order is kept and a log's end stays where it was when one was prepared for it.
-- Leadership, leader epoch, min.insync.replicas and whether the partition is still there are looked at again before
-  anything is written, and before what was written is placed: else it is cut off again.
-- Each has an answer, whatever is raised; one that fails fails alone. Nobody's leaving takes one back.
-- What waits is in the memory of the requests that brought it (`RequestContext.keep_frame`). Large requests are bounded
-  there; small ones, which a peer may send, leave behind and send again, are bounded here by their number.
+- The appends of a log are placed in the order of arrival, including short ones, so that a producer's order is kept and
+  the log's end does not move while an append is prepared for it.
+- Leadership, leader epoch, min.insync.replicas and the partition's existence are checked again before anything is
+  written, and before written data is placed: otherwise it is truncated again.
+- Every append is answered, even after an exception; a failure affects that append alone. A client that disconnects does
+  not cancel its append.
+- Waiting appends use the memory of their requests (`RequestContext.keep_frame`). Large requests are bounded there;
+  small ones, which a peer may send, abandon and send again, are bounded here by their number.
 
 Source: design page, rule 1 (nothing long on the loop).
 """
@@ -45,13 +46,13 @@ MOST_WAITING = 20_000
 
 
 class Timed(Protocol):
-    """Makes of work the same work whose time is counted."""
+    """Wraps work so that its time is counted."""
 
     def __call__(self, work: Callable[[], T], /) -> Callable[[], T]: ...
 
 
 def untimed(work: Callable[[], T], /) -> Callable[[], T]:
-    """Nobody counts its time."""
+    """Return work unchanged: its time is not counted."""
     return work
 
 
@@ -60,9 +61,9 @@ class Append:
 
     Attributes:
         partition: Whose; it may be hosted anew meanwhile, with the same log.
-        leader_epoch: The one in which it came.
+        leader_epoch: The leader epoch at its arrival.
         pending: Its answer.
-        timed: Has the time counted that it takes to prepare.
+        timed: Wraps the preparation so that its time is counted.
     """
 
     __slots__ = (
@@ -124,9 +125,9 @@ class AppendQueues:
         """Args:
         executor: Where appends are prepared.
         defer: Runs `callback(*args)` in the loop's next turn.
-        absence_of: Why a partition is not hosted any more; NONE while it is.
-        appended: Told of a partition that holds more now.
-        storage_failed: Told that the disk failed; says what the answer is.
+        absence_of: Returns the error of a partition that is not hosted any more; NONE while it is.
+        appended: Called with a partition after an append.
+        storage_failed: Called when the disk failed; returns the answer.
         """
         self._executor = executor
         self._defer = defer
@@ -138,7 +139,7 @@ class AppendQueues:
         self.by_log: dict[PartitionLog, deque[Append]] = {}
 
     def add(self, append: Append) -> Pending[AppendResult]:
-        """Append when its turn has come; it was too long to be placed at once, or others wait."""
+        """Queue an append that is too long to be placed at once, or that is behind others."""
         if self._is_closed:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         if append.is_client and self._waiting_count >= MOST_WAITING:
@@ -154,7 +155,7 @@ class AppendQueues:
         return append.pending
 
     def close(self) -> None:
-        """Append nothing any more: the broker stops. Who waits is sent to look for another leader."""
+        """Append nothing any more, as the broker stops. Waiting clients get NOT_LEADER_OR_FOLLOWER."""
         self._is_closed = True
         queues, self.by_log = self.by_log, {}
         for queue in queues.values():
@@ -176,11 +177,11 @@ class AppendQueues:
             self._finish(append, result)
 
     def _failed(self, append: Append, error: BaseException) -> None:
-        _logger.error("an append to %s could not be prepared", append.partition.topic_partition, exc_info=error)
+        _logger.error("cannot prepare an append to %s", append.partition.topic_partition, exc_info=error)
         self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
-        """Place it, or begin to write it where that takes long: then it gives None."""
+        """Place an append, or begin to write it ahead if it is large: then return None."""
         partition, leader_epoch, size_bytes = append.partition, append.leader_epoch, len(append.records)
 
         def place() -> AppendResult:
@@ -197,7 +198,7 @@ class AppendQueues:
         return place()
 
     def _written(self, append: Append, place: Callable[[], AppendResult]) -> None:
-        """It stands behind the log's end, or could not be written, as `place` will say."""
+        """Place an append that was written ahead, or return the error of its write."""
         result = self._outcome(append, place)
         assert result is not None
         try:
@@ -205,7 +206,7 @@ class AppendQueues:
         except StorageError as error:
             result = self._storage_failed(error)
         except Exception:
-            _logger.exception("an append to %s could not be dropped", append.partition.topic_partition)
+            _logger.exception("cannot drop an append to %s", append.partition.topic_partition)
             result = AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._finish(append, result)
 
@@ -226,7 +227,7 @@ class AppendQueues:
         append.pending.complete(result)
 
     def _go_on(self, log: PartitionLog) -> None:
-        """Place what waits, up to one that must be prepared."""
+        """Place waiting appends, up to the first that must be prepared."""
         queue = self.by_log.get(log)
         if queue is None:
             return
@@ -245,7 +246,7 @@ class AppendQueues:
             del self.by_log[log]
 
     def _outcome(self, append: Append, place: Callable[[], AppendResult | None]) -> AppendResult | None:
-        """Return the result of an append whose turn it is; None where it must be prepared, or is being written."""
+        """Return the result of the append at the head; None while it is being prepared or written."""
         partition = append.partition
         if self._is_closed:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -263,7 +264,7 @@ class AppendQueues:
         except StorageError as error:
             return self._storage_failed(error)
         except Exception:
-            # A bug of ours must not hold up those behind it.
+            # An internal error must not block the appends behind it.
             _logger.exception("an append to %s failed", partition.topic_partition)
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
 

@@ -1,16 +1,16 @@
-"""What the controller tells this broker: one door, for requests from the wire and for those of the own process.
+"""Handles the controller's requests to this broker, both from the network and from the broker's own process.
 
     request ─► registered? ─► for this registration? ─► newest controller? ─► its turn ─► replicas, or the view
 
 Invariants:
 
-- What was meant for an earlier registration of this broker, or comes from a controller older than the newest one that
-  was seen, changes nothing. The controller sends to an address, and may not have heard yet that it is another process
-  that listens there: what came before this broker asked to be registered is for the one that it was. What comes until
-  that is answered waits. Below protocol 2.2 no request says for which registration it is: then that is all that tells.
-- Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
-  all that follows from it here is done.
-- The settings of a topic are known before its first replica is made.
+- A request for an earlier registration of this broker, or from a controller older than the newest one seen, changes
+  nothing. The controller sends to an address, and may not know yet that another process listens there: requests that
+  arrive before this broker asks to be registered are for its predecessor. Those that arrive until the registration is
+  answered wait. Below protocol 2.2 requests do not name the registration: then this is the only check.
+- Requests are carried out one after the other, in the order of arrival; the sender gets the answer when all local
+  effects are done.
+- The settings of a topic are known before its first replica is created.
 - Partitions with an invalid topic name or a negative number are refused one by one. Such a name would be a path out of
   the log directory, and the directory of partition -1 of `a` has the name of partition 1 of `a-`.
 
@@ -60,7 +60,7 @@ class ControlRequests:
         spawner: Spawner,
     ) -> None:
         """Args:
-        load_settings: Reads the settings of topics, and tells of them.
+        load_settings: Reads the settings of topics and calls their listeners.
         """
         self._replicas = replicas
         self._view = view
@@ -73,13 +73,13 @@ class ControlRequests:
         self._is_working = False
 
     def registers(self) -> None:
-        """This broker asks to be registered now: what came before is for the one that it was, and is refused."""
+        """Note that this broker registers now: earlier requests were for its last registration and are refused."""
         early, self._early = self._early or (), []
         for settle in early:
             settle(False)
 
     def registered(self) -> None:
-        """This broker is registered, and knows its epoch: requests are judged from now on."""
+        """Note that this broker is registered and knows its epoch: requests are checked from now on."""
         early, self._early = self._early or (), None
         for settle in early:
             settle(True)
@@ -99,7 +99,7 @@ class ControlRequests:
         return answer
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
-        """Lead partitions and follow others, as the controller says; their logs are created where they have none."""
+        """Become leader or follower as the controller requests; missing logs are created."""
         grouped = grouped_leaders(request)
         return self._once_registered(partial(self._judge_leaders, grouped), partial(refused_leaders, grouped))
 
@@ -132,7 +132,7 @@ class ControlRequests:
         await self._load_settings(topics)
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
-        """Stop hosting partitions; answered when the logs that were to go are gone."""
+        """Stop hosting partitions; complete when the logs to delete are deleted."""
         return self._once_registered(partial(self._judge_stop, grouped_stops(request)), StopReplicaResponse)
 
     def _judge_stop(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
@@ -142,7 +142,7 @@ class ControlRequests:
         return self._in_turn(partial(self._replicas.stop_replica, request))
 
     def update_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
-        """Take over what the cluster looks like."""
+        """Apply UpdateMetadata to the cluster image."""
         return self._once_registered(partial(self._judge_metadata, grouped_metadata(request)), UpdateMetadataResponse)
 
     def _judge_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
@@ -166,7 +166,7 @@ class ControlRequests:
         return ErrorCode.NONE
 
     def _in_turn(self, work: Callable[[], Pending[T]]) -> Pending[T]:
-        """Do work when what came before it is done."""
+        """Run work after all earlier work is done."""
         answer: Pending[T] = Pending()
 
         def do() -> Pending[None]:
@@ -206,7 +206,7 @@ class ControlRequests:
 
 
 def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
-    """Refuse a whole request: the same error for each of its partitions, too."""
+    """Return the answer that refuses a whole request, with the same error for each partition."""
     return LeaderAndIsrResponse(error_code, _each_refused(grouped_leaders(request).topic_states, error_code))
 
 

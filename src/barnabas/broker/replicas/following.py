@@ -1,8 +1,8 @@
-"""A partition that this broker follows, as its fetcher sees it.
+"""A followed partition, as its fetcher uses it.
 
 Invariants:
 
-- What a leader sent is taken only while that leader leads in the epoch in which it was asked.
+- A leader's response is applied only while that leader leads in the epoch of the request.
 - The order is: records, high watermark, log start. The high watermark is never above the log's end.
 
 Source: semantics, replication (follower); Kafka 2.7.2, ReplicaFetcherThread.processPartitionData.
@@ -45,8 +45,8 @@ class FollowedPartition:
     ) -> None:
         """Args:
         executor: Where large answers are checked.
-        raised: Told of a high watermark that rose.
-        storage_failed: Told that the disk failed.
+        raised: Called when a high watermark rises.
+        storage_failed: Called when the disk failed.
         """
         self._storage_failed = storage_failed
         self._partition = partition
@@ -83,7 +83,7 @@ class FollowedPartition:
     def append(
         self, data: memoryview, leader_high_watermark: int, leader_log_start_offset: int
     ) -> Pending[None] | None:
-        """Append batches as they came, then take over the leader's high watermark and log start.
+        """Append batches unchanged, then apply the leader's high watermark and log start offset.
 
         Returns:
             None: it is done; else it is once this has ended, with flush.messages on disk.
@@ -114,7 +114,7 @@ class FollowedPartition:
         return None if appended is None else self._noted(appended)
 
     def _noted(self, appended: Pending[None]) -> Pending[None]:
-        """The same; a disk that fails is told of."""
+        """Return the same completion; a failed disk is reported."""
         noted: Pending[None] = Pending()
 
         def failed(error: BaseException) -> None:
@@ -159,11 +159,11 @@ class FollowedPartition:
     # --- what it does not have
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Cut off what lies above `offset`; below the own high watermark, too, which is told of."""
+        """Truncate to `offset`, even below the own high watermark, which is logged."""
         partition = self._partition
         if offset < partition.high_watermark:
             log.warning(
-                "%s is cut to offset %d, below its high watermark %d",
+                "truncating %s to offset %d, below its high watermark %d",
                 self.topic_partition,
                 offset,
                 partition.high_watermark,
@@ -176,8 +176,8 @@ class FollowedPartition:
         self._partition.log.note_high_watermark(self._partition.high_watermark)
 
     def start_anew(self, offset: int) -> Pending[None]:
-        """Drop everything, and begin at `offset`."""
-        log.warning("%s begins anew at offset %d", self.topic_partition, offset)
+        """Truncate fully, and restart at `offset`."""
+        log.warning("truncating %s fully: it restarts at offset %d", self.topic_partition, offset)
         return self._partition.log.start_anew(offset).shaped(lambda _: self._partition.set_high_watermark(offset))
 
 

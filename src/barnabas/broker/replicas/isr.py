@@ -1,34 +1,34 @@
-"""Which replicas of a partition are in sync with its leader, and up to where all of them have its records. Pure.
+"""The in-sync replicas (ISR) of a partition, and the high watermark that follows from them. Pure.
 
-A follower tells by each fetch how far it is: the offset that it asks for is its log end offset. It is caught up as of
-the last moment at which it had all that the leader had then:
+Each fetch reports a follower's progress: its fetch offset is its log end offset. A follower is caught up as of the last
+moment at which it had all records that the leader had then:
 
 | its fetch offset is at least | caught up as of |
 | --- | --- |
 | the leader's log end offset now | now |
-| the leader's log end offset at its fetch before | that fetch |
+| the leader's log end offset at its previous fetch | that fetch |
 | neither | as before |
 
-A change of the in-sync replicas is proposed, and counts once whoever keeps the partition's state has written it:
+A change of the ISR is proposed, and counts once the owner of the partition's state has written it:
 
 | | committed: `isr` | maximal: `maximal_isr` |
 | --- | --- | --- |
-| nothing is proposed | what was committed last | the same |
+| no proposal | the last committed ISR | the same |
 | an expansion is proposed | as before | with the new member |
 | a shrink is proposed | as before | the same |
 
-The committed one is asked before an append (min.insync.replicas), for throttles and metrics, and is what the next
-change begins with. The maximal one has everybody who may be elected next: the high watermark waits for all of them.
+The committed ISR is used for appends (min.insync.replicas), throttles and metrics, and as the base of the next change.
+The maximal ISR has every replica that may be elected next: the high watermark waits for all of them.
 
 Invariants:
 
-- One change is pending at a time. It stays so until its outcome is known, or another leader epoch begins: a write that
-  was refused or lost may have been done all the same, and its members may be elected.
+- One change is pending at a time. It stays pending until its outcome is known, or another leader epoch begins: a write
+  that was refused or lost may have succeeded all the same, and its members may be elected.
 - The candidate for the high watermark is never above the log end offset of a member of the maximal ISR, as far as the
-  leader knows it. A member that comes back with less (it lost what was not on disk) counts with what it has from its
-  first fetch on: the offset of a fetch is taken also where it is lower than the one before. What nobody can see from
-  here is the time between: the leader counts on the old offset until that fetch.
-- Members keep the order in which they came.
+  leader knows it. A member that returns with fewer records (it lost those not on disk) counts with these from its first
+  fetch on: a fetch offset is accepted even if it is lower than the previous one. The leader cannot see the time
+  between: it uses the old offset until that fetch.
+- Members keep their order.
 
 Source: design page, replication; semantics, replication; Kafka 2.7.2, kafka.cluster.Partition and Replica.
 """
@@ -43,7 +43,7 @@ _NEVER_MS: Final = -(1 << 62)
 
 
 class FollowerProgress:
-    """How far one follower is, as its fetches told.
+    """The progress of one follower, from its fetches.
 
     Attributes:
         end_offset: Its log end offset; -1: unknown.
@@ -64,15 +64,15 @@ class FollowerProgress:
 
 
 class ReplicaSet:
-    """The replicas of a partition that this broker leads: how far each is, who is in sync, and what was proposed.
+    """The replicas of a partition that this broker leads: their progress, the ISR, and the proposed change.
 
     Times are milliseconds of one clock that never goes back. Attributes are for others to read.
 
     Attributes:
         replicas: All that are assigned, the preferred leader first.
         isr: The committed in-sync replicas.
-        maximal_isr: Those and the one that may have been added.
-        zk_version: The version of the partition's state in which `isr` stands.
+        maximal_isr: The ISR and the member that may have been added.
+        zk_version: The version of the partition's state with this `isr`.
         leader_epoch: Since when this broker leads.
         epoch_start_offset: The log end offset at which this epoch began.
         proposed: The in-sync replicas that were proposed; None: no change is pending.
@@ -112,7 +112,7 @@ class ReplicaSet:
         now_ms: int,
         was_leader: bool,
     ) -> None:
-        """Begin a leader epoch with what the controller says; a change that was pending is forgotten.
+        """Begin a leader epoch with the controller's state; a pending change is forgotten.
 
         Args:
             was_leader: This broker led the epoch before, too: what is known of the followers' offsets stays.
@@ -132,12 +132,12 @@ class ReplicaSet:
     def note_fetch(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, leader_end_offset: int, now_ms: int
     ) -> bool:
-        """Take down how far a follower is that fetched without an error; a stranger is not taken down.
+        """Record the progress of a follower after a successful fetch; unknown replicas are ignored.
 
         Args:
-            replica_id: Whose fetch it is.
-            fetch_offset: What it asks for.
-            log_start_offset: Its own, as it says.
+            replica_id: The fetching replica.
+            fetch_offset: Its fetch offset.
+            log_start_offset: The follower's log start offset.
             leader_end_offset: As it was before the read.
 
         Returns:
@@ -161,8 +161,7 @@ class ReplicaSet:
         return True
 
     def expansion(self, replica_id: int, high_watermark: int) -> tuple[int, ...] | None:
-        """Return the in-sync replicas to propose with a follower that has come near enough; None: it has not, or a
-        change is pending.
+        """Return the ISR to propose with a follower that has caught up; None: it has not, or a change is pending.
 
         To be asked after each of its fetches, also where its offset did not change.
         """
@@ -175,8 +174,7 @@ class ReplicaSet:
         return (*self.isr, replica_id)
 
     def shrink(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> tuple[int, ...] | None:
-        """Return the in-sync replicas to propose without those that were not caught up for too long, or are no replicas
-        any more; None: all were, or a change is pending.
+        """Return the ISR to propose without lagging or removed replicas; None: there are none, or a change is pending.
 
         To be asked every half of `max_lag_ms`.
 
@@ -188,8 +186,8 @@ class ReplicaSet:
         )
 
     def expulsion(self, high_watermark: int) -> tuple[int, ...] | None:
-        """Return the in-sync replicas to propose without those that fetch from below the high watermark; None: there
-        are none, or a change is pending.
+        """Return the ISR to propose without replicas that fetch from below the high watermark; None: there are none, or
+        a change is pending.
 
         Where followers truncate by leader epochs a member has all below the high watermark, or has lost it: its
         machine stood without power, or its directory is a new one. Were it elected, what was acknowledged would be
@@ -202,7 +200,7 @@ class ReplicaSet:
         return self._without(lambda each: UNKNOWN_OFFSET < each.end_offset < high_watermark)
 
     def propose(self, isr: tuple[int, ...]) -> None:
-        """Let a change be pending.
+        """Set the pending change.
 
         Raises:
             RuntimeError: One is already.
@@ -213,7 +211,7 @@ class ReplicaSet:
         self.maximal_isr = (*self.isr, *(each for each in isr if each not in self.isr))
 
     def committed(self, isr: tuple[int, ...], zk_version: int) -> int:
-        """Take what was written for the committed one; the pending change is over.
+        """Apply the written state as the committed ISR; the pending change is over.
 
         The high watermark may rise now: a shrink no longer holds it, nor does a follower that was proposed and not
         taken in. That one is gone, or about to go, and may never fetch again.
@@ -231,8 +229,8 @@ class ReplicaSet:
         return gained
 
     def high_watermark(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> int:
-        """Return the offset up to which all have the records that are in sync, or may be, or were caught up a moment
-        ago; a candidate, as it may be below the high watermark, which never goes back.
+        """Return the end of the records that all replicas have that are, may be, or were just now in sync; a candidate,
+        as the high watermark itself never decreases.
 
         -1 where one of them is unknown.
         """
@@ -246,7 +244,7 @@ class ReplicaSet:
         return candidate
 
     def low_watermark(self, leader_log_start_offset: int, is_alive: Callable[[int], bool]) -> int:
-        """Return the offset below which no replica of a live broker has records any more; -1 where one is unknown."""
+        """Return the lowest log start offset of the replicas on live brokers; -1 if one is unknown."""
         offsets = (each.log_start_offset for replica_id, each in self.followers.items() if is_alive(replica_id))
         return min(leader_log_start_offset, min(offsets, default=leader_log_start_offset))
 

@@ -1,12 +1,12 @@
-"""A change of a partition's in-sync replicas on its way to where the partition's state is kept, and what came of it.
+"""A change of a partition's ISR, from its proposal to its outcome.
 
-There are two ways, by inter.broker.protocol.version: from 2.7-IV2 the controller is asked to write it (`altered_isr`),
-before that the leader writes it itself and tells the controller (`written_isr`).
+There are two implementations, chosen by inter.broker.protocol.version: from 2.7-IV2 the controller writes the change
+(`altered_isr`), before that the leader writes it and notifies the controller (`written_isr`).
 
 Invariants:
 
-- At most one change of a partition is on its way; what is withdrawn, or replaced by another, is never called back.
-- Nothing is given up but what the partition's state forbids: then another leader epoch is on its way.
+- At most one change of a partition is pending; one that is withdrawn or replaced never calls back.
+- A change is given up only if the partition's state forbids it: then another leader epoch follows.
 
 Source: semantics, replication; KIP-497.
 """
@@ -19,7 +19,7 @@ from barnabas.core.types import TopicPartition
 
 
 class Committed(NamedTuple):
-    """What stands in the partition's state now.
+    """The partition's state after the change.
 
     Attributes:
         zk_version: The version of its node.
@@ -42,7 +42,7 @@ IsrOutcome: TypeAlias = Committed | Refused
 
 
 class IsrChanges(Protocol):
-    """A way of changing in-sync replicas. Owned by the event loop.
+    """The interface for ISR changes. Owned by the event loop.
 
     Attributes:
         failed_count: How often a change of a partition failed, those tried again included (FailedIsrUpdatesPerSec).
@@ -60,10 +60,10 @@ class IsrChanges(Protocol):
         controller_epoch: int,
         then: Callable[[IsrOutcome], object],
     ) -> None:
-        """Bring a change to where it counts, and call `then` once, later, with what came of it.
+        """Propose a change, and call `then` later, once, with its outcome.
 
         Args:
-            key: The partition; a change of it that is on its way is replaced.
+            key: The partition; its pending change is replaced.
             leader: This broker.
             leader_epoch: Its own of the partition.
             isr: The new in-sync replicas, in their order.

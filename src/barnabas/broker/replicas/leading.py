@@ -1,17 +1,18 @@
-"""What this broker does for the followers of the partitions that it leads.
+"""Replication as a leader: tracks followers, proposes ISR changes, and advances the high watermark.
 
-    a follower's fetch ─► how far it is ─► in sync? ─► a change of the in-sync replicas is proposed
-                                  └──────► high watermark ─► who waits for it: consumers, producers with acks=all
+    a follower's fetch ─► its progress ─► in sync? ─► an ISR change is proposed
+                                  └──────► high watermark ─► waiting consumers, and producers with acks=all
 
-Two things wake two kinds of readers, so that nobody is asked in vain: a partition's key those who read up to the high
-watermark, its `end_key` those who read up to the log's end.
+Two keys wake two kinds of readers, so that no reader is woken in vain: a partition's key those that read up to the high
+watermark, its `end_key` those that read up to the log end.
 
 Invariants:
 
-- The high watermark of a leader never goes back; what is above it nobody was told of but followers. What flush.messages
-  wants on disk is above it until it is there.
-- Who waits for acks is answered once: when the high watermark has passed its records, when its time is up, or when this
-  broker leads the partition no more. Leadership that was lost and won again does not count: its records may be gone.
+- The high watermark of a leader never decreases; only followers have seen records above it. Records that flush.messages
+  requires on disk are above it until they are there.
+- A producer with acks=all is answered once: when the high watermark has passed its records, when its timeout is over,
+  or when this broker stops leading the partition. Leadership that was lost and regained does not count: the records may
+  be gone.
 
 Source: design page, replication; semantics, replication (leader); Kafka 2.7.2, kafka.cluster.Partition, DelayedProduce,
 DelayedDeleteRecords.
@@ -44,12 +45,12 @@ class Leading:
     """The followers of all partitions that this broker leads. Owned by the event loop.
 
     Attributes:
-        changes: The way by which in-sync replicas are changed; set before there are partitions with followers.
+        changes: Proposes ISR changes; set before there are partitions with followers.
         expand_count, shrink_count, refusal_count: How often in-sync replicas were added and removed, and how often
             that was refused, since the start.
         late_append_count, late_deletion_count: How many appends with acks=all, and deletions of records, waited for
             followers until their time was up.
-        on_isr: Told of each partition whose in-sync replicas have changed, and why.
+        on_isr: Called with each partition whose ISR has changed, and the reason.
     """
 
     def __init__(
@@ -64,9 +65,9 @@ class Leading:
         expels_losers: bool = True,
     ) -> None:
         """Args:
-        fetches: Told of every high watermark that rises, and of every append.
+        fetches: Notified of every rise of a high watermark, and of every append.
         max_lag_ms: replica.lag.time.max.ms.
-        is_alive: Whether a broker is there, as far as this one was told.
+        is_alive: Returns whether a broker is alive, according to this broker's metadata.
         expels_losers: Followers truncate by leader epochs, so one that is below the high watermark lost records.
         """
         self._broker_id = broker_id
@@ -111,7 +112,7 @@ class Leading:
         self._fetches.notify(partition.end_key)
 
     def resign(self, partition: Partition, error_code: ErrorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER) -> None:
-        """A partition is led by somebody else, or hosted no longer: who waits is told."""
+        """Stop leading a partition; waiting requests are answered."""
         if self.changes is not None:
             self.changes.withdraw(partition.topic_partition)
         self._partitions.pop(partition, None)
@@ -127,7 +128,7 @@ class Leading:
     # --- what is appended
 
     def appended(self, partition: Partition, result: AppendResult) -> None:
-        """A partition holds more now."""
+        """Advance the high watermark and wake readers after an append."""
         # hot path: benchmarks/load (every produced batch)
         followers = partition.followers
         if followers is None:
@@ -180,7 +181,7 @@ class Leading:
     # --- what followers have
 
     def note_fetch(self, partition: Partition, replica_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """Take down how far a follower is that fetched without an error, before its records are read."""
+        """Record the progress of a follower after a successful fetch, before its records are read."""
         # hot path: every partition of every follower's fetch
         followers = partition.followers
         if followers is None:
@@ -202,14 +203,14 @@ class Leading:
             self._look_at_deletions(partition)
 
     def _expel(self, partition: Partition) -> None:
-        """Propose that who lost records is in sync no longer; where followers truncate by leader epochs."""
+        """Propose to remove replicas that lost records from the ISR, if followers truncate by leader epochs."""
         followers = partition.followers
         if followers is None or not self._expels_losers or partition.log.latest_epoch == NO_EPOCH:
             return
         isr = followers.expulsion(partition.high_watermark)
         if isr is not None:
             _logger.warning(
-                "%s: a replica lost records that were replicated; in sync are %s", partition.topic_partition, isr
+                "%s: a replica lost replicated records: proposing the ISR %s", partition.topic_partition, isr
             )
             self._propose(partition, isr)
 
@@ -237,7 +238,7 @@ class Leading:
         assert followers is not None
         if changes is None:
             return
-        _logger.info("%s: in sync are to be %s instead of %s", partition.topic_partition, isr, followers.isr)
+        _logger.info("%s: changing the ISR from %s to %s", partition.topic_partition, followers.isr, isr)
         followers.propose(isr)
         changes.propose(
             partition.topic_partition,
@@ -256,7 +257,7 @@ class Leading:
         if not isinstance(outcome, Committed):
             # It stays pending: another leader epoch is on its way.
             self.refusal_count += 1
-            _logger.info("%s: the change was refused: %s", partition.topic_partition, outcome.error_code.name)
+            _logger.info("%s: the ISR change was rejected: %s", partition.topic_partition, outcome.error_code.name)
             return
         gained = followers.committed(outcome.isr, outcome.zk_version)
         lost = set(partition.in_sync_replicas) - set(outcome.isr)
@@ -278,7 +279,7 @@ class Leading:
             self._timers.call_later(interval_ms, self._look)
 
     def _look(self) -> None:
-        """Find those who lag: some partitions in a turn of the loop."""
+        """Find lagging followers, some partitions in each turn of the event loop."""
         self._is_looking = False
         if not self._partitions:
             return
@@ -308,7 +309,7 @@ class Leading:
     # --- records that are deleted
 
     def when_deleted(self, partition: Partition, offset: int, timeout_ms: int) -> Pending[int]:
-        """Answer with the low watermark when no live replica has records below `offset`; -1 where time was up."""
+        """Answer with the low watermark when no live replica has records below `offset`; -1 after the timeout."""
         low_watermark = self._low_watermark(partition)
         if low_watermark >= offset:
             return completed(low_watermark)
@@ -348,7 +349,7 @@ class Leading:
 
     @property
     def partitions(self) -> Iterable[Partition]:
-        """Those that are led and have other replicas."""
+        """The led partitions that have other replicas."""
         return self._partitions
 
     @property
@@ -362,7 +363,7 @@ class Leading:
         return sum(len(each.waiting_acks or ()) for each in self._partitions)
 
     def close(self) -> None:
-        """Answer who waits: the broker stops."""
+        """Answer all waiting requests, as the broker stops."""
         for partition in list(self._partitions):
             self.resign(partition)
         if self.changes is not None:

@@ -1,4 +1,4 @@
-"""Where the replicas of this broker stand: what clients are told of its log directories, and how they choose them.
+"""Clients' view of this broker's log directories: sizes of replicas, and the choice of directories for replicas.
 
 Source: semantics, AlterReplicaLogDirs and DescribeLogDirs; KIP-113.
 """
@@ -26,7 +26,7 @@ class ReplicaSize(NamedTuple):
 
     Attributes:
         lag: How many offsets it is behind: a log behind its high watermark, a copy behind its log.
-        is_future: It is the copy of a log that is on its way here.
+        is_future: It is the copy of a log that is being moved here.
     """
 
     topic_partition: TopicPartition
@@ -39,7 +39,7 @@ class DirectorySpace(NamedTuple):
     """A directory and its disk.
 
     Attributes:
-        total_bytes, free_bytes: Of the disk; None where it does not tell.
+        total_bytes, free_bytes: Of the disk; None if unknown.
         log_bytes: Of the logs in it.
     """
 
@@ -67,15 +67,15 @@ class ReplicaLogDirs:
         self._replicas = replicas
 
     def directories(self) -> list[tuple[str, bool]]:
-        """The path of each directory, and whether it can be used."""
+        """Return the path of each directory, and whether it can be used."""
         directories = self._logs.directories
         return [(_path(each), each in directories.online) for each in directories.all]
 
     def spaces(self, log_bytes: Mapping[str, int]) -> Callable[[], list[DirectorySpace]]:
-        """Return a function that asks the disk of each directory how much room it has; not for the event loop.
+        """Return a function that queries the free space of each directory; not for the event loop.
 
         Args:
-            log_bytes: Of the logs in each directory, by its path, as `replicas` tells them.
+            log_bytes: Bytes of the logs in each directory, by its path, as from `replicas`.
         """
         online = list(self._logs.directories.online)
         told = [(each, each in online, log_bytes.get(_path(each), 0)) for each in self._logs.directories.all]
@@ -83,18 +83,18 @@ class ReplicaLogDirs:
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """What compacts the logs; None where nothing does, or not yet."""
+        """Return the log cleaner; None if it is disabled or has not started yet."""
         return self._logs.cleaner
 
     def bad_logs(self) -> Iterator[tuple[TopicPartition, str, str]]:
-        """Each log that can't be opened (`damaged`) or compacted (`uncleanable`), with the reason."""
+        """Return each log that cannot be opened (`damaged`) or compacted (`uncleanable`), with the reason."""
         for key, log in self._logs.damaged.items():
             yield key, "damaged", log.reason
         for key, error in () if self.cleaner is None else self.cleaner.uncleanable.items():
             yield key, "uncleanable", str(error)
 
     def replicas(self) -> Iterator[tuple[str, ReplicaSize]]:
-        """Every log with the path of its directory; what comes and goes meanwhile may be left out."""
+        """Iterate over all logs with the path of their directory; changes meanwhile may be missed."""
         paths = {each.path: _path(each) for each in self._logs.directories.online}
         for key in list(self._logs.topic_partitions):
             log = self._logs.get(key)
@@ -113,14 +113,15 @@ class ReplicaLogDirs:
                 yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
 
     def place(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
-        """A replica is to stand in a directory: it begins to move there; one that is not here yet will be made there.
+        """Choose the directory of a replica: it begins to move there; a replica that does not exist yet will be created
+        there.
 
         Args:
-            path: As it is told to clients.
+            path: The path that clients see.
             is_known: Whether the cluster has such a partition, be it on another broker.
 
         Returns:
-            Why not; NONE where it moves, or stands there.
+            The error; NONE if it moves, or is there already.
         """
         if len(future_name(topic_partition, _ANY_TOKEN)) > _LONGEST_NAME:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -141,5 +142,5 @@ class ReplicaLogDirs:
 
 
 def _path(directory: LogDirectory) -> str:
-    """As clients are told of it."""
+    """Return a directory's path as clients see it."""
     return str(directory.path.absolute())

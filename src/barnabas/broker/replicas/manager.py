@@ -1,8 +1,8 @@
-"""All partitions that this broker hosts, and what the controller tells about them.
+"""All partitions that this broker hosts, and the controller's requests about them.
 
 Invariants: a partition is in the table from the moment its log is open until the controller stops it; control requests
-leave what they would leave if logs were opened at once, in the order in which they came, however long a log takes to
-open. Which of them count, `control.py` has decided before.
+have the same effects as if logs were opened at once, in the order of arrival, however long a log takes to open.
+`control.py` has already rejected outdated requests.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """
@@ -57,13 +57,13 @@ _LOGS_DELETED_AT_ONCE = 100
 
 
 class LeadershipListener(Protocol):
-    """Is told which partitions this broker leads, and which no longer; the group coordinator is one."""
+    """Is called with the partitions that this broker leads or no longer leads, such as the group coordinator."""
 
     def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
 
 
 class FollowsPartitions(Protocol):
-    """Copies from leaders what this broker follows; see `fetching.manager.Fetchers`."""
+    """Fetches followed partitions from their leaders; see `fetching.manager.Fetchers`."""
 
     def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None: ...
 
@@ -99,8 +99,8 @@ class _DelayedAppend:
 
 
 class PartitionChanged(Protocol):
-    """Is told that a partition has another leader (`leader`, `follower`: what this broker is), other replicas in sync
-    (`isr`), or is `offline`; and why, where that is known here.
+    """Is called when a partition gets another leader (`leader`, `follower`: this broker's role) or ISR (`isr`), or goes
+    `offline`; with the reason, if known here.
     """
 
     def __call__(
@@ -131,12 +131,12 @@ class ReplicaManager:
     """The partitions of one broker. Owned by the event loop.
 
     Attributes:
-        topics: What is done to topics, in numbers.
-        leading: The followers of what this broker leads.
-        on_failed_directory: Told when a directory fails, after its partitions are gone.
+        topics: Counts of operations per topic.
+        leading: The followers of the led partitions.
+        on_failed_directory: Called when a directory fails, after its partitions are offline.
         defer: Runs `callback(*args)` in the loop's next turn.
-        on_change: Told of each partition that was here and has another leader now, or is offline.
-        fetchers: Copy what it follows.
+        on_change: Called with each hosted partition that has another leader now, or is offline.
+        fetchers: Fetch the followed partitions.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class ReplicaManager:
         leading: Leading,
     ) -> None:
         """Args:
-        fetches: Told of every append, under the partition; appends that must wait for the disk do so there too.
+        fetches: Notified of every append; appends that must wait for the disk also wait there.
         topic_config: A topic's settings as they are now.
         append_executor: Where appends are prepared that take long.
         """
@@ -261,7 +261,8 @@ class ReplicaManager:
         *,
         is_client: bool = False,
     ) -> Pending[AppendResult]:
-        """Append batches of the broker's own (groups), answered once they are as safe as `required_acks` asks.
+        """Append the broker's own batches (of coordinators); complete when they are as durable as `required_acks`
+        demands.
 
         Args:
             records: Whole batches; numbered in place.
@@ -289,7 +290,7 @@ class ReplicaManager:
         return appended.followed(when_flushed).followed(when_replicated)
 
     def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
-        """The result, once flush.messages is kept."""
+        """Return the result, once flush.messages is kept."""
         if result.error_code != ErrorCode.NONE or not log.is_flush_due():
             return completed(result)
         delayed = _DelayedAppend()
@@ -303,7 +304,7 @@ class ReplicaManager:
         return delayed.pending
 
     def stop_appends(self) -> None:
-        """The broker stops and its logs are to be closed: nothing is appended any more, nor what is being prepared."""
+        """Append nothing any more, not even prepared appends: the broker stops and its logs are to be closed."""
         self._appending_leader = None
         self._append_queues.close()
         self.leading.close()
@@ -313,12 +314,12 @@ class ReplicaManager:
         return ErrorCode.NONE if self._partitions.get(key) is partition else self.absence_of(key)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """The error code for a partition that `partition` does not give, by this broker's own replicas alone."""
+        """Return the error for a partition that this broker does not host or that is offline."""
         is_offline = topic_partition in self._offline
         return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
-        """The directory of some logs failed."""
+        """Take logs of a failed directory offline."""
         self.fetchers.forget(topic_partitions)
         for topic_partition in topic_partitions:
             partition = self._partitions.pop(topic_partition, None)
@@ -336,7 +337,7 @@ class ReplicaManager:
         self.on_failed_directory()
 
     def _log_moved(self, log: PartitionLog) -> None:
-        """A partition's log stands in another directory."""
+        """Switch a partition to its log in another directory."""
         partition = self._partitions.get(log.topic_partition)
         if partition is not None:
             partition.log = log
@@ -349,18 +350,18 @@ class ReplicaManager:
             self.leading.flushed(partition)
 
     def storage_failed(self, error: StorageError) -> AppendResult:
-        """The disk failed under a partition: nothing was appended, and its directory goes offline."""
+        """Take the directory of a failed log offline, and return the error for the append."""
         self._logs.note_failure(error)
         return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def update_topic_config(self, topic: str) -> None:
-        """A topic's settings changed: its partitions take them over."""
+        """Apply changed settings of a topic to its partitions."""
         config = self._topic_config(topic)
         for partition in [each for each in self._partitions.values() if each.topic_partition.topic == topic]:
             self._update_config(partition, config)
 
     async def update_all_configs(self) -> None:
-        """Take over settings that topics inherit in all partitions, some in a turn of the loop."""
+        """Apply changed defaults of topics to all partitions, some in each turn of the event loop."""
         partitions = list(self._partitions.values())
         for start in range(0, len(partitions), _UPDATES_PER_TURN):
             # Not kept any longer: the settings may change again meanwhile.
@@ -384,16 +385,16 @@ class ReplicaManager:
             log.flush()
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
-        """Become leader or follower as the controller says; logs that do not exist yet are created off the loop."""
+        """Become leader or follower as the controller requests; missing logs are created off the loop."""
         change = _LeadershipChange(self, request)
         return change.pending
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
-        """Stop hosting partitions, and delete their logs where the request says so; the answer waits for that."""
+        """Stop hosting partitions, and delete their logs if requested; the answer waits for that."""
         return _Stop(self, request).pending
 
     def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:
-        """Stop hosting one partition; the error code, and what completes when its log is deleted if it was to be."""
+        """Stop hosting one partition; return the error code, and the completion of its log's deletion, if any."""
         if key in self._offline and not (state.delete_partition and self._logs.is_damaged(key)):
             return ErrorCode.KAFKA_STORAGE_ERROR, completed(None)
         is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
@@ -415,18 +416,18 @@ class ReplicaManager:
         return ErrorCode.NONE, self._logs.delete(key)
 
     def _leader_epoch(self, key: TopicPartition) -> int:
-        """The newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
+        """Return the newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
         awaited, partition = self._awaited.get(key), self._partitions.get(key)
         if awaited is not None:
             return awaited.leader_epoch
         return _EPOCH_DURING_DELETE if partition is None else partition.leader_epoch
 
     def expect(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
-        """A partition becomes this, once its log is open; what was expected before is not applied any more."""
+        """Set the state to apply to a partition once its log is open; an earlier expected state is dropped."""
         self._awaited[key] = state
 
     def open_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None] | None:
-        """Open the log of a partition, for `apply_state`; None where something newer came since it was expected."""
+        """Open the log of a partition for `apply_state`; None if a newer state was expected meanwhile."""
         if self._awaited.get(key) is not state:
             return None
         opened = self._logs.get_or_create(key, is_new=state.is_new)
@@ -439,7 +440,7 @@ class ReplicaManager:
     def apply_state(
         self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
     ) -> tuple[ErrorCode, Partition | None]:
-        """Make one partition what the controller says, its log being open, unless something newer came meanwhile.
+        """Apply the controller's state to a partition with an open log, unless a newer one came meanwhile.
 
         Args:
             opened: The log; None where it could not be created.
@@ -476,7 +477,7 @@ class ReplicaManager:
         return ErrorCode.NONE, partition
 
     def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
-        """Why a state is not taken over; NONE where it is."""
+        """Return the error of a state that is not applied; NONE if it is."""
         if key in self._offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if state.leader_epoch <= self._leader_epoch(key):
@@ -486,7 +487,7 @@ class ReplicaManager:
         return ErrorCode.NONE
 
     def tell_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
-        """Tell the listener what came of a request, as far as it is still so.
+        """Call the listener with the results of a request that are still current.
 
         Args:
             led: Partitions that this broker came to lead, with the leader epochs.
@@ -506,7 +507,7 @@ class ReplicaManager:
             self.on_leadership(still_led, resigned)
 
     def _follow(self, partitions: Sequence[Partition]) -> None:
-        """Copy partitions from whoever leads them; where nobody does, or nobody knows where he is, stop copying."""
+        """Fetch partitions from their leaders; without a known leader, stop fetching."""
         led = [each for each in partitions if each.leader >= 0]
         self.fetchers.forget([each.topic_partition for each in partitions if each.leader < 0])
         followed = [
@@ -526,7 +527,7 @@ def _when_idle(opened: PartitionLog | None) -> PartitionLog | Pending[PartitionL
 
 
 class _LeadershipChange:
-    """One LeaderAndIsr request while its logs are being created, so many at a time: others have their turns between.
+    """A LeaderAndIsr request in progress: creates some logs at a time, so that other work runs in between.
 
     So they have where all logs are there.
     """
@@ -597,7 +598,7 @@ class _LeadershipChange:
         self._end(key, error_code)
 
     def _fail(self, key: TopicPartition, error: BaseException) -> None:
-        logger.error("the state of %s could not be applied", key, exc_info=error)
+        logger.error("cannot apply the state of %s", key, exc_info=error)
         self._end(key, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _end(self, key: TopicPartition, error_code: ErrorCode) -> None:
@@ -607,7 +608,7 @@ class _LeadershipChange:
 
 
 class _Stop:
-    """One StopReplica request while logs are being deleted, so many at a time: others have their turns between."""
+    """A StopReplica request in progress: deletes some logs at a time, so that other work runs in between."""
 
     def __init__(self, replicas: ReplicaManager, request: StopReplicaRequest) -> None:
         self._replicas = replicas
@@ -623,7 +624,7 @@ class _Stop:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin to delete as many logs as may go at once; answer when all are gone."""
+        """Begin as many deletions as may run at the same time; answer when all are done."""
         if self._is_beginning:
             # One was gone already: the loop below goes on.
             return
@@ -635,7 +636,7 @@ class _Stop:
                 error_code, deletion = self._replicas.stop(key, state)
             except Exception as error:
                 error_code, deletion = ErrorCode.UNKNOWN_SERVER_ERROR, completed(None)
-                logger.error("the replica of %s could not be stopped", key, exc_info=error)
+                logger.error("cannot stop the replica of %s", key, exc_info=error)
             self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
             deletion.then(self._deleted, self._deleted)
         self._is_beginning = False

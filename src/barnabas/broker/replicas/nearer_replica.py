@@ -1,6 +1,6 @@
-"""Which replica a consumer is told to read from: one in its own rack, where the leader is not. Pure.
+"""Choice of the preferred read replica: one in the consumer's rack, if the leader is in another rack. Pure.
 
-Invariant: who is named is in sync and has what is asked for, so a consumer that goes there goes on there.
+Invariant: the chosen replica is in sync and has the requested offset, so the consumer can resume there.
 
 Source: semantics, Fetch (preferred read replica); KIP-392; Kafka 2.7.2, RackAwareReplicaSelector.
 """

@@ -59,7 +59,7 @@ def grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
 
 
 def grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
-    """Return an UpdateMetadata by topic, whose listeners have names; one that is so already as it is."""
+    """Return an UpdateMetadata by topic, with listener names; one in that shape is returned unchanged."""
     _name_listeners(request)
     if not request.ungrouped_partition_states:
         return request
@@ -97,7 +97,7 @@ def _name_listeners(request: UpdateMetadataRequest) -> None:
 
 
 def grouped_stops(request: StopReplicaRequest) -> StopReplicaRequest:
-    """Return a StopReplica by topic, each partition saying whether its log goes; one that is so already as it is."""
+    """Return a StopReplica by topic, with a delete flag per partition; one in that shape is returned unchanged."""
     named = [TopicPartition(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
     named += [TopicPartition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
     if not named:

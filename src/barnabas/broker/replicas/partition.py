@@ -1,8 +1,8 @@
-"""One partition that this broker hosts: its log, who leads it, and up to where it is replicated.
+"""A hosted partition: its log, its leadership, and its high watermark.
 
-Invariants: consumers read below the high watermark; it never goes back on a leader; where the leader is the only
-replica it is its log's end, as far as that is as safe as flush.messages wants it, else `leading.py` says how far it is,
-and on a follower what its leader told.
+Invariants: consumers read below the high watermark. It never decreases on a leader. If the leader is the only replica
+it is the log end, as far as that is as durable as flush.messages requires; otherwise `leading.py` computes it. On a
+follower it is the value from the leader.
 
 Source: design page, replication; semantics, replication.
 """
@@ -31,7 +31,7 @@ END_KEY_FIELDS: Final = 3
 
 
 def end_key(topic_partition: tuple[str, int]) -> tuple[str, int, str]:
-    """Return the key under which those wait who read a partition up to its log's end; see `Partition`."""
+    """Return the key of readers that wait for records up to the log end of a partition; see `Partition`."""
     return (*topic_partition, "end")
 
 
@@ -39,10 +39,10 @@ class Partition:
     """A hosted partition. Owned by the event loop.
 
     Attributes:
-        counts: What is done to its topic, in numbers.
-        controller_epoch: Of the controller that said who leads.
-        end_key: Under which those wait who read up to the log's end.
-        followers: The other replicas and who is in sync; None where there are none, and where another leads.
+        counts: Counts of operations on its topic.
+        controller_epoch: Epoch of the controller that sent the state.
+        end_key: The key of readers that wait for the log end.
+        followers: The other replicas and the ISR; None if there are none, or another broker leads.
         in_sync_replicas: The committed ones, where this broker leads.
         leading_since: The leader epoch since which this broker leads without a break; -1: it does not.
         waiting_acks: Appends that wait for followers, in the order of their offsets; None: there were none yet.
@@ -100,13 +100,13 @@ class Partition:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the high watermark is known: after an election it may be higher than this leader was told of."""
+        """Return whether the high watermark is known: after an election the real one may be above the leader's."""
         followers = self.followers
         return followers is None or self.high_watermark >= followers.epoch_start_offset
 
     @property
     def last_stable_offset(self) -> int:
-        """The end of what read_committed consumers may read: never above the high watermark."""
+        """The last stable offset, the limit of read_committed consumers; never above the high watermark."""
         # hot path: benchmarks/load (every partition of every fetch request)
         high_watermark = self.high_watermark
         if high_watermark <= self.log.producers.first_unstable_offset:
@@ -114,7 +114,7 @@ class Partition:
         return min(high_watermark, self.log.first_unstable_offset)
 
     def set_high_watermark(self, high_watermark: int) -> None:
-        """Let consumers read up to an offset, which is within the log."""
+        """Set the high watermark, which is within the log."""
         self.high_watermark = high_watermark
         self.log.note_high_watermark(high_watermark)
 
@@ -134,7 +134,7 @@ class Partition:
         log.begin_leader_epoch(leader_epoch)
 
     def lead_followers(self) -> ReplicaSet:
-        """Return what is known of the other replicas; nothing yet where another led."""
+        """Return the state of the other replicas, creating it if another broker led before."""
         if self.followers is None:
             self.followers = ReplicaSet(self.broker_id)
         return self.followers
@@ -148,10 +148,10 @@ class Partition:
         self.in_sync_replicas = ()
 
     def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
-        """Append what was prepared for the log, as its leader in `leader_epoch`.
+        """Write a prepared append to the log, as its leader in `leader_epoch`.
 
         Args:
-            size_bytes: What came of it.
+            size_bytes: The size of the request's records.
         """
         # hot path: benchmarks/load (every produced batch)
         log = self.log
@@ -167,7 +167,7 @@ class Partition:
         return result
 
     def refuse_append(self, leader_epoch: int, required_acks: int) -> AppendResult | None:
-        """Why an append that came in `leader_epoch` and had to wait is not placed any more."""
+        """Return the error of an append that waited since `leader_epoch` and can no longer be placed, or None."""
         if not self.is_leader or self.leader_epoch != leader_epoch:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.log.is_closed:
@@ -175,7 +175,7 @@ class Partition:
         return self.refuse_acks(required_acks)
 
     def refuse_acks(self, required_acks: int) -> AppendResult | None:
-        """Why an append can't be as safe as that: min.insync.replicas."""
+        """Return an error if too few replicas are in sync for acks=all (min.insync.replicas), or None."""
         if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
             return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=self.log.log_start_offset)
         return None
@@ -197,7 +197,7 @@ class Partition:
         return ErrorCode.NONE
 
     def check_leader_epoch(self, current_leader_epoch: int, is_any_replica: bool = False) -> ErrorCode:
-        """Compare the epoch that a client believes in (-1: it doesn't say) with this broker's.
+        """Compare a client's leader epoch (-1: not sent) with this broker's.
 
         Args:
             is_any_replica: A follower will do.

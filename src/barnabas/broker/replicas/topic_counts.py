@@ -1,7 +1,7 @@
-"""Counts what is appended to and read from the topics that this broker hosts; Kafka's BrokerTopicMetrics.
+"""Counts bytes and records per topic for appends and reads; Kafka's BrokerTopicMetrics.
 
-Plain integers that only grow, added to where it happens. A topic's numbers go when the broker hosts none of its
-partitions any more; what they were stays in the sums of all topics.
+Plain integers that only grow, incremented where the events happen. A topic's counts are dropped when the broker hosts
+none of its partitions any more; they stay in the sums of all topics.
 
 Source: metrics facts, BrokerTopicMetrics; Kafka 2.7.2, `ReplicaManager.appendToLocalLog`.
 """
@@ -26,12 +26,12 @@ class TopicCounts:
 
     Attributes:
         partition_count: How many partitions of it are hosted.
-        bytes_in, messages_in: What was appended.
-        bytes_out, replication_bytes_out: What readers were given, and what followers were.
-        bytes_rejected: What was refused because it was too large.
+        bytes_in, messages_in: Appended bytes and messages.
+        bytes_out, replication_bytes_out: Bytes sent to consumers and to followers.
+        bytes_rejected: Bytes refused because they were too large.
         produce_requests, fetch_requests: For how many partitions requests asked that.
-        failed_produce_requests: How many of those to append were refused.
-        invalid_crc: Batches whose checksum or header was wrong.
+        failed_produce_requests: How many of the appends were refused.
+        invalid_crc: Batches with a wrong checksum or header.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class TopicCounts:
         self.partition_count = 0
 
     def note_refused(self, error_code: ErrorCode, size_bytes: int) -> None:
-        """An append of so many bytes was refused."""
+        """Count a refused append and its bytes."""
         if error_code not in _NO_FAILURES:
             self.failed_produce_requests += 1
         elif error_code is ErrorCode.MESSAGE_TOO_LARGE:
@@ -86,7 +86,7 @@ class TopicTable:
         self._gone = TopicCounts()
 
     def begin(self, topic: str) -> TopicCounts:
-        """A partition of a topic is hosted now: where to count for it."""
+        """Return the counts of a topic for a partition hosted from now on."""
         counts = self.by_topic.get(topic)
         if counts is None:
             counts = self.by_topic[topic] = TopicCounts()
@@ -94,12 +94,12 @@ class TopicTable:
         return counts
 
     def end(self, topic: str) -> None:
-        """One is hosted no more."""
+        """Note that a partition of the topic is no longer hosted."""
         counts = self.by_topic[topic]
         counts.partition_count -= 1
         if not counts.partition_count:
             self._gone.add(self.by_topic.pop(topic))
 
     def parts(self) -> list[TopicCounts]:
-        """Return the counts to add up for all topics together: those of each, and of those that are gone."""
+        """Return the counts to add up for all topics: those of each topic, and of removed topics."""
         return [self._gone, *self.by_topic.values()]

@@ -1,13 +1,13 @@
-"""Changes of in-sync replicas that the leader writes itself: the partition's state, and a note to the controller.
+"""ISR changes that the leader writes itself: the partition's state, and a notification for the controller.
 
     /brokers/topics/<topic>/partitions/<p>/state   the new state, if the node has the version that the leader knows
-    /isr_change_notification/isr_change_<seq>      which partitions changed; the controller tells all brokers
+    /isr_change_notification/isr_change_<seq>      the changed partitions; the controller sends them to all brokers
 
 Invariants:
 
-- A state that has another version, but is just what was to be written, was written: the answer was lost.
-- Every change that was written is noted sooner or later, also one that nobody waits for any more. Notes are gathered:
-  looked at every 2.5 s, written when the last change is more than 5 s old, or the last note more than 60 s.
+- A state with another version but the intended contents was written by this leader: the answer was lost.
+- Every written change is notified sooner or later, even if nobody waits for it any more. Notifications are gathered:
+  checked every 2.5 s, written when the last change is more than 5 s old, or the last notification more than 60 s.
 
 Source: zookeeper.md, partition state, ISR change notifications; semantics, replication; Kafka 2.7.2, ZkIsrManager.
 """
@@ -62,7 +62,7 @@ class _Change:
 
 
 class WrittenIsr:
-    """Writes partitions' states by their versions, and tells the controller some seconds later. Owned by the loop."""
+    """Writes partition states by version, and notifies the controller some seconds later. Owned by the event loop."""
 
     def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
         self.failed_count = 0
@@ -122,7 +122,7 @@ class WrittenIsr:
         self._write_next()
 
     async def _write(self, change: _Change) -> None:
-        """Write a state, and tell what came of it."""
+        """Write a state, and call back with its outcome."""
         key = change.key
         outcome: IsrOutcome
         try:
@@ -136,7 +136,7 @@ class WrittenIsr:
         except RegistryError as error:
             if not isinstance(error, ConnectionLostError):
                 self.failed_count += 1
-            _logger.warning("the in-sync replicas of %s could not be written, and are tried again: %s", key, error)
+            _logger.warning("cannot write the ISR of %s, retrying: %s", key, error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._enqueue, change)
             return
         if isinstance(outcome, Committed) and not self._is_closed:
@@ -147,7 +147,7 @@ class WrittenIsr:
         del self._changes[key]
         if isinstance(outcome, Refused):
             self.failed_count += 1
-            _logger.warning("the in-sync replicas of %s were not written: the state is another one", key)
+            _logger.warning("ISR of %s not written: the partition's state has changed", key)
         change.then(outcome)
 
     async def _set(self, change: _Change) -> int:
@@ -178,7 +178,7 @@ class WrittenIsr:
         except RegistryClosedError:
             return
         except RegistryError as error:
-            _logger.warning("the controller was not told of %s changes of in-sync replicas: %s", len(keys), error)
+            _logger.warning("cannot notify the controller of %s ISR changes: %s", len(keys), error)
             if not self._is_closed:
                 # With the next check that writes.
                 self._changed.update(dict.fromkeys(keys))

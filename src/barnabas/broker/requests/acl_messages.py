@@ -1,4 +1,4 @@
-"""What the three APIs of access rules have in common: who changes them, and filters in the protocol's codes.
+"""Shared by the three ACL APIs: access to the ACL administration, and decoding of filters.
 
 Source: protocol guide, DescribeAcls, CreateAcls, DeleteAcls.
 """
@@ -15,12 +15,12 @@ WITHOUT_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
 def acl_admin(ctx: RequestContext) -> AclAdmin | None:
-    """Return the administration of access rules; None: there are none."""
+    """Return the administration of access rules; None: ACLs are disabled."""
     return ctx.services.acls
 
 
 def filter_of(asked: DescribeAclsRequest | DeleteAclsFilter) -> BindingFilter | None:
-    """Decode a filter; None: it selects nothing, as it names what there is not."""
+    """Decode a filter; None: it selects nothing, as it names an unknown code."""
     try:
         return BindingFilter(
             PatternFilter(

@@ -1,22 +1,22 @@
-"""Who is there: a connection's first frames on a listener with SASL, until a user has logged in.
+"""SASL authentication: handles the first frames of a connection until the client has logged in.
 
     ApiVersions? ─► SaslHandshake v0 ─► token ─► token ...          int32 size and bytes, both ways
                                    v1 ─► SaslAuthenticate v0-2 ...
                                                  └► Session
 
-`Authentication` is the connection's frame handler first, and puts the `Session` in its place when somebody has logged
-in. Where sessions end (connections.max.reauth.ms) a timer puts `_Expired` in the session's place, and SaslHandshake
-puts this one there again; so no request costs anything for it.
+`Authentication` is the connection's first frame handler, and replaces itself by the `Session` after a login. When a
+session expires (connections.max.reauth.ms) a timer replaces the session by `_Expired`, and SaslHandshake brings this
+handler back; so requests pay nothing for it.
 
 Invariants:
 
-- Before the login nothing is served but ApiVersions (once) and SaslHandshake; a frame is at most
-  sasl.server.max.receive.size, its memory is that of strangers (`Connection.confine`), and what is said for a login is
-  so long as its mechanism allows.
-- What a login takes of the event loop is less than a millisecond: signatures are looked at elsewhere meanwhile.
+- Before the login only ApiVersions (once) and SaslHandshake are served; a frame is at most
+  sasl.server.max.receive.size, its memory is that of unauthenticated connections (`Connection.confine`), and a token is
+  at most as long as its mechanism allows.
+- A login takes less than a millisecond on the event loop: signatures are verified in an executor.
 - A failed login is answered only after connection.failed.authentication.delay.ms, and the connection closes; nothing
   more is read from it meanwhile.
-- Neither answers nor log lines hold a secret, nor tell whether a user exists.
+- Neither answers nor log lines contain a secret, or reveal whether a user exists.
 
 Source: semantics, authentication; KIP-43, KIP-152, KIP-368; Kafka 2.7.2, SaslServerAuthenticator, KafkaChannel.
 """
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 # What a stranger's request may hold: it is decoded only to refuse it in its own shape.
 _MOST_ELEMENTS = 1_000
 _LEAST_REAUTHENTICATION_NS = 1_000_000_000
-_TOO_MANY = "very many log in at once: it has to come again"
+_TOO_MANY = "too many logins at the same time: the client must try again"
 _SIZE = Struct(">i")
 _START = Struct(">ii")
 _HANDSHAKE_KEY = int(ApiKey.SASL_HANDSHAKE)
@@ -82,7 +82,7 @@ class Authentication:
         logins: ListenerLogins,
     ) -> None:
         """Args:
-        session: What the connection's frames go to once somebody has logged in.
+        session: The frame handler after the login.
         """
         self._connection = connection
         self._info = info
@@ -108,7 +108,7 @@ class Authentication:
     # --- what the connection tells
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
-        """Take one step of the login.
+        """Process one step of the login.
 
         Raises:
             ProtocolError: The connection closes at once.
@@ -121,12 +121,12 @@ class Authentication:
             case _State.LOGIN:
                 self._on_token(frame)
             case _State.WRONG_MECHANISM:
-                self._fail(f"it logs in again by {self._wanted}, and not as before", None)
+                self._fail(f"re-authentication with another mechanism: {self._wanted}", None)
             case _:
-                raise ProtocolError("a frame after the login failed")
+                raise ProtocolError("frame received after the login failed")
 
     def on_closed(self) -> None:
-        """The session tells in turn, by `on_connection_closed`."""
+        """Tell the session, which calls `on_connection_closed`."""
         self._session.on_closed()
 
     def on_connection_closed(self) -> None:
@@ -142,7 +142,7 @@ class Authentication:
         except ProtocolError as error:
             if self._state is _State.FIRST_REQUEST:
                 # A Kerberos token without any request was the first frame before Kafka 0.10.
-                self._fail(f"its first frame is no request ({error}), and there is no GSSAPI", None)
+                self._fail(f"its first frame is not a request ({error}); GSSAPI is not supported", None)
                 return
             raise
         if api_key not in (API_VERSIONS_KEY, _HANDSHAKE_KEY):
@@ -153,7 +153,7 @@ class Authentication:
         if api_key == API_VERSIONS_KEY:
             self._on_api_versions(context, route, frame, position)
         elif route is None:
-            raise ProtocolError(f"SaslHandshake version {api_version} is not served")
+            raise ProtocolError(f"SaslHandshake version {api_version} is not supported")
         else:
             request = _decode(route, frame, position)
             answer, reason = self._begin(request.mechanism, api_version)
@@ -165,7 +165,7 @@ class Authentication:
 
     def _on_api_versions(self, context: RequestContext, route: Route | None, frame: memoryview, position: int) -> None:
         if self._state is not _State.FIRST_REQUEST:
-            raise ProtocolError("a second ApiVersions before the login")
+            raise ProtocolError("second ApiVersions request before the login")
         if route is None:
             route, request = self._routes.unsupported_api_versions, None
         else:
@@ -176,11 +176,11 @@ class Authentication:
         self._connection.send(_encode(route, answer, context.correlation_id))
 
     def _begin(self, mechanism: str, handshake_version: int) -> tuple[SaslHandshakeResponse, str]:
-        """Begin a login; the answer, and why the connection closes after it, empty where it does not."""
+        """Begin a login; return the response and the reason to close the connection after it (empty: do not close)."""
         mechanisms = list(self._logins.mechanisms)
         if mechanism not in mechanisms:
             answer = SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms)
-            return answer, f"it wants to log in by {mechanism[:40]!r}; there is {', '.join(mechanisms)}"
+            return answer, f"mechanism {mechanism[:40]!r} is not enabled; enabled: {', '.join(mechanisms)}"
         self._has_headers = handshake_version > 0
         self._wanted = mechanism
         if self.is_reauthenticating and mechanism != self._info.sasl_mechanism:
@@ -206,7 +206,7 @@ class Authentication:
         api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
         route = self._routes.by_key(api_key << 16 | api_version)
         if route is None:
-            raise ProtocolError(f"API key {api_key} version {api_version} is not served")
+            raise ProtocolError(f"API key {api_key} version {api_version} is not supported")
         request = _decode(route, frame, position)
         if not isinstance(request, SaslAuthenticateRequest):
             context = RequestContext(self._services, self._info, client_id or "", api_version, correlation_id)
@@ -230,17 +230,17 @@ class Authentication:
     def _take(
         self, token: bytes | memoryview, answer: Callable[[bytes], None], refuse: Callable[[LoginError], None]
     ) -> None:
-        """Take what the client says.
+        """Process a token from the client.
 
         Args:
             answer: Given the next challenge, now or when it was computed.
-            refuse: Given the reason why there is none.
+            refuse: Called with the reason if there is none.
         """
         server = self._server
         assert server is not None
         if len(token) > server.most_response_bytes:
             # Before anything is done with it: the name of a user or a token, and nobody has any of that length.
-            refuse(LoginError(f"what it says is longer than {server.most_response_bytes} bytes"))
+            refuse(LoginError(f"its token is longer than {server.most_response_bytes} bytes"))
             return
         step = partial(server.answer, bytes(token))
         if self._is_begun or self.is_reauthenticating:
@@ -285,7 +285,7 @@ class Authentication:
             self._connection.resume(Pause.AUTH)
 
     def _check_principal(self) -> None:
-        """Refuse that a connection becomes somebody else's. Raises LoginError."""
+        """Refuse another principal at re-authentication. Raises LoginError."""
         server = self._server
         assert server is not None
         name = server.identity.name
@@ -301,7 +301,7 @@ class Authentication:
         return f"Authentication failed during {what} due to invalid credentials with SASL mechanism {self._wanted}"
 
     def _finish_if_complete(self, can_reauthenticate: bool) -> int:
-        """Once somebody has logged in, let the session take over.
+        """Hand over to the session when the login is complete.
 
         Args:
             can_reauthenticate: Whether the client would know how.
@@ -359,7 +359,7 @@ class Authentication:
     def begin_again(
         self, context: RequestContext, request: SaslHandshakeRequest
     ) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse] | None:
-        """A session's SaslHandshake: begin the next login.
+        """Return a session's SaslHandshake: begin the next login.
 
         Returns:
             The answer; None where no login begins now.
@@ -389,7 +389,7 @@ class Authentication:
     # --- failure
 
     def _fail(self, reason: str, answer: WireBuffer | None) -> None:
-        """Hold the answer back, send it and close."""
+        """Delay the response, send it and close the connection."""
         server, self._server = self._server, None
         self._state = _State.FAILED
         info, counts = self._info, self._logins.counts
@@ -399,7 +399,7 @@ class Authentication:
             counts.failure_count += 1
         self._logins.door.failed()
         # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
-        log.info("a login from %s:%d on %s failed: %s", info.host, info.port, info.listener_name, reason)
+        log.info("login from %s:%d on listener %s failed: %s", info.host, info.port, info.listener_name, reason)
         if self._services.facts is not None:
             # What stands in brackets may have come from the client.
             self._services.facts.note_refusal(
@@ -421,7 +421,7 @@ class Authentication:
 
 
 class _Expired:
-    """The frame handler of a connection whose session is over: it may log in again, and nothing else."""
+    """Frame handler of a connection whose session has expired: it accepts only a new login."""
 
     __slots__ = ("_authentication", "_session")
 
@@ -432,7 +432,7 @@ class _Expired:
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
         if decode_request_header(frame)[0] != _HANDSHAKE_KEY or not self._authentication.may_begin_again():
             self._authentication.count_expired()
-            raise ProtocolError("its session is over, and it did not log in again")
+            raise ProtocolError("its session has expired, and it did not re-authenticate")
         self._session.on_frame(frame, now_ns)
 
     def on_closed(self) -> None:

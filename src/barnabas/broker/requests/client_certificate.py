@@ -1,4 +1,4 @@
-"""Who a client with a certificate is: found out with its first frame, once, before anybody else sees that.
+"""Determines the principal of a client certificate, once, on the connection's first frame.
 
 Source: security page, authorization (ssl.principal.mapping.rules); Kafka 2.7.2, DefaultKafkaPrincipalBuilder.
 """
@@ -20,7 +20,7 @@ class ClientCertificate:
         self, connection: Connection, info: ConnectionInfo, mapping: PrincipalMapping, handler: FrameHandler
     ) -> None:
         """Args:
-        info: Gets the principal; who has no certificate stays anonymous.
+        info: Gets the principal; a client without a certificate stays anonymous.
         handler: Of all that follows, this frame too.
         """
         self._connection = connection
@@ -34,10 +34,10 @@ class ClientCertificate:
             try:
                 name = subject(certificate)
             except ValueError:
-                raise ProtocolError("the subject of its certificate is no distinguished name") from None
+                raise ProtocolError("the subject of its certificate is not a distinguished name") from None
             user = self._mapping.user(name)
             if user is None:
-                raise ProtocolError(f"no rule of ssl.principal.mapping.rules is for {name!r}")
+                raise ProtocolError(f"no rule of ssl.principal.mapping.rules matches {name!r}")
             self._info.principal = Principal(USER, user)
         self._connection.handler = self._handler
         self._handler.on_frame(frame, now_ns)

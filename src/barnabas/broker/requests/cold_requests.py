@@ -1,4 +1,4 @@
-"""Requests that need what is not in the page cache: it is read elsewhere, and then they are handled once more.
+"""Requests that need bytes outside the page cache: these are read elsewhere, then the request is handled again.
 
 Source: design page, section 3.
 """
@@ -16,12 +16,12 @@ T = TypeVar("T")
 def answer_when_read(
     cold_reads: ColdReads | None, attempt: Callable[[ColdReads | None], T], most_attempts: int
 ) -> T | Pending[T]:
-    """Answer a request, now or when what it needs is in memory.
+    """Handle a request, again after each read from disk that it needs.
 
     Args:
         cold_reads: None where there is no executor for it: the event loop waits for the disk.
         attempt: Handles the request, asking the logs with its argument; without one it may wait for the disk.
-        most_attempts: What was read may be gone again when its turn comes; after so many the loop waits.
+        most_attempts: Bytes may leave the page cache before they are used; after so many attempts the loop waits.
     """
     if cold_reads is None:
         return attempt(None)

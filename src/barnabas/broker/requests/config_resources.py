@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs have in common: whose settings, who may, many of them in one request.
+"""Shared by AlterConfigs and IncrementalAlterConfigs: resource types, authorization, many resources in one request.
 
 Source: semantics, configs; Kafka 2.7.2, KafkaApis.handleAlterConfigsRequest.
 """
@@ -24,7 +24,7 @@ def config_admin(ctx: RequestContext) -> ConfigAdmin:
 
 
 def type_of(code: int) -> ConfigResourceType:
-    """Decode a kind of resource.
+    """Decode a resource type.
 
     Raises:
         KafkaError: INVALID_REQUEST, for all that the request names.
@@ -38,7 +38,7 @@ def type_of(code: int) -> ConfigResourceType:
 async def alter_all(
     ctx: RequestContext, resources: Sequence[ConfigResource], alter: Callable[[ConfigResource], Awaitable[None]]
 ) -> dict[ConfigResource, tuple[ErrorCode, str | None]]:
-    """Alter each resource, some at a time, and wait until this broker goes by what was written.
+    """Alter resources, some at a time, and wait until this broker has applied the changes.
 
     Args:
         alter: Raises KafkaError where that one can't be altered.

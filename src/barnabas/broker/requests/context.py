@@ -29,11 +29,11 @@ class Login(Protocol):
     def begin_again(
         self, context: "RequestContext", request: "SaslHandshakeRequest"
     ) -> "SaslHandshakeResponse | Pending[SaslHandshakeResponse] | None":
-        """Begin another login in a session; gives the answer, None where none begins now."""
+        """Begin another login in a session; return the response, or None if no login can begin now."""
         ...
 
     def on_connection_closed(self) -> None:
-        """The session is over, as its connection is."""
+        """Clean up, as the connection is closed."""
         ...
 
 
@@ -48,8 +48,8 @@ class ConnectionInfo:
         security_protocol: The listener's (`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL`).
         sasl_mechanism: How it logged in; empty: not by SASL.
         token_id: The delegation token that it logged in with; empty: none.
-        software: What the client says it is, and of which version; empty: nothing.
-        authentication: Where users log in: what logs them in, and in again.
+        software: The client's name and version, from ApiVersions; empty: not sent.
+        authentication: On listeners with SASL: the handler of logins and re-authentications.
     """
 
     host: str
@@ -68,11 +68,11 @@ class RequestContext:
 
     Attributes:
         client_id: As sent; a null one is "".
-        frame_bytes: The request's size; 0 where nobody looks at it.
+        frame_bytes: The request's size; 0 if unused.
         is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
             (`slices.py`). A handler whose answer is large though its request is small says so.
-        throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
-        waited_for: What its handler waited for last, in a word, where that says more than its API does.
+        throttle_time_ms: The client's throttle time after the answer; each exceeded quota may raise it.
+        waited_for: The reason of its handler's last wait, in a word, if it is not clear from the API.
     """
 
     __slots__ = (
@@ -106,7 +106,7 @@ class RequestContext:
         self.waited_for = ""
 
     def keep_frame(self) -> "Callable[[], object]":
-        """Let what the request brought as bytes (records) stay as it is after the handler's call.
+        """Keep the bytes of the request (records) valid after the handler's call.
 
         Returns:
             To be called when it is not needed any more; if asked again, that does nothing: the first one counts. Until
@@ -115,7 +115,7 @@ class RequestContext:
         return _nothing
 
     def quota_bucket(self, kind: QuotaKind) -> Bucket | None:
-        """Return the client's bucket; None: nobody has a limit of that kind."""
+        """Return the client's bucket; None: no client has a limit of that kind."""
         quotas = self.services.quotas
         if not quotas.is_enabled[kind]:
             return None
@@ -133,11 +133,11 @@ class RequestContext:
         )
 
     def hold_for(self, quota: ControllerMutationQuota) -> None:
-        """Have the client held for what the request created or deleted; before it is answered."""
+        """Throttle the client for partitions that the request created or deleted; call it before the answer."""
         self.throttle_time_ms = quota.throttle_ms
 
     def timed(self, work: "Callable[[], T]") -> "Callable[[], T]":
-        """The same work, whose time counts as the request's: for a thread beside the loop."""
+        """Return the work with its time counted for the request; for a thread beside the event loop."""
         return work
 
     def may_fetch(self, answer_bytes: int) -> bool:
@@ -145,7 +145,7 @@ class RequestContext:
         return True
 
     def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """Return whether the request's principal may do this with a resource; what is denied is logged."""
+        """Return whether the request's principal may do this with a resource; denials are logged."""
         authorizer = self.services.authorizer
         if authorizer.allows_everything:
             return True
@@ -153,12 +153,12 @@ class RequestContext:
         return authorizer.may(connection.principal, connection.host, operation, resource_type, name, self)
 
     def rights(self, resource_type: "ResourceType", name: str) -> int:
-        """All that the request's principal may do with a resource, as bits `1 << operation`; nothing is logged."""
+        """Return the operations that the principal may do on a resource, as bits `1 << operation`; logs nothing."""
         connection = self.connection
         return self.services.authorizer.rights(connection.principal, connection.host, resource_type, name)
 
     def may_unlogged(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """The same as `may` where a denial is nothing to be told of: the principal did not ask for this very thing."""
+        """Return the same as `may` without logging a denial, as the principal did not name this resource."""
         return self.rights(resource_type, name) >> operation & 1 == 1
 
     def not_authorized(self) -> str:

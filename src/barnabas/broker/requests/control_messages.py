@@ -1,4 +1,4 @@
-"""What a broker and the test kit that started it say to each other, over a stream of bytes of their own.
+"""The messages between a broker and the test kit that started it, over a byte stream of their own.
 
 | bytes | what                                        |
 | ----- | ------------------------------------------- |
@@ -32,7 +32,7 @@ _SIZES = Struct(">II")
 
 
 class Verdict(NamedTuple):
-    """What becomes of a request.
+    """The test kit's decision about a request.
 
     Attributes:
         error_code: Refuse it with this code; 0 does not.
@@ -52,19 +52,19 @@ class Verdict(NamedTuple):
 
 
 def encode(fields: Fields, body: bytes | bytearray = b"") -> bytes:
-    """One message as bytes."""
+    """Encode one message."""
     text = json.dumps(fields).encode()
     return _SIZES.pack(len(text), len(body)) + text + body
 
 
 class Splitter:
-    """Finds the messages in a stream that comes in pieces of any size."""
+    """Splits a byte stream into messages."""
 
     def __init__(self) -> None:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[Fields, bytearray]]:
-        """Take the next piece; the fields and bodies of the messages that it completes."""
+        """Add bytes; return the fields and bodies of the messages that are complete now."""
         self._data += data
         while len(self._data) >= _SIZES.size:
             fields_size, body_size = _SIZES.unpack_from(self._data)

@@ -1,4 +1,4 @@
-"""What converting batches for old clients needs beside them; the work itself is in `down_conversion.py`."""
+"""Resources for converting batches for old clients; the conversion itself is in `down_conversion.py`."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class Conversions(NamedTuple):
-    """The threads of a broker that convert, and what says whose turn it is.
+    """The threads that convert batches, and the dice that choose the first partition of an answer.
 
     Attributes:
         usual: For batches that unpack to little (`down_conversion.USUAL_UNPACKED_BYTES`).
         large: A thread for all others, one at a time.
-        dice: Says which partition an answer begins with.
+        dice: Chooses the partition with which an answer begins.
     """
 
     usual: Executor

@@ -1,16 +1,16 @@
-"""Fetch answers for clients that do not know what the log holds: older formats, and codecs.
+"""Down-conversion of fetch answers for clients that cannot read the log's format or codec.
 
-An answer is read as for everybody. Where the topic's message.format.version is newer than the client's formats its
-batches are then read, converted one by one, and put into the answer in place of the file's bytes; in threads of their
-own, since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
-with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing have their turn in a later
-one: each answer begins with another partition.
+An answer is read as for any client. If the topic's message.format.version is newer than the client's formats, its
+batches are then read, converted one by one, and put into the answer in place of the file's bytes; in separate threads,
+since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
+with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing are served in a later
+answer: each begins with another partition.
 
 Invariants:
 
-- Whatever is asked for by however many clients, one batch of any size and one usual batch for each thread are unpacked
-  at the same time. Those that unpack to much wait for each other, and nobody else waits for them.
-- What nobody waits for any more is not converted.
+- However many clients ask, at most one batch of any size and one usual batch for each thread are unpacked at the same
+  time. Batches that unpack to much wait for each other, and nothing else waits for them.
+- Batches of cancelled requests are not converted.
 
 # differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
 # saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is
@@ -63,7 +63,7 @@ def adapt_answer(
     wanted: Mapping[TopicPartition, FetchPartition],
     response: FetchResponse,
 ) -> FetchResponse | Pending[FetchResponse]:
-    """Make the answer of a Fetch below version 10 what its client can read."""
+    """Convert the answer to a Fetch below version 10 into a format that its client can read."""
     if ctx.is_large:
         return ctx.services.slices.answer(_adapt_in_steps(ctx, request, wanted, response))
     conversions: list[_Conversion] = []
@@ -95,7 +95,7 @@ def _adapt(
     data: PartitionData,
     conversions: list[_Conversion],
 ) -> None:
-    """Refuse the client one partition, or note what has to be converted of it."""
+    """Refuse one partition, or add the conversion that it needs."""
     partition = ctx.services.replicas.partition((topic, data.partition_index))
     if data.error_code or partition is None:
         return
@@ -138,7 +138,7 @@ def _convert_all(
 def _convert_usual(
     wanted: list[_Conversion], newest_magic: int, left_bytes: int, now_ns: Callable[[], int]
 ) -> list[_Result]:
-    """Convert what an answer has room and time for; a batch that is too large for these threads is an error."""
+    """Convert as much as the answer and the time allow; a batch that is too large for these threads is an error."""
     end_ns = now_ns() + MOST_CONVERTING_NS
     results: list[_Result] = []
     for each in wanted:
@@ -184,7 +184,7 @@ def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
 
 
 def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_bytes: int) -> _Result:
-    """Convert whole batches up to so many bytes; the first one whatever its size.
+    """Convert whole batches up to `most_bytes`; the first one whatever its size.
 
     Args:
         most_unpacked_bytes: What unpacks to more is an error where it is the first batch, else the end.

@@ -1,11 +1,11 @@
-"""The answer to Metadata, of which each topic's part is encoded once and kept as long as it says the same.
+"""The answer to Metadata, with each topic's part encoded once and reused while it is unchanged.
 
-What a topic's part says depends on its partitions, on which brokers are alive and reachable through the client's
-listener, on the version, and on whether the allowed operations were asked for. The first is told by identity: an image
-shares the partitions of a topic that did not change with the image before it. The others are the `Kind` of the bytes.
+A topic's part depends on its partitions, on the brokers that are alive and reachable through the client's listener, on
+the version, and on whether the allowed operations were requested. The first is compared by identity: an image shares
+the partitions of an unchanged topic with the image before it. The others are the `Kind` of the bytes.
 
-Invariants: no more than `MOST_KINDS` kinds are kept, those that were asked for last; of deleted topics and of brokers
-that came or went nothing is kept after the next request of that kind.
+Invariants: at most `MOST_KINDS` kinds are kept, the most recently requested ones; parts of deleted topics and of
+changed brokers are dropped by the next request of that kind.
 
 Source: protocol guide, Metadata.
 """
@@ -30,7 +30,7 @@ _Encode = Callable[[MetadataResponse, WireBuffer], None]
 
 
 class MetadataAnswer(MetadataResponse):
-    """An answer whose topics are encoded already.
+    """An answer with encoded topics.
 
     Attributes:
         parts: Each topic's part, in the order of the answer; where there are any, `topics` is empty.
@@ -50,7 +50,7 @@ class MetadataAnswer(MetadataResponse):
 
 
 class KindOfParts:
-    """The parts of all topics for clients that are told the same.
+    """The parts of all topics for clients that get the same answer.
 
     Attributes:
         reachable: The brokers that are alive and have the client's listener.
@@ -66,9 +66,7 @@ class KindOfParts:
         self.reachable = reachable
 
     def holds_for(self, image: ClusterImage, listener_name: str) -> bool:
-        """Return whether the same brokers are alive and reachable as when it began; forgets the topics that are
-        gone.
-        """
+        """Return whether live and reachable brokers are unchanged; forgets deleted topics."""
         if self._brokers is not image.brokers:
             if self._alive != image.brokers.keys() or self.reachable != reachable_brokers(image, listener_name):
                 return False
@@ -80,11 +78,11 @@ class KindOfParts:
         return True
 
     def __len__(self) -> int:
-        """Count the topics whose parts are kept."""
+        """Return the number of topics whose parts are kept."""
         return len(self._parts)
 
     def find(self, name: str, partitions: Mapping[int, PartitionState]) -> bytes | None:
-        """A topic's part; None: it was not asked for since its partitions changed."""
+        """Return a topic's part; None: it was not built since the topic's partitions changed."""
         kept = self._parts.get(name)
         return kept[1] if kept is not None and kept[0] is partitions else None
 
@@ -95,7 +93,7 @@ class KindOfParts:
 
 
 class TopicParts:
-    """The kinds that were asked for last. Belongs to the event loop's thread."""
+    """The kinds of parts used most recently. Owned by the event loop."""
 
     __slots__ = ("_kinds",)
 
@@ -107,7 +105,7 @@ class TopicParts:
         return len(self._kinds)
 
     def of(self, image: ClusterImage, api_version: int, listener_name: str, with_operations: bool) -> KindOfParts:
-        """Return the parts that are kept for such a client."""
+        """Return the parts for such a client."""
         key = (api_version, listener_name, with_operations)
         kinds = self._kinds
         kind = kinds.pop(key, None)
@@ -120,12 +118,12 @@ class TopicParts:
 
 
 def reachable_brokers(image: ClusterImage, listener_name: str) -> frozenset[int]:
-    """The live brokers that have a listener."""
+    """Return the live brokers that have a listener."""
     return frozenset(broker.broker_id for broker in image.brokers.values() if listener_name in broker.endpoints)
 
 
 def encoded_topic(api_version: int, topic: MetadataResponseTopic) -> bytes:
-    """A topic's part of an answer.
+    """Return a topic's part of an answer.
 
     Raises:
         EncodeError, *UNSAYABLE: The version cannot say it.
@@ -138,7 +136,7 @@ def encoded_topic(api_version: int, topic: MetadataResponseTopic) -> bytes:
 
 
 def with_rights(api_version: int, part: bytes, operations: int) -> bytes:
-    """A topic's part that says which operations are allowed, saying others.
+    """Return a copy of a topic's part with other authorized operations.
 
     Args:
         operations: As bits.

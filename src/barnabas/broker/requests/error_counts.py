@@ -1,7 +1,7 @@
-"""How often each error code stands in an answer: what Kafka's ErrorsPerSec counts, NONE included.
+"""Counts error codes in answers for Kafka's ErrorsPerSec, NONE included.
 
-An answer counts one for each `error_code` in it, of itself and of its parts, but for the parts that Kafka leaves out. A
-class of answers is looked at once; what is made of it walks only to where error codes are.
+An answer counts each `error_code` in it, its own and those of its parts, except parts that Kafka leaves out. A class of
+answers is analysed once; the resulting function visits only error codes.
 
 Source: metrics facts, ErrorsPerSec; Kafka 2.7.2, `errorCounts` of its responses.
 """
@@ -25,7 +25,7 @@ _OWN_LEFT_OUT = frozenset(["FetchResponse", "ElectLeadersResponse"])
 
 def error_counter(message: type[Part]) -> ErrorCounter | None:
     """Return the function that counts the error codes in answers of a class, its own `count_errors` if it has one;
-    None: there are none.
+    None: the class has no error codes.
     """
     own: ErrorCounter | None = getattr(message, "count_errors", None)
     if own is not None:

@@ -7,15 +7,15 @@
 `Session` admits it: a header, a route and a body. The rest happens here, and here alone:
 
 - **Every failure, early or late**, becomes an error answer in the request's own shape: an exception in the handler,
-  after a wait, in an executor or in the encoding of the answer. Where no answer can be made (acks=0, or the refusal
-  can't be encoded either) the connection closes. Nothing ends in silence.
-- **Quotas** (`metering.py`) count what it took. The throttle time is stamped into whatever answer leaves, and the
-  connection takes no further request until it is over. The answer itself leaves at once, as in Kafka since 2.0.
-- **The times** of each stage are noted, for Kafka's request metrics, where somebody looks at them. What every client
-  used is always counted, as plain sums (`manager.Client`).
+  after a wait, in an executor or in the encoding of the answer. If no answer can be made (acks=0, or the refusal
+  cannot be encoded either) the connection closes. No request ends without one of the two.
+- **Quotas** (`metering.py`) count the use of the request. The throttle time is set in every answer, and the connection
+  reads no further request until it is over. The answer itself is sent at once, as in Kafka since 2.0.
+- **The times** of each stage are measured for Kafka's request metrics, if metrics are enabled. Each client's use is
+  always counted, as plain sums (`manager.Client`).
 
-Invariants: an exchange settles once; what it waited for is settled at the end of the turn, never inside of the call
-that completed it; who leaves cancels what his request waits for.
+Invariants: an exchange settles once; a pending answer is settled at the end of the turn, never inside the call that
+completed it; a client that disconnects cancels its pending answer.
 
 Source: semantics, connections and requests, quotas; KIP-219 (throttling after the answer).
 """
@@ -61,7 +61,7 @@ class Conversation(Protocol):
 
     Attributes:
         received_ns: When its last bytes arrived.
-        unsent: Those whose answers leave next, to be counted with their times once they have.
+        unsent: Exchanges whose answers are sent next; their times are counted after that.
     """
 
     @property
@@ -72,7 +72,7 @@ class Conversation(Protocol):
     unsent: list["Exchange"]
 
     def hold(self, exchange: "Exchange") -> None:
-        """Its answer is pending: take no further request."""
+        """Stop reading requests, because the answer is pending."""
         ...
 
     def keep_frame(self) -> Callable[[], object]:
@@ -80,7 +80,7 @@ class Conversation(Protocol):
         ...
 
     def settle_soon(self, outcome: object) -> None:
-        """Call the exchange's `settle_late` at the end of this turn: what it waited for has ended."""
+        """Call the exchange's `settle_late` at the end of this turn, because its pending answer is complete."""
         ...
 
     def take_network_ns(self) -> int:
@@ -88,7 +88,7 @@ class Conversation(Protocol):
         ...
 
     def hold_back(self, exchange: "Exchange") -> None:
-        """Take no further request until its throttle time is over."""
+        """Stop reading requests until the throttle time is over."""
         ...
 
     def when_sent(self, then: Callable[[int | None], object]) -> None:
@@ -96,7 +96,7 @@ class Conversation(Protocol):
         ...
 
     def go_on(self) -> None:
-        """The protocol knows no answer: go on with the next request."""
+        """Continue with the next request, as this one has no answer."""
         ...
 
 
@@ -108,7 +108,7 @@ class Exchange(RequestContext):
         received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended; see `request_times`. `handled_ns` is
             0 where the answer did not have to be waited for: that stage ended when it was complete. `received_ns` and
             `completed_ns` are there where somebody looks at figures.
-        client: Whose it is.
+        client: Its client.
         request: As it was decoded; None while a large one is not, and once its answer is made.
         is_metered: Whether quotas have counted it.
         held_by: The quota that holds its client after the answer; None: none does.
@@ -228,7 +228,7 @@ class Exchange(RequestContext):
             release()
 
     def cancel(self) -> None:
-        """The peer is gone: nobody waits for the answer."""
+        """Cancel the pending answer, because the client disconnected."""
         pending, self._pending = self._pending, None
         if pending is None:
             return
@@ -262,7 +262,7 @@ class Exchange(RequestContext):
             self._let_frame_go()
 
     def settle_late(self) -> None:
-        """Settle what was waited for, after the turn in which it came.
+        """Complete an exchange whose answer was pending, after the turn in which it completed.
 
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
@@ -378,7 +378,7 @@ class Exchange(RequestContext):
         return timed
 
     def take_used_ns(self, now_ns: int) -> int:
-        """The same with what its connection received and sent since the last request that was counted."""
+        """Return the same plus the network time of the connection since the last counted request."""
         network_ns = self._session.take_network_ns()
         if self.handled_ns or self._worked_elsewhere:
             return self.worked_ns(now_ns) + network_ns
@@ -396,7 +396,7 @@ class Exchange(RequestContext):
         return out
 
     def _send_late(self, answer: WireBuffer) -> None:
-        """Send what was encoded in a thread, or came encoded."""
+        """Send an answer that was encoded in a thread, or was already encoded."""
         if self.is_large:
             self._let_frame_go()
             if self.route.times is not None:
@@ -408,7 +408,7 @@ class Exchange(RequestContext):
         self._finish(answer, self._session.now_ns())
 
     def _finish(self, answer: WireBuffer | None, now_ns: int) -> None:
-        """Let the answer leave; None where the protocol knows none. Then the next request's turn comes."""
+        """Send the answer (None: the protocol has none), then let the next request run."""
         # hot path: benchmarks/load (every answer)
         session, route, client = self._session, self.route, self.client
         taken_ns = now_ns - self.admitted_ns
@@ -453,7 +453,7 @@ class Exchange(RequestContext):
         if code is ErrorCode.UNKNOWN_SERVER_ERROR:
             log.error("%s version %d of %s failed", route.name, self.api_version, self.client_id, exc_info=error)
         if is_second:
-            raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
+            raise UnanswerableError(f"{route.name} failed, and so did its error response") from error
         if route.times is not None:
             route.times.failure_count += 1
         if self.is_large:
@@ -470,7 +470,7 @@ def _note_slow(exchange: Exchange, session: Conversation, now_ns: int) -> None:
 
 
 def error_code_of(error: BaseException) -> ErrorCode:
-    """Return a client's error code for an exception; UNKNOWN_SERVER_ERROR where it is a bug of ours."""
+    """Return the client's error code for an exception; UNKNOWN_SERVER_ERROR for an internal error."""
     match error:
         case KafkaError():
             return error.code

@@ -1,4 +1,4 @@
-"""What a request for facts asks, as those see it who answer."""
+"""A decoded request for diagnostic events, for the functions that answer it."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -15,10 +15,10 @@ class Question:
     """One request, as a subject sees it.
 
     Attributes:
-        since_ms: What ended before is of no interest; -1: all is.
-        names: Of these alone, of those that may be seen; None: of all.
-        left_out: How many names may not be seen, and how many rows there are beside those that are told.
-        facts: What is kept; of nobody where nothing is.
+        since_ms: Events that ended before it are omitted; -1: none are.
+        names: The requested names that may be described; None: all.
+        left_out: How many names may not be described, and how many rows were omitted.
+        facts: The stored events.
     """
 
     def __init__(self, ctx: RequestContext, since_ms: int, names: frozenset[str] | None) -> None:
@@ -29,11 +29,11 @@ class Question:
         self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
 
     def concerns(self, name: str) -> bool:
-        """Return whether something of this name is asked for."""
+        """Return whether the request asks about a name."""
         return self.names is None or name in self.names
 
     def hosted(self) -> Iterator[Partition]:
-        """Give the partitions of the topics that are asked about, as far as they are here."""
+        """Yield the requested partitions that this broker hosts."""
         for partition in list(self.ctx.services.replicas.partitions):
             if self.concerns(partition.topic_partition.topic):
                 yield partition
@@ -44,7 +44,7 @@ class Question:
         return self.ctx.services.clock.now_ms() // TICK_MS - 1
 
     def points(self, points: list[tuple[int, int]]) -> list[Any]:
-        """Return those of a series that are asked for, from what it was when they begin."""
+        """Return the requested points of a series, after its value at their beginning."""
         before = sum(at_ms < self.since_ms for at_ms, _ in points)
         return [[at_ms, value] for at_ms, value in points[max(before - 1, 0) :]]
 

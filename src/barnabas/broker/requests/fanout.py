@@ -1,8 +1,8 @@
-"""Handlers that fan out over what a request names, partitions mostly.
+"""Handlers that fan out over the items of a request, mostly partitions.
 
-`in_slices` makes a handler of a generator that gives `MORE` after each partition where the request is large
-(`slices.py`); `resolve` goes from a partition that a request names to the one that this broker leads, with the refusals
-that stand before any other.
+`in_slices` makes a handler from a generator that yields `MORE` after each partition if the request is large
+(`slices.py`); `resolve` maps a partition of a request to the one that this broker leads, with the errors that precede
+all others.
 
 Source: semantics, requests about partitions (authorisation, unknown partitions, leaders elsewhere, offline disks).
 """
@@ -38,7 +38,9 @@ def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[Requ
 
 
 def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:
-    """The partition, or the error code of its refusal: not authorised, unknown, led by another broker, disk offline."""
+    """Return the partition, or the error code of its refusal: not authorised, unknown, led by another broker, disk
+    offline.
+    """
     # hot path: benchmarks/load (every partition of every produce and fetch request)
     services = ctx.services
     authorizer = services.authorizer
@@ -52,7 +54,7 @@ def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -
 
 
 def find(ctx: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
-    """The same where it is settled that the principal may."""
+    """Return the same when the principal is already known to be authorized."""
     services = ctx.services
     partition = services.replicas.partition((topic, index))
     return services.absence_of((topic, index)) if partition is None else partition

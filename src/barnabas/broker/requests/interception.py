@@ -1,15 +1,14 @@
-"""Requests that a test kit takes in hand before they are handled: refused, held, changed, or only seen.
+"""Requests that a test kit intercepts: refuses, delays, changes, or only observes.
 
     request ─► wrapped handler ─► kit: a verdict ─► handler ─► kit: another answer, where it wants to ─► answer
 
-The routes of the APIs that the kit watches get another handler, which asks the kit first; the handlers of all others,
-and of these once nobody watches them any more, are those that the broker began with. So it costs nothing where it is
-not used. What comes of a verdict is what comes of any request: an answer, an error that `Exchange` puts into the
-request's own shape, or the end of its connection.
+The routes of the APIs that the kit watches get another handler, which asks the kit first. All other routes, and these
+once the kit no longer watches them, have their original handlers: unused, it costs nothing. A verdict has the effects
+of any request: an answer, an error that `Exchange` puts into the request's own shape, or the end of the connection.
 
 Invariants:
-- A request is told before anything of it is done, and waits for its verdict; so does the connection that it came by.
-- When the kit is gone every request is handled as if it had never been there.
+- The kit gets a request before any of it is handled; the request and its connection wait for the verdict.
+- When the kit is gone every request is handled as if the kit had never existed.
 """
 
 from collections.abc import Callable
@@ -37,7 +36,7 @@ class Interceptor:
 
     def __init__(self, routes: RouteTable, timers: Timers, send: Callable[[Fields, bytes | bytearray], object]) -> None:
         """Args:
-        send: Takes a message to the kit; see `control_messages`.
+        send: Sends a message to the kit; see `control_messages`.
         """
         self._routes = routes
         self._timers = timers
@@ -48,7 +47,7 @@ class Interceptor:
         self._answers: dict[int, Pending[bytearray | None]] = {}
 
     def on_message(self, fields: Fields, body: bytearray) -> None:
-        """Do what the kit says."""
+        """Process a message from the kit."""
         match fields["op"]:
             case "watch":
                 not_served = self._watch(fields["api_keys"])
@@ -66,7 +65,7 @@ class Interceptor:
                 raise ValueError(f"no message is called {other}")
 
     def close(self) -> None:
-        """The kit is gone: go on without it."""
+        """Continue without the kit, which is gone."""
         self._restore()
         requests, self._requests = self._requests, {}
         for request in requests.values():
@@ -164,7 +163,7 @@ class Interceptor:
 
 
 def _ends(verdict: Verdict) -> bool:
-    """Return whether there is no answer of the handler's."""
+    """Return whether the verdict replaces the handler's answer."""
     return bool(verdict.error_code) or verdict.drops or verdict.ignores
 
 
@@ -178,7 +177,7 @@ def _end(route: Route, ctx: RequestContext, request: Any, verdict: Verdict) -> P
 
 
 def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorCode) -> object:
-    """The error where a broker that works puts it.
+    """Return the error response as a regular broker builds it.
 
     Raises:
         UnanswerableError: There is no such answer.
@@ -192,7 +191,7 @@ def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorC
 
 
 def _flat(out: WireBuffer) -> bytearray:
-    """The same bytes with those of the file regions in their places."""
+    """Return the encoded bytes with the contents of file regions inserted."""
     flat = bytearray()
     position = 0
     for at, region in out.regions:

@@ -1,4 +1,4 @@
-"""Recognises clients of Kafka 0.7 by what they send, and says in the log that they can't be served.
+"""Recognises clients of Kafka 0.7 by their requests, and logs that their protocol is not supported.
 
 Their wire is another one: no version, no correlation id, and the type of a request is all that stands before its body.
 Where the topic's length is read as a version such a request is nearly always one that nobody serves, or malformed.
@@ -51,7 +51,7 @@ MOST_ADDRESSES: Final = 1_000
 
 
 def request_of_0_7(frame: memoryview) -> str | None:
-    """Return the name of the request that a frame is for Kafka 0.7; None: it is none.
+    """Return the name of the Kafka 0.7 request in a frame; None: it is not one.
 
     Args:
         frame: The request without its size.
@@ -78,7 +78,7 @@ def request_of_0_7(frame: memoryview) -> str | None:
 
 
 def _read_body(frame: memoryview, position: int, kind: int) -> tuple[str, int]:
-    """The topic of one body, and where it ends.
+    """Return the topic of one body, and its end.
 
     Raises:
         ValueError: It is none.
@@ -103,7 +103,7 @@ def _read_body(frame: memoryview, position: int, kind: int) -> tuple[str, int]:
 
 
 class ClientsOf07:
-    """Who was told of in the log, and when."""
+    """The addresses of Kafka 0.7 clients that were logged, with the time of the last line."""
 
     __slots__ = ("_said_ms",)
 
@@ -111,11 +111,11 @@ class ClientsOf07:
         self._said_ms: dict[str, int] = {}
 
     def refusal(self, frame: memoryview, reason: ProtocolError, host: str, now_ms: int) -> ProtocolError:
-        """Why a connection closes whose frame is refused.
+        """Return the reason to close a connection after an invalid frame.
 
         Args:
             frame: The request without its size.
-            reason: What is wrong with it as a request of today's.
+            reason: The error of the frame as a current request.
             host: The peer's address.
             now_ms: A monotonic time.
 
@@ -134,8 +134,8 @@ class ClientsOf07:
             if len(said) > MOST_ADDRESSES:
                 del said[next(iter(said))]
             log.warning(
-                "a client of Kafka 0.7 at %s wants %s: the protocol of 0.7 is not served, its connections are closed; "
-                "programs need a client of Kafka 0.8 or later",
+                "Kafka 0.7 client at %s sent %s: protocol 0.7 is not supported, its connections are closed; "
+                "use a client of Kafka 0.8 or later",
                 host,
                 request,
             )

@@ -1,18 +1,17 @@
-"""Counts what a request takes of its client's quotas, and says for how long the client is to be held for that.
+"""Counts requests on their client's quotas, and computes the throttle time.
 
 | what                 | counted                                  | when                                               |
 | -------------------- | ---------------------------------------- | -------------------------------------------------- |
 | `producer_byte_rate` | the size of a Produce request            | when it is answered: it is appended already        |
-| `consumer_byte_rate` | the size of a consumer's fetch answer    | before it leaves; taken back where it may not      |
-| `request_percentage` | the time the broker worked for a request | when its answer is encoded; of a Fetch: when it is |
+| `consumer_byte_rate` | the size of a consumer's fetch answer    | before it is sent; subtracted if it is not sent    |
+| `request_percentage` | the broker's time for a request          | when its answer is encoded; of a Fetch: when it is |
 |                      |                                          | made                                               |
 
-The time is that of the loop (receiving what ends the request, decoding, handling, encoding, and what the connection
-took since its last request to receive more and to send) and of threads beside it. Not held for their time are the
-brokers' own requests (if they may do what brokers do), and Produce requests that want no answer; what these take is
-counted apart.
+The time is that of the loop (receiving the end of the request, decoding, handling, encoding, and the connection's
+receiving and sending since its last request) and of threads beside it. Brokers' own requests (if authorized) and
+Produce requests without an answer are not throttled for their time; it is counted apart.
 
-Where several quotas hold a client the longest time counts, and it waits once.
+If several quotas throttle a client the longest time counts, once.
 
 Source: semantics, quotas; Kafka 2.7.2, KafkaApis (handleProduceRequest, handleFetchRequest), ClientRequestQuotaManager.
 """
@@ -69,7 +68,7 @@ class Metered(Protocol):
 
 
 def meter(exchange: Metered, now_ns: int) -> bool:
-    """Count a request that is about to be answered; whether its client is to be held for that."""
+    """Count a request before it is answered; return whether its client is throttled for it."""
     # hot path: benchmarks/users (every request, where anybody has a quota)
     exchange.is_metered = True
     quotas, client = exchange.services.quotas, exchange.client
@@ -99,10 +98,10 @@ def meter(exchange: Metered, now_ns: int) -> bool:
 
 
 def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) -> bool:
-    """The longest of all times counts; whether that is one of these.
+    """Apply the longest throttle time; return whether it is one of these.
 
     Args:
-        produce_ms, request_ms: What the two quotas ask for.
+        produce_ms, request_ms: The throttle times of the two quotas.
     """
     throttle_ms, held_by = exchange.throttle_time_ms, exchange.held_by
     is_held_longer = False
@@ -119,7 +118,7 @@ def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) 
 
 
 def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
-    """Count the answer to a consumer's fetch; False: the client is held, and gets one without records."""
+    """Count the answer to a consumer's fetch; return False if the client is throttled and gets no records."""
     services = exchange.services
     now_ms = now_ns // _NS_PER_MS
     bucket = None

@@ -1,4 +1,4 @@
-"""What OffsetCommit and TxnOffsetCommit have in common: which of the offsets that a request brings may be stored.
+"""Shared by OffsetCommit and TxnOffsetCommit: decides which offsets of a request may be stored.
 
 Source: semantics, OffsetCommit and TxnOffsetCommit.
 """
@@ -22,7 +22,7 @@ P = TypeVar("P", OffsetCommitRequestPartition, TxnOffsetCommitRequestPartition)
 
 
 class CommitTopic(Protocol[P]):
-    """One topic of such a request."""
+    """One topic of a commit request."""
 
     name: str
     partitions: list[P]
@@ -33,7 +33,7 @@ class OffsetsToCommit(Generic[P]):
     """The offsets of a request, sorted out.
 
     Attributes:
-        accepted: Those that may be stored.
+        accepted: The offsets that may be stored.
         errors: Why the others may not.
         has_known_partition: Whether any of the partitions exists, for this principal; the group need not be asked where
             none does.
@@ -44,10 +44,10 @@ class OffsetsToCommit(Generic[P]):
     has_known_partition: bool = False
 
     def error_of(self, topic: str, index: int, error_code: ErrorCode) -> ErrorCode:
-        """The answer for one partition.
+        """Return the answer for one partition.
 
         Args:
-            error_code: What is wrong with the whole commit: it holds for every partition that takes part in it.
+            error_code: The error of the whole commit, for every partition in it.
         """
         if not self.errors:
             return error_code
@@ -80,5 +80,5 @@ def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator
 
 
 def _java_length(text: str) -> int:
-    """Java's length of a string: UTF-16 units."""
+    """Return Java's length of a string: UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

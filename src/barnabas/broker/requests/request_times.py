@@ -1,4 +1,4 @@
-"""How long requests took, stage by stage, and how many failed: what Kafka's request metrics are made from.
+"""Times of requests by stage, and their errors, for Kafka's request metrics.
 
 | stage          | from                                     | to                                                  |
 | -------------- | ---------------------------------------- | --------------------------------------------------- |
@@ -38,16 +38,16 @@ class RequestTimes:
 
     Attributes:
         count: Requests that were answered, or done with where the protocol knows no answer.
-        failure_count: How many of them failed as a whole: an exception stood in the answer's place.
+        failure_count: How many of them failed as a whole, by an exception.
         request_queue_ns, local_ns, remote_ns, response_queue_ns, response_send_ns: Sums over all of them.
-        throttle_ms: The same for what quotas held.
+        throttle_ms: The sum of throttle times.
         size_bytes: The same for the requests' sizes.
-        versions: How many requests came in each version.
-        errors: How often each error code (0: none) stood in an answer.
+        versions: Number of requests in each version.
+        errors: How often each error code (0: none) was in an answer.
         request_queue, local, remote, response_queue, response_send, total: Histograms of nanoseconds.
         sizes: One of the requests' sizes in bytes.
         sample_count: How many requests these are of.
-        throttle: One of milliseconds, of all that were held.
+        throttle: Histogram of throttle times in milliseconds.
     """
 
     __slots__ = (
@@ -90,7 +90,7 @@ class RequestTimes:
         self.throttle, self.sizes = new_buckets(), new_buckets()
 
     def note_throttle(self, throttle_ms: int) -> None:
-        """A quota holds a client after its request."""
+        """Count the throttle time of a request."""
         self.throttle_ms += throttle_ms
         self.throttle[index_of(throttle_ms)] += 1
 
@@ -101,7 +101,7 @@ class RequestTimes:
 
 
 def sum_of(name: str, parts: Sequence[RequestTimes]) -> RequestTimes:
-    """Return the sums of several that have the same versions, as those of one API."""
+    """Return the sum of several request times with the same versions, such as those of one API."""
     total = RequestTimes(name, len(parts[0].versions) - 1)
     for part in parts:
         total.count += part.count
@@ -138,7 +138,7 @@ class Versioned(Protocol):
 
 
 class Timed(Protocol):
-    """A request whose answer is complete.
+    """A request with a complete answer.
 
     Attributes:
         route: Its API's version.
@@ -161,10 +161,10 @@ AnyTimed = TypeVar("AnyTimed", bound=Timed)
 
 
 def add_sent(requests: list[AnyTimed], sent_ns: int) -> None:
-    """Count requests whose answers have left together, and empty the list.
+    """Count requests whose answers were sent together, and clear the list.
 
     Args:
-        requests: In their order. Somebody looks at the figures of each.
+        requests: In order; each has times to count.
         sent_ns: When the socket had taken all of it.
     """
     # hot path: benchmarks/load (every answer, where somebody looks). `is`: a reading that two stages share is one

@@ -70,23 +70,23 @@ class Services:
         offered: API key, lowest and highest version of all that is served.
         finalized_features: Knows their epoch; None where the cluster has no node for it.
         expired_fetches: How many fetches were answered because their time was up: of consumers, and of followers.
-        slices: Where requests go on that are too large for one turn of the loop.
+        slices: Runs requests that are too large for one turn of the loop.
         conversions: Where batches are converted for old clients.
-        fetch_sessions: What readers asked for and were told last.
-        cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
-        configs: Changes settings; without it nobody can.
+        fetch_sessions: The incremental fetch sessions.
+        cold_reads: Reads bytes outside the page cache; without it the event loop waits for the disk.
+        configs: Changes settings; None: not possible.
         acls: Changes access rules; without it there are none.
-        quotas: How much clients may ask for; nobody has a limit unless told otherwise.
-        leader_quota: How much followers are given of partitions that are throttled; none are unless told otherwise.
-        throttled: The connections that quotas hold.
-        held_followers: Those that `leader_quota` holds back.
-        quota_history: What clients used in the last hour; None: nobody looks.
-        facts: What happened of late, for who asks why; None: nothing is kept.
-        topic_parts: What Metadata said of topics, encoded.
-        scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
-        clients_of_0_7: Those whose protocol is not ours.
+        quotas: The clients' quotas; by default without limits.
+        leader_quota: The quota of throttled partitions for followers; by default without throttled partitions.
+        throttled: The connections that quotas throttle.
+        held_followers: The followers that `leader_quota` throttles.
+        quota_history: The clients' use in the last hour; None: disabled.
+        facts: Diagnostic events; None: disabled.
+        topic_parts: Encoded parts of Metadata answers.
+        scram_admin: Returns the administration of SCRAM credentials, created at the first call.
+        clients_of_0_7: Clients with Kafka 0.7's protocol.
         controller: This broker's part in controlling the cluster.
-        cluster_known: Set once this broker was told of the whole cluster: of none, or a part, clients must not be told.
+        cluster_known: Set once this broker has complete metadata: clients must not get none, or a part.
         tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
     """
 
@@ -135,7 +135,7 @@ class Services:
         self.held_followers = HeldFollowers(self.leader_quota, self.fetches, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """Return a client's error for a partition that is not hosted here: to look for its leader, if there is one."""
+        """Return a client's error for a partition that is not hosted here: find its leader, if it exists."""
         error_code = self.replicas.absence_of(topic_partition)
         is_known = self.cluster.image.partition(*topic_partition) is not None
         if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:

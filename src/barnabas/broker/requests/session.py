@@ -1,12 +1,12 @@
 """One connection's requests: frame ─► header ─► route ─► body ─► `Exchange` ─► answer.
 
 Invariants:
-- Answers leave in the order of the requests: while one is pending no further frame is taken.
-- A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
-- Who is over a quota waits once for each request that it holds him for: after its answer, as he was told, or, where he
-  comes by another connection, before it is handled. What is large is not even received before.
-- A request other than Produce with more than `max_array_elements` array elements in all is refused; what a controller
-  says of a large cluster has more.
+- Answers leave in the order of the requests: while one is pending no further frame is handled.
+- A malformed frame costs its own connection and one log line; a failed request is answered (`exchange.py`).
+- A client over its quota waits once for each request that is throttled: after its answer, as told, or, on another
+  connection, before the request is handled. Large requests are not even received before.
+- A request other than Produce with more than `max_array_elements` array elements in all is refused; the controller's
+  requests in a large cluster may have more.
 
 Source: semantics, connections and requests; ApiVersions.
 """
@@ -58,7 +58,7 @@ class Session:
 
     Attributes:
         now_ns: The clock by which requests are measured.
-        send: Sends an encoded answer that was complete just now; the next request's turn comes then.
+        send: Sends an encoded answer; then the next request runs.
         unsent: See `Conversation`.
     """
 
@@ -153,7 +153,7 @@ class Session:
                     waits_for, client_id, len(frame), now_ns // _NS_PER_MS, True
                 ):
                     if len(frame) > READ_AHEAD_BYTES:
-                        raise ProtocolError("it has to wait for a quota, and is too large to be kept so long")
+                        raise ProtocolError("its request exceeds a quota and is too large to be kept until it may run")
                     self._connection.put_back(frame)
                     return
                 self._waited_for = self._place = None
@@ -207,16 +207,16 @@ class Session:
 
     @property
     def client(self) -> Client | None:
-        """Who asked for something last; None: nobody yet, or the connection is gone."""
+        """Return the client of the last request; None: there was no request yet, or the connection is closed."""
         return self._client
 
     def _refusal(self, frame: memoryview, reason: ProtocolError) -> ProtocolError:
-        """Why the connection closes: this frame is no request."""
+        """Return the reason to close the connection after a frame that is not a valid request."""
         services = self._services
         return services.clients_of_0_7.refusal(frame, reason, self._info.host, services.clock.monotonic_ms())
 
     def _enter(self, client_id: str | None) -> Client:
-        """Requests are another client's from now on."""
+        """Switch the connection to another client."""
         quotas, now_ms = self._quotas, self._services.clock.monotonic_ms()
         if self._client is not None:
             quotas.leave(self._client, now_ms)
@@ -229,7 +229,7 @@ class Session:
         return client
 
     def _on_part(self, part: memoryview, size: int) -> None:
-        """Wait before more of a large request is received, where it is one that has to wait."""
+        """Delay receiving the rest of a large request, if its client must wait."""
         is_asked = self._place is None and self._quotas.is_enabled[_PRODUCE]
         # Before the login nobody is anybody's client.
         if not is_asked or self._connection.handler is not self:
@@ -262,7 +262,7 @@ class Session:
         return self._hold is not None
 
     def _waits_for_time(self, client: Client, request: object) -> bool:
-        """Have a client's first request wait that finds too much of the broker's time taken; once for a connection."""
+        """Delay a new connection's first request if its client has exceeded the request quota."""
         self._is_new = False
         # As `metering`: what wants no answer is not held for its time.
         if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
@@ -273,13 +273,13 @@ class Session:
         return self._hold is not None
 
     def _wait(self, client: Client, bucket: Bucket, wait_ms: int) -> None:
-        """Take no request for so long, if that is any time."""
+        """Stop reading requests for `wait_ms`, if positive."""
         if wait_ms > 0:
             self._connection.pause(Pause.THROTTLE)
             self._hold = self._services.throttled.begin(client, bucket, wait_ms, self._let_go)
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
-        """Return the most array elements that a request may hold."""
+        """Return the maximum of array elements in a request."""
         if route.api_key in CONTROL_KEYS and self._may_control():
             return min(len(frame) // _LEAST_CONTROL_ELEMENT_BYTES, MOST_CONTROL_ELEMENTS)
         if route.is_limited:
@@ -294,7 +294,7 @@ class Session:
         return rights >> Operation.CLUSTER_ACTION & 1 == 1
 
     def on_closed(self) -> None:
-        """The peer is gone: nobody waits for the pending answer."""
+        """Drop the pending answer, as the client disconnected."""
         # differs from Kafka (leaving-peer): it notices when the answer is sent.
         current, self._current = self._current, None
         if current is not None:
@@ -325,8 +325,8 @@ class Session:
         return self._connection.keep_frame()
 
     def settle_soon(self, outcome: object) -> None:
-        """Settle the exchange on hold at the end of this turn of the loop."""
-        self._connection.turns.add(self._settle_late)
+        """Complete the pending exchange at the end of this turn of the event loop."""
+        self._connection.scheduler.add(self._settle_late)
 
     def _settle_late(self) -> None:
         current, self._current = self._current, None
@@ -339,8 +339,8 @@ class Session:
             self._connection.close(str(error))
         except Exception:
             # A bug in the refusal itself: even then nobody waits for ever.
-            log.exception("a request could not even be refused")
-            self._connection.close("an error of ours")
+            log.exception("cannot send the error response to a request")
+            self._connection.close("internal error")
 
     def go_on(self) -> None:
         self._connection.resume(Pause.ANSWER)
@@ -398,15 +398,15 @@ def _decode(route: Route, frame: memoryview, position: int, most_elements: int) 
     except (*MALFORMED, ProtocolError) as error:
         raise _malformed(route, error) from None
     except MemoryError:
-        raise ProtocolError(f"there is no memory for a {route.name}") from None
+        raise ProtocolError(f"no memory for a {route.name} request") from None
 
 
 def _unserved(api_key: int, api_version: int) -> ProtocolError:
     if api_key in CONTROL_KEYS and api_version > APIS[api_key].max_version:
         # A controller goes by its settings, and asks nobody what there is.
         newer = "the controller's inter.broker.protocol.version is above 2.7"
-        return ProtocolError(f"{APIS[api_key].message} version {api_version} is not served: {newer}")
-    return ProtocolError(f"API key {api_key} version {api_version} is not served")
+        return ProtocolError(f"{APIS[api_key].message} version {api_version} is not supported: {newer}")
+    return ProtocolError(f"API key {api_key} version {api_version} is not supported")
 
 
 def _malformed(route: Route, error: Exception) -> ProtocolError:

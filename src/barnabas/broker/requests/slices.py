@@ -1,16 +1,16 @@
-"""Requests that name very many partitions: handled in slices, so that everybody else has their turns between.
+"""Requests that name very many partitions: handled in slices, so that other work runs in between.
 
-A handler that goes over what a request names is written as a generator: after each partition it gives `MORE` if the
-request is large (`RequestContext.is_large`), and its answer last. A small one gives its answer first of all and costs
-hardly more than a plain call. A large one goes on in turns of the loop, a slice of bounded time and count in each; all
-large requests together get one slice a turn, one after the other. What a generator knew before it gave `MORE` may be
-stale after it: each partition is checked and dealt with in one step.
+A handler of many items is written as a generator: after each partition it yields `MORE` if the request is large
+(`RequestContext.is_large`), and its answer last. For a small request the answer comes first, at hardly more than the
+cost of a plain call. A large one continues in turns of the loop, a slice of bounded time and count in each; all large
+requests together get one slice a turn, one after the other. The generator's state may be stale after `MORE`: each
+partition is checked and handled in one step.
 
-What decodes a large request and encodes its answer is pure, and runs in a thread (`codec`): what that takes from the
-loop is the interpreter's switch interval.
+The decoding of a large request and the encoding of its answer are pure, and run in a thread (`codec`): they delay the
+loop by at most the interpreter's switch interval.
 
 Invariants: a slice ends after `SLICE_STEPS` steps or `SLICE_NS`, whichever comes first; an exception fails the request
-alone; a request whose peer has left goes no further.
+alone; a request whose client has disconnected is not continued.
 
 Source: style page, one direction; design page, the shape.
 """
@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any, Final, TypeAlias, TypeVar
 
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending
 
@@ -35,10 +35,10 @@ SLICE_STEPS = 100
 
 
 class Step:
-    """Given by a handler in place of its answer: it goes on later.
+    """A handler's signal that it is not done and will continue later.
 
     Attributes:
-        awaited: When this has ended; at its next turn where there is none.
+        awaited: It continues after this completes; in its next turn if None.
     """
 
     __slots__ = ("awaited",)
@@ -54,31 +54,31 @@ Steps: TypeAlias = Generator[Step | T | Pending[T], None, None]
 
 
 class Slices:
-    """Goes on with large requests. Belongs to the event loop's thread.
+    """Runs large requests in slices. Owned by the event loop.
 
     Attributes:
         codec: Where large requests are decoded and their answers encoded.
     """
 
-    __slots__ = ("_now_ns", "_running", "_turns", "codec")
+    __slots__ = ("_now_ns", "_running", "_scheduler", "codec")
 
-    def __init__(self, turns: Turns, now_ns: Callable[[], int], codec: Executor) -> None:
-        self._turns = turns
+    def __init__(self, scheduler: Scheduler, now_ns: Callable[[], int], codec: Executor) -> None:
+        self._scheduler = scheduler
         self._now_ns = now_ns
         self._running: deque[_Run] = deque()
         self.codec = codec
 
     def answer(self, steps: Steps[T]) -> T | Pending[T]:
-        """The answer now, if it is there without another step."""
+        """Return the answer at once if the first step gives it, else later."""
         first = next(steps)
         return self.go_on(steps, first) if isinstance(first, Step) else first
 
     def run(self, steps: Steps[T]) -> Pending[T]:
-        """The answer when all steps are done; the first one is done in a later turn."""
+        """Return the answer when all steps are done; the first step runs in a later turn."""
         return self.go_on(steps, MORE)
 
     def go_on(self, steps: Steps[T], step: Step) -> Pending[T]:
-        """The answer when all steps are done, of which one was done already and gave `step`."""
+        """Return the answer when the remaining steps after `step` are done."""
         run = _Run(steps)
         self._go_on_after(run, step)
         return run.pending
@@ -104,15 +104,15 @@ class Slices:
 
     def _queue(self, run: "_Run") -> None:
         if not self._running:
-            self._turns.add(self._take_turn)
+            self._scheduler.add(self._take_turn)
         self._running.append(run)
 
     def _take_turn(self) -> None:
-        """One slice of the request whose turn it is."""
+        """Run one slice of the next request."""
         running = self._running
         run = running.popleft()
         if running:
-            self._turns.add(self._take_turn)
+            self._scheduler.add(self._take_turn)
         if run.pending.is_done:
             return
         steps = run.steps
@@ -134,7 +134,7 @@ class Slices:
 
 
 class _Run:
-    """One large request on its way."""
+    """A large request in progress."""
 
     __slots__ = ("pending", "steps")
 
@@ -147,7 +147,7 @@ class _Run:
         self.steps.close()
 
     def finish(self, answer: Any) -> None:
-        """Its last step: an answer, or what will be one."""
+        """Complete a request with the result of its last step, an answer or a pending one."""
         self.close()
         if isinstance(answer, Pending):
             self.pending.on_cancel = answer.cancel

@@ -1,15 +1,15 @@
-"""What a slow request took, stage by stage, and what it waited for; made once it was slow, so no other pays for it
-(but a fetch with a large answer, which has to be watched while it is sent).
+"""Times of a slow request by stage, and the reason for its wait. Computed only for requests that were slow, so others
+cost nothing (except fetches with a large answer, whose sending must be measured).
 
 | stage  | from                         | to                                                      |
 | ------ | ---------------------------- | ------------------------------------------------------- |
-| queue  | its bytes were received      | its turn has come                                       |
+| queue  | its bytes were received      | its handling begins                                     |
 | local  | that                         | its answer is complete, or the handler waits            |
-| remote | that                         | what it waited for is there, and the answer complete    |
+| remote | that                         | the wait is over, and the answer complete               |
 | send   | that                         | the socket has taken all of it; None: the peer has left |
 
-A fetch that waits for records is not slow, as long as it asked to wait. One whose answer is large is slow where its
-peer takes long for that, too, or leaves after long.
+A fetch that waits for records is not slow, as long as it asked to wait. One with a large answer is slow if its client
+takes long to read it, too, or disconnects after a long time.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Api(Protocol):
 
 
 class Finished(Protocol):
-    """A request whose answer is complete: `Exchange`."""
+    """A request with a complete answer: `Exchange`."""
 
     services: Services
     connection: ConnectionInfo
@@ -59,7 +59,7 @@ class Finished(Protocol):
 
 
 class Sends(Protocol):
-    """The connection that it came in through: `Session`."""
+    """The connection of a request: `Session`."""
 
     @property
     def received_ns(self) -> int: ...
@@ -68,7 +68,7 @@ class Sends(Protocol):
 
 
 def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
-    """Keep what a request took that is slow by now or by whoever takes its answer, once that has left, or its peer."""
+    """Record a slow request, or one whose answer is taken slowly, after its answer was sent or the client left."""
     facts, slow_ns = request.services.facts, request.route.slow_ns
     if facts is None:
         return
@@ -91,7 +91,7 @@ def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
 
 
 def _row(request: Finished, received_ns: int, now_ns: int, sending_ns: int | None, is_slow: bool) -> Row:
-    """Return what a request took.
+    """Return the row of a request with its times.
 
     Args:
         now_ns: When its answer was complete.
@@ -118,7 +118,7 @@ def _row(request: Finished, received_ns: int, now_ns: int, sending_ns: int | Non
 
 
 def _asked_for_ns(request: Finished, now_ns: int) -> int:
-    """Return how long it waited as it had asked to."""
+    """Return how long a fetch waited because it asked to wait."""
     if request.route.api_key != FETCH_KEY or not request.handled_ns or request.waited_for:
         return 0
     waited_ns = now_ns - request.handled_ns

@@ -1,7 +1,7 @@
 """From an API key and version to the functions that decode, handle and encode it.
 
-The one table (`barnabas.broker.requests.handlers.HANDLERS`) also makes the answer of ApiVersions: what is offered is
-what is handled.
+The one table (`barnabas.broker.requests.handlers.HANDLERS`) is also the source of the ApiVersions answer: exactly the
+handled versions are offered.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 @dataclass(slots=True, frozen=True)
 class Handler:
-    """One API: what it is decoded into, the versions that are served, and the function that answers.
+    """The handler of one API: request class, supported versions, and functions.
 
     Attributes:
         handle: Takes the context and the request; gives the response, a `Pending` of it, or None where the
@@ -27,7 +27,7 @@ class Handler:
             the error in every place where a client of that version looks for one.
         goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
         response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
-        is_private: ApiVersions does not tell of it.
+        is_private: ApiVersions does not list it.
         first_strict_version: Before it a request creates or deletes more partitions than its client may, which is held
             then; 0: it creates and deletes none.
     """
@@ -88,8 +88,8 @@ class Route:
         has_tagged_header: Whether the answer's header carries a tagged section.
         has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
         is_limited: Whether the limit on array elements holds (all but Produce).
-        goes_on: As the handler says.
-        waits_for: What it takes before anybody can ask whether that is too much: who has not waited for it waits now.
+        goes_on: As in the handler.
+        waits_for: The quota to check before the request is handled: a client that has not waited for it waits now.
         """
         self.name = name
         # As Kafka calls the API.
@@ -118,7 +118,7 @@ class RouteTable:
     Attributes:
         by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
             every request asks it.
-        times: How long the requests of each API took, but for followers' fetches; empty where nobody looks at figures.
+        times: Request times of each API, without followers' fetches; empty if metrics are disabled.
         follower_times: How long followers' fetches took.
     """
 
@@ -149,12 +149,12 @@ class RouteTable:
         self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
 
     def keep_slow_requests(self) -> None:
-        """Have requests kept from now on that take longer than is usual of their API."""
+        """Begin to record requests that take longer than usual for their API."""
         for route in self._routes.values():
             route.slow_ns = SLOW_NS.get(route.api_key, USUALLY_SLOW_NS)
 
     def count_requests(self) -> None:
-        """Count requests and measure their stages from now on: somebody looks at figures."""
+        """Begin to count requests and to measure their stages, because metrics are enabled."""
         # Not at the top: a broker that nobody looks at starts without it.
         from barnabas.broker.requests.error_counts import error_counter
 
@@ -175,7 +175,7 @@ class RouteTable:
     def _tell_followers_apart(
         self, fetches: Handler, count_errors: Callable[[Any, defaultdict[int, int]], object] | None
     ) -> None:
-        """Count fetches of followers by routes of their own, so that those of consumers cost no more."""
+        """Give followers' fetches routes of their own, so that counting costs consumers' fetches nothing."""
         self.follower_times = RequestTimes(FOLLOWER_FETCHES, fetches.max_version)
         for route in self.of(fetches.api_key):
             for_followers = self._route(fetches, route.api_version, fetches.handle)
@@ -184,13 +184,13 @@ class RouteTable:
 
     @property
     def offered(self) -> list[tuple[int, int, int]]:
-        """API key, lowest and highest version of all that clients are told of, by key."""
+        """Return API key, lowest and highest version of all public APIs, by key."""
         return sorted(
             (each.api_key, each.min_version, each.max_version) for each in self.handlers if not each.is_private
         )
 
     def of(self, api_key: int) -> list[Route]:
-        """The routes of all versions of an API that are served; none where the API is not."""
+        """Return the routes of all supported versions of an API; empty if the API is not supported."""
         return [route for key, route in self._routes.items() if key >> 16 == api_key]
 
     def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:
@@ -243,7 +243,7 @@ CONTROL_KEYS: Final = (4, 5, 6)
 def _telling_followers_apart(
     handle: Callable[[RequestContext, Any], object], for_followers: Route
 ) -> Callable[[RequestContext, Any], object]:
-    """Return a handler of fetches that has those of followers counted by a route of their own."""
+    """Return a handler of fetches that counts those of followers on their own route."""
 
     def handle_fetch(ctx: Any, request: Any) -> object:
         if request.replica_id >= 0:

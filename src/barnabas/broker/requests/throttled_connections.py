@@ -1,7 +1,7 @@
-"""Connections that a quota throttles: they are answered, and no further request of theirs is taken for a while.
+"""Throttled connections: the request is answered, and the next one is not read until the throttle time is over.
 
-Where limits change while somebody is held, how long that still is is reckoned anew: who would be held for less by what
-is in force now waits no longer than that.
+If limits change while a connection is throttled, its remaining time is computed again: it never waits longer than the
+current limits require.
 
 Source: semantics, quotas; Kafka 2.7.2, ThrottledChannel, ClientQuotaManager.throttle.
 """
@@ -20,7 +20,7 @@ _LOOKS_PER_TURN = 200
 
 
 class ThrottledConnection:
-    """A connection that is held until its throttle time is over."""
+    """A connection that is throttled."""
 
     __slots__ = ("_all", "bucket", "client", "let_go", "limit", "timer", "until_ms")
 
@@ -42,15 +42,15 @@ class ThrottledConnection:
         self.let_go = let_go
 
     def end(self) -> None:
-        """It is over, or the peer has left."""
+        """End the throttling, because the time is over or the client disconnected."""
         self._all.forget(self)
 
 
 class ThrottledConnections:
-    """All that are held now. Owned by the event loop.
+    """All throttled connections. Owned by the event loop.
 
     Attributes:
-        on_hold: Told of each one that begins; None: nobody wants to know.
+        on_hold: Called with each new throttle; None: no listener.
     """
 
     __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review", "on_hold")
@@ -70,10 +70,10 @@ class ThrottledConnections:
     def begin(
         self, client: Client, bucket: Bucket | None, throttle_ms: int, let_go: Callable[[], object]
     ) -> ThrottledConnection:
-        """Hold a connection.
+        """Throttle a connection.
 
         Args:
-            bucket: Whose limit holds it; None: nobody's that may change.
+            bucket: The bucket that throttles it; None: none whose limit may change.
             let_go: Called when it is over, unless it is ended before.
         """
         until_ms = self._clock.monotonic_ms() + throttle_ms
@@ -106,7 +106,7 @@ class ThrottledConnections:
             self._quotas.held_counts[bucket.kind] -= 1
 
     def _limits_changed(self) -> None:
-        """Look at those that are held, in turns: there may be very many."""
+        """Review the throttled connections in several turns, as there may be very many."""
         if not self._held:
             return
         is_planned = bool(self._to_review)

@@ -1,4 +1,4 @@
-"""What all requests about delegation tokens ask first: whether who sends them may, and whether there are tokens.
+"""Checks shared by all delegation token requests: the client may manage tokens, and tokens are enabled.
 
 Source: semantics, delegation tokens; Kafka 2.7.2, KafkaApis.allowTokenRequests.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_asker(ctx: RequestContext) -> None:
-    """Refuse who has not proved who he is himself: nobody makes tokens by means of a token.
+    """Refuse requesters that are unauthenticated or logged in by a token: a token cannot create tokens.
 
     Raises:
         KafkaError: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
@@ -28,7 +28,7 @@ def check_asker(ctx: RequestContext) -> None:
 
 
 def token_manager(ctx: RequestContext) -> "TokenManager":
-    """The tokens.
+    """Return the token manager.
 
     Raises:
         KafkaError: DELEGATION_TOKEN_AUTH_DISABLED.

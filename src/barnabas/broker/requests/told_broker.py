@@ -1,4 +1,4 @@
-"""The subject `broker` of Facts: this broker's own rates by minute, its disks, its limits, and what its facts take."""
+"""The subject `broker` of Facts: this broker's rates by minute, disks, limits, and the memory of its events."""
 
 import json
 from itertools import islice
@@ -13,7 +13,7 @@ _MOST_BAD_LOGS: Final = 100
 
 
 def broker(question: Question) -> Found:
-    """Give the one row."""
+    """Yield the one row."""
     facts, services = question.facts, question.ctx.services
     log_bytes: dict[str, int] = {}
     for path, replica in services.log_dirs.replicas():

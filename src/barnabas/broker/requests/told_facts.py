@@ -1,8 +1,8 @@
-"""The subjects of Facts: who may ask for each, and what rows it has.
+"""The subjects of Facts: authorization and rows of each.
 
 | subject                       | names                 | right                                                     |
 | ----------------------------- | --------------------- | --------------------------------------------------------- |
-| client                        | -                     | none: what concerns the asking user's clients of this id  |
+| client                        | -                     | none: events about the requester's clients of this id     |
 | groups                        | of groups             | DESCRIBE on each group                                    |
 | ends, segments, leaders       | of topics             | DESCRIBE on each topic                                    |
 | transactions                  | of transactional ids  | DESCRIBE on each                                          |
@@ -10,10 +10,10 @@
 | refusals                      | of users              | DESCRIBE on the cluster                                   |
 | stalls, broker                | -                     | DESCRIBE on the cluster                                   |
 
-Who names nothing asks for all, which takes DESCRIBE on the cluster. Names that may not be seen are left out, and
-counted; that they are asked for is no denial to be logged.
+A request without names asks for all, which needs DESCRIBE on the cluster. Names that may not be described are omitted
+and counted; they are not logged as denials.
 
-Rows of what is kept come as lines, and are chosen among in a thread; all others are made here, some in a turn.
+Rows of stored events are lines, and are filtered in a thread; all others are built here, some in each turn.
 """
 
 import json
@@ -40,10 +40,10 @@ class Subject(NamedTuple):
     """One kind of rows.
 
     Attributes:
-        find: Gives what there is.
+        find: Returns the rows.
         named: What the names are of, where each takes a right of its own; None: it takes the one for all.
         name: The row's member that is compared with the names of lines.
-        is_own: It tells nothing but what concerns who asks.
+        is_own: It only returns data about the requester.
     """
 
     find: Callable[[Question], Found]
@@ -52,7 +52,7 @@ class Subject(NamedTuple):
     is_own: bool = False
 
     def admit(self, question: Question) -> bool:
-        """Return whether this may be asked; names that may not be seen are none of the question's any more."""
+        """Return whether a request is authorized; removes names that the principal may not see."""
         ctx, names = question.ctx, question.names
         if self.is_own:
             return True
@@ -63,7 +63,7 @@ class Subject(NamedTuple):
         return True
 
     def read(self, question: Question, found: Iterable[Row | bytes]) -> list[Row]:
-        """Return the rows that are asked for; for a thread."""
+        """Return the requested rows; for a thread."""
         rows: list[Row] = []
         for each in found:
             row: Row = json.loads(each) if isinstance(each, bytes) else each
@@ -87,7 +87,7 @@ def _lines_of(events: Callable[[Facts], Events]) -> Callable[[Question], Found]:
 
 
 def _client(question: Question) -> Found:
-    """Tell what concerns the asking user's clients of the asking client id."""
+    """Return the events about the requesting user's clients with the requesting client id."""
     ctx, facts = question.ctx, question.facts
     user, client_id = ctx.connection.principal.name, ctx.client_id
     told: Row = {"user": user, "client_id": client_id, "host": ctx.connection.host}
@@ -137,7 +137,7 @@ def _groups(question: Question) -> Found:
 
 
 def _copied(row: Row) -> Row:
-    """The row as it is now: what goes on grows while a thread makes text of it."""
+    """Return a copy of an unfinished row, which changes while a thread encodes it."""
     return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
 
 

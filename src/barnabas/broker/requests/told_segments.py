@@ -1,6 +1,6 @@
-"""The subject `segments` of Facts: what stands in the logs, what removes each segment when, or what keeps it.
+"""The subject `segments` of Facts: the segments of logs, and which rule deletes or retains each.
 
-The rules are retention's own (`log/retention.py`) and the cleaner's (`log/cleaner`): who decides tells.
+The rules are those of retention (`log/retention.py`) and of the cleaner (`log/cleaner`), which report their decisions.
 """
 
 import json
@@ -29,7 +29,7 @@ _SETTINGS: Final = (
 
 
 def segments(question: Question) -> Found:
-    """Give a row for each partition that is here, led or followed."""
+    """Yield a row for each partition that this broker hosts."""
     services = question.ctx.services
     removed: dict[tuple[str, int], list[Any]] = {}
     for line in question.facts.segments.lines():

@@ -1,1 +1,1 @@
-"""Principals (who a request comes from) and authorisation (what they may do)."""
+"""Principals (the identity behind a request) and authorization (its permissions)."""

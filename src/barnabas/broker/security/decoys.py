@@ -1,13 +1,13 @@
-"""SCRAM credentials of users that do not exist: so that nobody is told who does.
+"""SCRAM credentials of users that do not exist, so that logins do not reveal which users exist.
 
-A name that nobody has gets a salt as a user would, always the same one, and no proof fits. It is made from the name and
-a secret of the cluster, which all its brokers know and nobody else:
+A name without a user gets a salt like a user's, always the same one, and no proof fits. It is derived from the name and
+a secret of the cluster, which only its brokers know:
 
-    salt of a user         as Kafka's tools and ours make it: a number of 130 bits in base 36, as text
+    salt of a user         as Kafka's and Barnabas' tools make it: a number of 130 bits in base 36, as text
     salt of a token's id   24 bytes, those of a real token too: brokers make its credentials themselves
-    iterations             as most users have it (`ScramUsers.usual_iterations`); tokens have the least
+    iterations             those of most users (`ScramUsers.usual_iterations`); tokens have the least
 
-Whoever knows the secret can tell decoys from users, and no more: a decoy stands for nobody.
+Knowing the secret allows to tell decoys from users, and nothing else: no decoy can log in.
 
 Source: RFC 5802, section 9 (a server should not tell); Kafka 2.7.2, ScramFormatter.secureRandomString.
 """
@@ -21,22 +21,22 @@ _TOKEN_SALT_BYTES = 24
 
 
 class Decoys:
-    """Gives every name a credential."""
+    """Derives a credential for any name."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     def user(self, mechanism: ScramMechanism, name: str, iterations: int) -> KnownUser:
-        """A user of this name, who can't log in."""
+        """Return a user of this name who cannot log in."""
         number = int.from_bytes(self._derived(mechanism.name, name)) % (1 << USER_SALT_BITS)
         return self._nobody(mechanism, name, user_salt(number), iterations)
 
     def token(self, mechanism: ScramMechanism, token_id: str) -> KnownUser:
-        """A delegation token of this id, by which nobody can log in."""
+        """Return a delegation token of this id that cannot be used to log in."""
         return self._nobody(mechanism, token_id, self.token_salt(token_id), LEAST_ITERATIONS)
 
     def token_salt(self, token_id: str) -> bytes:
-        """The salt of a delegation token, whether there is one or not."""
+        """Return the salt of a delegation token, whether it exists or not."""
         return self._derived("tokenauth", token_id)[:_TOKEN_SALT_BYTES]
 
     def _nobody(self, mechanism: ScramMechanism, name: str, salt: bytes, iterations: int) -> KnownUser:

@@ -1,4 +1,4 @@
-"""How connections of one listener log in: which mechanisms there are, against what they check, and how often it worked.
+"""Logins on one listener: its mechanisms, their servers, and counts of successes and failures.
 
 Source: security page, SASL; Kafka 2.7.2, SaslChannelBuilder, Selector's metrics.
 """
@@ -47,7 +47,7 @@ class LoginCounts:
 
 
 class Checks:
-    """Computes what logins wait for, beside the event loop, in the order in which they came.
+    """Computes the slow steps of logins in a thread, in order.
 
     A client waits for one at a time, so a flood of them holds up those who log in, by what each takes, and nobody else.
     """
@@ -60,7 +60,7 @@ class Checks:
         self._waiting_count = 0
 
     def run(self, check: Check, then: Callable[[Callable[[], bytes]], object]) -> bool:
-        """Compute a check, then call `then` with what goes on; False: too many wait already, and it is not."""
+        """Compute a check, then call `then` with the continuation; return False if too many checks are waiting."""
         if self._waiting_count >= MOST_CHECKS:
             return False
         self._waiting_count += 1
@@ -71,7 +71,7 @@ class Checks:
 
         def failed(error: BaseException) -> None:
             self._waiting_count -= 1
-            log.error("what a login waits for could not be computed", exc_info=error)
+            log.error("cannot compute the step that a login waits for", exc_info=error)
             then(_fail)
 
         self._executor.run(check, done, failed)
@@ -79,11 +79,11 @@ class Checks:
 
 
 def _fail() -> bytes:
-    raise LoginError("an error of ours")
+    raise LoginError("internal error")
 
 
 class Door:
-    """Lets logins begin: at once, or while very many fail one after the other, as fast as failures are forgotten.
+    """Login rate limiter: begins logins at once, or delays them while very many fail.
 
     A failed login is answered late, so a client begins few that fail; but who hangs up in the middle could begin again
     at once. So both count for as long as an answer is held back, and who comes next waits where there are too many.
@@ -96,7 +96,7 @@ class Door:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def enter(self, begin: Callable[[], object]) -> bool:
-        """Begin now or later; False: too many wait already, and it is not begun."""
+        """Begin a login now or later; return False if too many are waiting."""
         if self._failure_count < MOST_FAILURES and not self._waiting:
             begin()
         elif len(self._waiting) < MOST_WAITING:
@@ -106,7 +106,7 @@ class Door:
         return True
 
     def failed(self) -> None:
-        """A login failed, or was given up."""
+        """Count a login that failed, or was abandoned."""
         self._failure_count += 1
         self._call_later(self._delay_ms(), self._forget)
 
@@ -126,7 +126,7 @@ class ListenerLogins:
         checks: Of all listeners.
         door: Of this listener.
         counts: Of this listener.
-        failure_delay_ms: How long the answer to a failed login is held back.
+        failure_delay_ms: How long the answer to a failed login is delayed.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ListenerLogins:
         timers: Timers,
     ) -> None:
         """Args:
-        servers: For each mechanism, what begins a login.
+        servers: For each mechanism, the function that begins a login.
         max_reauth_ms: For each mechanism, how long a session lasts (connections.max.reauth.ms); 0: for ever.
         """
         self._servers = dict(servers)

@@ -38,7 +38,7 @@ def is_password(name: str) -> bool:
 def encode_passwords(
     config: BrokerConfig, overrides: Mapping[str, str], random_bytes: Callable[[int], bytes]
 ) -> dict[str, str]:
-    """Settings as they are stored.
+    """Return settings in their stored form.
 
     Raises:
         ConfigError: There is a password among them and no secret, or one that is used in a way that is not there.
@@ -49,7 +49,7 @@ def encode_passwords(
 
 
 def decode_passwords(config: BrokerConfig, stored: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Settings as they are meant, and the names of passwords that can't be read, which are not among them.
+    """Return settings in plain form, and the names of passwords that cannot be decrypted and are omitted.
 
     The secret of before (password.encoder.old.secret) is tried, too.
     """
@@ -97,7 +97,7 @@ def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes
 
 
 def _decode(secret: str, encoded: str) -> str | None:
-    """The password; None: it was not encrypted with this secret, or not in a way that is known."""
+    """Return the password; None: it was encrypted with another secret, or in an unknown way."""
     fields = dict(item.split(":", 1) for item in encoded.split(",") if ":" in item)
     try:
         if fields["cipherAlgorithm"] != CIPHER:
@@ -122,7 +122,7 @@ def _key(secret: str, factory: str, salt: bytes, iterations: int, bits: int) -> 
 
 
 def _encrypt(key: bytes, iv: bytes, plain: bytes) -> bytes:
-    """Encrypt by AES in CBC mode, padded as PKCS#7 says."""
+    """Encrypt with AES-CBC and PKCS#7 padding."""
     # Not at the top: hardly any broker stores a password.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     from cryptography.hazmat.primitives.padding import PKCS7

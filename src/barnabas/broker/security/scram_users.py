@@ -1,7 +1,7 @@
-"""The SCRAM credentials of users: what stands in /config/users, and what of it is known.
+"""The SCRAM credentials of users: the contents of /config/users, decoded.
 
-A credential that is none is passed over, with one line in the log that names user and mechanism; so is one of too few
-iterations, which stands there and logs nobody in.
+A malformed credential is ignored, with one line in the log that names user and mechanism; so is one with too few
+iterations: it is stored, but cannot be used to log in.
 
 Source: zookeeper.md, configs; Kafka 2.7.2, CredentialProvider.
 """
@@ -29,25 +29,25 @@ class ScramUsers:
         self._iterations = {mechanism: Counter[int]() for mechanism in _MECHANISMS}
 
     def find(self, mechanism: str, user: str) -> ScramCredential | None:
-        """The credential by which a user can log in; None: there is none."""
+        """Return a user's credential for logins; None: the user has none."""
         credential = self._credentials.get(user, {}).get(mechanism)
         return None if credential is None or credential.iterations < LEAST_ITERATIONS else credential
 
     def usual_iterations(self, mechanism: str) -> int:
-        """Return the number of iterations that most users have; the same on every broker."""
+        """Return the most common number of iterations; equal on every broker."""
         counts = self._iterations[mechanism]
         return max(counts, key=lambda each: (counts[each], each), default=LEAST_ITERATIONS)
 
     def of_user(self, user: str) -> Mapping[str, ScramCredential]:
-        """By mechanism; empty: there is none."""
+        """Return a user's credentials by mechanism; empty: none."""
         return self._credentials.get(user, {})
 
     def names(self) -> list[str]:
-        """All users that have one."""
+        """Return all users that have a credential."""
         return list(self._credentials)
 
     def on_user_config(self, entity: str, overrides: Mapping[str, str]) -> None:
-        """Take over what /config/users says of an entity.
+        """Apply the settings of an entity below /config/users.
 
         Args:
             entity: A user, or something else below /config/users, which has no credentials.
@@ -63,9 +63,9 @@ class ScramUsers:
             try:
                 found[mechanism] = credential = decode_credential(text)
                 if credential.iterations < LEAST_ITERATIONS:
-                    raise ConfigError(f"it has {credential.iterations} iterations, {LEAST_ITERATIONS} are the least")
+                    raise ConfigError(f"it has {credential.iterations} iterations, the minimum is {LEAST_ITERATIONS}")
             except ConfigError as error:
-                log.warning("the %s credential of user %s is passed over: %s", mechanism, user, error)
+                log.warning("%s credential of user %s ignored: %s", mechanism, user, error)
         before = self._credentials.pop(user, {})
         if found:
             self._credentials[user] = found

@@ -1,4 +1,4 @@
-"""Who may what, as `authorizer.class.name` has it: everybody everything, or what the access rules say.
+"""Authorization as `authorizer.class.name` sets it: none (everything is allowed), or by the access rules.
 
 Source: semantics, ACLs; zookeeper.md, ACLs.
 """
@@ -40,13 +40,13 @@ async def open_access_rules(
     dice: "Random",
     on_denied: "Denied | None" = None,
 ) -> AccessRules:
-    """Read the rules and go by them from now on, where the settings ask for that.
+    """Read and apply the access rules, if the settings enable them.
 
     Args:
-        on_denied: Told of each denial.
+        on_denied: Called for each denial.
 
     Raises:
-        StartupError: `super.users` names what is no principal.
+        StartupError: An entry of `super.users` is not a principal.
         RegistryError: The rules could not be read.
     """
     if not config.authorizer_class_name:
@@ -67,7 +67,7 @@ async def open_access_rules(
 
 
 def super_users_of(config: BrokerConfig) -> "frozenset[Principal]":
-    """Read `super.users`. Raises StartupError: it names what is no principal."""
+    """Parse `super.users`. Raises StartupError if an entry is not a principal."""
     from barnabas.broker.security.acls.authorizer import parse_super_users
 
     try:

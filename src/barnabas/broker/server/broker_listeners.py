@@ -1,6 +1,6 @@
 """All addresses that a broker listens on, which may change while it runs, and the limits of their connections.
 
-A listener that comes is open before it is told to anybody, and one that goes ends after nobody is told of it any more.
+A new listener is open before it is advertised, and a removed one is closed after it is no longer advertised.
 
 Source: semantics, quotas (connections); broker configs listeners, advertised.listeners, max.connections.
 """
@@ -51,7 +51,7 @@ class _Open(NamedTuple):
 
     @property
     def as_opened(self) -> Endpoint:
-        """With the port that the system chose, where the settings left that to it."""
+        """Return the endpoint with the port that the system chose, if the settings left that to it."""
         return self.endpoint._replace(port=self.address[1])
 
 
@@ -77,10 +77,10 @@ class BrokerListeners:
     def tell_refusals(
         self, on_limit: Callable[[str, str, str], object], on_handshake: Callable[[str, str, str], object]
     ) -> None:
-        """Tell of each connection that a limit turns away or lets wait, and of TLS handshakes that fail.
+        """Set callbacks for connections that a limit rejects or delays, and for failed TLS handshakes.
 
         Args:
-            on_limit, on_handshake: Told the listener, the host and the reason.
+            on_limit, on_handshake: Called with the listener, the host and the reason.
         """
         self._quotas.on_refused, self._on_handshake = on_limit, on_handshake
         if self._tls is not None:
@@ -96,7 +96,7 @@ class BrokerListeners:
         return self._open[listener_name].address
 
     def bind(self) -> None:
-        """Take the ports that the settings name and this has not yet; those that they don't name any more are freed.
+        """Bind the ports of new listeners in the settings, and close listeners that are no longer in them.
 
         Raises:
             StartupError: One can't be had.
@@ -116,7 +116,7 @@ class BrokerListeners:
             self._prepare(each.endpoint)
 
     def check(self, config: BrokerConfig) -> None:
-        """Refuse settings whose keys can't be used. Raises ConfigError."""
+        """Refuse settings with unusable keys. Raises ConfigError."""
         if self._tls is not None:
             self._tls.check(config)
 
@@ -126,13 +126,13 @@ class BrokerListeners:
             self._tls.settings_changed()
 
     def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
-        """The handler of a fresh connection: before another one, what finds out who is there where TLS tells that."""
+        """Return the handler of a new connection: on TLS listeners, one that first determines the principal."""
         if info.security_protocol != "SSL" or self._tls is None:
             return handler
         return self._tls.identify(connection, info, handler)
 
     def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
-        """A connection to another broker's listener of this name, with TLS where that is spoken there."""
+        """Return a connection to another broker's listener of this name, with TLS if that listener uses it."""
         return channel if self._tls is None else self._tls.wrap_link(channel, listener_name, host)
 
     def start(self, new_handler_of: Callable[[str], NewHandler], reactor: Reactor) -> None:
@@ -147,7 +147,7 @@ class BrokerListeners:
             each.listener.start(new_handler_of(each.endpoint.listener_name), reactor)
 
     def open_new(self) -> Callable[[], None]:
-        """Open the listeners that came into the settings; one that can't be opened is told of in the log.
+        """Open new listeners in the settings; failures are logged.
 
         Returns:
             To be called when clients are told of what is open now: ends those that left the settings.
@@ -164,7 +164,7 @@ class BrokerListeners:
                 self._prepare(endpoint)
                 self._bind(endpoint)
             except (StartupError, ConfigError) as error:
-                log.error("listener %s can't be opened: %s", endpoint.listener_name, error)
+                log.error("cannot open listener %s: %s", endpoint.listener_name, error)
                 continue
             if new_handler is not None and self._reactor is not None:
                 self._open[endpoint.listener_name].listener.start(new_handler, self._reactor)
@@ -176,7 +176,7 @@ class BrokerListeners:
         return close
 
     def advertised(self) -> tuple[Endpoint, ...]:
-        """Return the endpoints that clients are told of; none that could not be opened."""
+        """Return the advertised endpoints, without listeners that could not be opened."""
         told = []
         for endpoint in self._config.advertised_endpoints:
             found = self._open.get(endpoint.listener_name)
@@ -186,20 +186,20 @@ class BrokerListeners:
         return tuple(told)
 
     def counts(self) -> list[tuple[str, int, int]]:
-        """Of each listener its name, how many connections it has, and how many it has had."""
+        """Return name, open connections and total connections of each listener."""
         return [
             (name, each.listener.connection_count, each.listener.accepted_count) for name, each in self._open.items()
         ]
 
     def closed(self) -> list[str]:
-        """The names of the listeners in the settings that nobody can connect to."""
+        """Return the names of the configured listeners that do not accept connections."""
         is_open = self._new_handler_of is not None
         return [
             name for each in self._config.endpoints if (name := each.listener_name) not in self._open or not is_open
         ]
 
     def stop_accepting(self) -> None:
-        """Refuse new connections; those that are open go on."""
+        """Refuse new connections; open ones continue."""
         for each in self._open.values():
             each.listener.stop_accepting()
 
@@ -211,7 +211,7 @@ class BrokerListeners:
             self._tls.close()
 
     def limits_changed(self) -> None:
-        """Go by the limits as they are now: whoever waits may come in, and who is too much must go."""
+        """Apply changed connection limits: accept waiting connections, or close excess ones."""
         counts = parse_counts_by_host(self._config.max_connections_per_ip_overrides)
         names = [host for host in counts if not _is_address(host)]
         if names:
@@ -222,7 +222,7 @@ class BrokerListeners:
         self._close_some()
 
     def _gone(self) -> list["_Open"]:
-        """Those that are open and are not in the settings, or not so; they are nobody's from here on."""
+        """Remove and return the open listeners that are not in the settings, or differ from them."""
         # differs from Kafka (listener-address): it looks at the names alone.
         wanted = self._config.endpoints
         gone = [each for each in self._open.values() if each.endpoint not in wanted and each.as_opened not in wanted]
@@ -234,7 +234,7 @@ class BrokerListeners:
         return [each for each in self._config.endpoints if each.listener_name not in self._open]
 
     def _host_name(self, bound_host: str) -> str:
-        """The host that clients are told: this machine's name where the listener is bound to every interface."""
+        """Return the advertised host: this machine's name if the listener is bound to every interface."""
         return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
 
     def _bind(self, endpoint: Endpoint) -> None:
@@ -282,12 +282,12 @@ class BrokerListeners:
             unknown = [name for name, addresses in found.items() if not addresses]
             if unknown:
                 # Rather than to shut out whom the old ones let in.
-                log.error("max.connections.per.ip.overrides stay what they were: unknown: %s", ", ".join(unknown))
+                log.error("max.connections.per.ip.overrides not changed: unknown hosts: %s", ", ".join(unknown))
             elif parse_counts_by_host(self._config.max_connections_per_ip_overrides) == counts:
                 by_address = {address: counts[name] for name in found for address in found[name]}
                 self._quotas.set_counts_by_host({**counts, **by_address})
 
-        submit(self._executor, work).then(take, lambda error: log.error("no host could be looked up", exc_info=error))
+        submit(self._executor, work).then(take, lambda error: log.error("cannot look up hosts", exc_info=error))
 
     def _close_some(self) -> None:
         """Close connections while there are more than max.connections, the least recently used ones first."""
@@ -303,7 +303,7 @@ class BrokerListeners:
         # By the first alone: where that is the same, in the order in which they came.
         idle.sort(key=lambda found: -found[0])
         for _, connection in idle[:count]:
-            connection.close("there are more connections than max.connections")
+            connection.close("the broker has more connections than max.connections")
         if idle:
             self._close_some()
 

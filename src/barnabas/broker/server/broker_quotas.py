@@ -1,4 +1,4 @@
-"""A broker's quotas: made of its settings and of what the registry says, kept up to date while it runs.
+"""A broker's quotas: built from its settings and the registry, and kept up to date.
 
 Source: semantics, quotas; Kafka 2.7.2, QuotaFactory, UserConfigHandler, ClientIdConfigHandler.
 """
@@ -24,7 +24,7 @@ _UPKEEP_MS = 30_000
 
 
 def quotas_of(config: BrokerConfig) -> Quotas:
-    """The quotas of a broker, before anybody has said anything in the registry."""
+    """Return the quotas of a broker's settings, without those of the registry."""
     mutation_window_ms = config.controller_quota_window_size_seconds * 1_000
     quotas = Quotas(
         Windows(config.quota_window_num, config.quota_window_size_seconds * 1_000),
@@ -37,7 +37,7 @@ def quotas_of(config: BrokerConfig) -> Quotas:
 
 
 class QuotaUpkeep:
-    """Has quotas go by what the registry says, and forget who was not seen for an hour. Owned by the event loop."""
+    """Applies quotas of the registry, and forgets clients after an idle hour. Owned by the event loop."""
 
     def __init__(self, quotas: Quotas, clock: Clock, timers: Timers) -> None:
         self._quotas = quotas
@@ -48,7 +48,7 @@ class QuotaUpkeep:
         self._told: dict[Entity, list[str]] = {}
 
     def start(self, configs: ConfigWatcher, live: LiveConfig, config: BrokerConfig) -> None:
-        """Go by the settings of users and client ids from their first reading on, which is still to come."""
+        """Apply the settings of users and client ids from their first reading on, which is still to come."""
         for entity_type in (paths.CLIENTS, paths.USERS):
             configs.subscribe(entity_type, self._taker(entity_type), is_watched=True)
 
@@ -72,7 +72,7 @@ class QuotaUpkeep:
         problems = self._quotas.set_settings(entity, settings)
         if problems != self._told.pop(entity, []):
             for problem in problems:
-                log.warning("a quota of %s stays what it was: %s", entity, problem)
+                log.warning("a quota of %s was not changed: %s", entity, problem)
         if problems:
             self._told[entity] = problems
 

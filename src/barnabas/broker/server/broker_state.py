@@ -1,4 +1,4 @@
-"""What a broker is doing, in Kafka's numbers.
+"""The state of a broker, in Kafka's numbers.
 
 Source: metrics facts, `kafka.server:type=KafkaServer,name=BrokerState`.
 """

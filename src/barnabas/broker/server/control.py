@@ -1,8 +1,8 @@
 """The broker's end of the socket by which the test kit that started it intercepts requests.
 
-The kit says what it watches before it starts the broker, so that it misses no request: that message is read before
-anything else, and obeyed before the first request can be handled (`attach` is called in the turn of the event loop in
-which the broker begins to accept connections).
+The kit sends the APIs that it watches before it starts the broker, so that it misses no request: that message is read
+before anything else, and applied before the first request can be handled (`attach` is called in the turn of the event
+loop in which the broker begins to accept connections).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _FIRST_READ_BYTES = 4096
 
 
 class ControlChannel(asyncio.Protocol):
-    """Takes messages between the kit and an `Interceptor`."""
+    """Exchanges messages between the kit and an `Interceptor`."""
 
     def __init__(self) -> None:
         self._splitter = Splitter()
@@ -31,14 +31,14 @@ class ControlChannel(asyncio.Protocol):
 
     @property
     def has_messages(self) -> bool:
-        """Whether one has come before `attach`."""
+        """Return whether a message arrived before `attach`."""
         return bool(self._waiting)
 
     def attach(self, routes: RouteTable, timers: Timers, stalls_of_late: Callable[[], Stalls]) -> None:
-        """Obey what the kit has said so far, and from now on.
+        """Process earlier and later messages of the kit.
 
         Args:
-            stalls_of_late: The event loop's longest stalls since this was asked for the last time.
+            stalls_of_late: Returns the event loop's longest stalls since its last call.
         """
         self._stalls_of_late = stalls_of_late
         interceptor = self._interceptor = Interceptor(routes, timers, self._send)
@@ -78,7 +78,7 @@ class ControlChannel(asyncio.Protocol):
 
 
 async def open_control_channel(fd: int) -> ControlChannel:
-    """Begin to listen to the kit; what it watches from the beginning has been read when this returns.
+    """Begin to listen to the kit, and wait for its initial requests.
 
     Args:
         fd: A connected socket of the kit's; owned from here on.

@@ -1,8 +1,8 @@
-"""Asks the controller, before a broker stops, to have others lead what it leads.
+"""Asks the controller, before a broker stops, to move its leaderships to other brokers.
 
-It is asked again after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and
-sooner where another controller speaks up. Where nobody is left who could lead, nobody is waited for: a broker without
-others stops at once.
+It asks again after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and sooner
+after another controller was elected. It does not wait if no other broker is left to lead: a single broker stops at
+once.
 
 Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaServer.controlledShutdown.
 """
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class ControlledShutdown:
-    """One broker's way out of the cluster. Owned by the event loop."""
+    """The controlled shutdown of one broker. Owned by the event loop."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ControlledShutdown:
         self._timers = timers
 
     async def ask(self) -> None:
-        """Ask until this broker leads nothing that others could lead, or as often as is allowed."""
+        """Ask until no leadership that can move is left, or the retries are used up."""
         try:
             for attempts_left in reversed(range(self._config.controlled_shutdown_max_retries)):
                 if self._is_alone():
@@ -68,7 +68,9 @@ class ControlledShutdown:
                     await self._back_off(controller)
         finally:
             self._channels.close()
-        log.warning("the controller did not relieve this broker: what it leads has no leader until its end is noticed")
+        log.warning(
+            "controlled shutdown failed: this broker's partitions have no leader until the controller notices its end"
+        )
 
     def _is_alone(self) -> bool:
         return self._view.image.brokers.keys() <= {self._config.broker_id}
@@ -77,28 +79,28 @@ class ControlledShutdown:
         return self._view.image.controller_id, self._view.image.controller_epoch
 
     async def _is_relieved(self) -> bool:
-        """Ask once; whether all is done that can be."""
+        """Ask once; return whether every leadership that can move has moved."""
         try:
             answer = await self._send()
         except NoNodeError:
-            log.info("there is no controller, or it is not registered")
+            log.info("no controller found for the controlled shutdown")
             return False
         except BarnabasError as error:
-            log.warning("the controller can't be asked to relieve this broker: %s", error)
+            log.warning("cannot ask the controller for a controlled shutdown: %s", error)
             return False
         left = answer.remaining_partitions
         if answer.error_code != ErrorCode.NONE:
-            log.warning("the controller does not relieve this broker: %s", ErrorCode(answer.error_code).name)
+            log.warning("the controller rejected the controlled shutdown: %s", ErrorCode(answer.error_code).name)
             return False
         if not left:
-            log.info("others lead what this broker led")
+            log.info("other brokers lead this broker's partitions now")
             return True
         names = ", ".join(f"{each.topic_name}-{each.partition_index}" for each in left[:10])
-        log.warning("%d partitions that nobody else can lead now: %s", len(left), names)
+        log.warning("%d partitions have no other replica that can lead now: %s", len(left), names)
         return not self._may_be_led_by_others(left)
 
     async def _send(self) -> ControlledShutdownResponse:
-        """Raises BarnabasError: there is no answer; NoNodeError: nor anybody to ask."""
+        """Send the request. Raises BarnabasError: there is no answer; NoNodeError: there is no controller."""
         config = self._config
         data, _ = await self._registry.get(paths.CONTROLLER)
         controller_id = decode_controller(data)
@@ -125,7 +127,7 @@ class ControlledShutdown:
         """Wait until it is worth asking again.
 
         Args:
-            controller: Who was it when it was asked.
+            controller: The controller at the time of the request.
         """
         over: Pending[None] = Pending()
 

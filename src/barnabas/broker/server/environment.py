@@ -1,4 +1,4 @@
-"""All that a broker uses of the world outside: time, random numbers, threads, disk, network, registry.
+"""Everything that a broker uses of the outside world: time, random numbers, threads, disk, network, registry.
 
 `lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
 takes these things when it is built and reads the world nowhere (tests/unit/broker/server/test_one_door.py).
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 
 
 class Limits(Protocol):
-    """How much the machine allows of what is limited."""
+    """The machine's limits."""
 
     def highest_connection_descriptor(self) -> int:
-        """Connections get no descriptor above this one; -1 sets no limit."""
+        """Return the highest file descriptor for connections; -1 sets no limit."""
         ...
 
     def most_partitions(self) -> int:
-        """Return how many partitions this broker takes before it refuses new ones."""
+        """Return how many partitions this broker accepts before it refuses new ones."""
         ...
 
     def receive_memory_bytes(self, configured_bytes: int) -> int:
-        """The bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
+        """Return the bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
         ...
 
     def core_use(self) -> CoreUse:
-        """Return how the loop's thread has used cores; nothing where nobody knows."""
+        """Return the loop thread's use of cores; zero if unknown."""
         ...
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class RegistryDoor(Protocol):
         Args:
             path: Where a single broker keeps its registry.
             executor: A single thread of its own, for everything that blocks.
-            keeps_sessions: Let other processes' sessions go on.
+            keeps_sessions: Keep other processes' sessions.
 
         Raises:
             StartupError: Another process has it, or it can't be read.
@@ -88,12 +88,12 @@ class HttpListeners(Protocol):
     addresses: list[tuple[str, int]]
 
     def close(self) -> None:
-        """Serve nobody any more."""
+        """Stop serving."""
         ...
 
 
 class HttpDoor(Protocol):
-    """Lets people and programs look at a broker from outside, without holding it up."""
+    """Serves pages about the broker over HTTP without blocking it."""
 
     def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
         """Serve pages from now on.
@@ -117,7 +117,7 @@ async def _open_zookeeper(options: "ZooKeeperOptions") -> Registry:
 
 @dataclass(slots=True)
 class Environment:
-    """What a broker is given.
+    """A broker's access to the outside world: time, disk, network, registry, threads.
 
     Attributes:
         loop: The event loop; only `timers` uses its time.
@@ -129,7 +129,7 @@ class Environment:
         network: Addresses and connections.
         registry: The cluster's state, where a single broker keeps it.
         limits: How many connections, partitions and bytes the machine allows.
-        http: Where those come in who look at the broker.
+        http: The HTTP server for pages about the broker.
         open_zookeeper: Begins a session with ZooKeeper, where the cluster's state is there.
     """
 
@@ -149,7 +149,7 @@ class Environment:
 
 
 class MachineLimits:
-    """Those of this process on this machine; see `Limits`."""
+    """The limits of this process on this machine; see `Limits`."""
 
     def __init__(self) -> None:
         self._core_use = ThreadCoreUse()
@@ -197,7 +197,7 @@ class MachineHttp:
 
 
 def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
-    """The machine's own."""
+    """Return the environment of this machine."""
     clock = SystemClock()
     return Environment(
         loop,

@@ -3,10 +3,9 @@
     <first of log.dirs>/facts-events       a line of JSON for each event: ["kind",{...}]
     <first of log.dirs>/facts-events.1     the one before; together they take 8 MB at the most
 
-What happened is written within a second, in an executor, and read again by the next start once clients can connect,
-some lines in a turn of the loop: all of them at once would be 60 MB of rows. A line that is no event (the last one may
-be torn by a power cut) is dropped. A failure to write is told once and changes nothing else. A broker to which nothing
-happens writes nothing.
+Events are written within a second, in an executor, and read by the next start once clients can connect, some lines in
+each turn of the loop: all of them at once would be 60 MB of rows. A malformed line (the last one may be torn by a power
+cut) is dropped. A failed write is logged once and changes nothing else. Without events nothing is written.
 """
 
 import json
@@ -37,7 +36,7 @@ _RESTORED_AT_ONCE: Final = 200
 
 
 class EventFiles:
-    """Writes what `facts` is told, and tells it what was written before. Owned by the event loop."""
+    """Writes the events of `facts` to files, and restores earlier ones. Owned by the event loop."""
 
     def __init__(self, facts: Facts, directory: Path, files: FileSystem, timers: Timers, executor: Executor) -> None:
         self._facts = facts
@@ -55,7 +54,7 @@ class EventFiles:
         facts.tell(self._ended)
 
     def start(self) -> None:
-        """Read what was written before; until that is done nothing is written."""
+        """Restore earlier events; until that is done nothing is written."""
         self._is_writing = True
         self._executor.run(self._read, self._restore, self._failed)
 
@@ -86,7 +85,7 @@ class EventFiles:
         self._executor.run(self._writing(), self._written, self._failed)
 
     def _writing(self) -> Callable[[], None]:
-        """Return a function that writes what waits now."""
+        """Return a function that writes the waiting events."""
         data = b"".join(self._waiting)
         self._waiting.clear()
         self._waiting_bytes = 0
@@ -109,10 +108,10 @@ class EventFiles:
         self._is_writing = False
         if not self._is_failing:
             self._is_failing = True
-            log.warning("%s could not be read or written: %s", self._path, error)
+            log.warning("cannot read or write %s: %s", self._path, error)
 
     def _read(self) -> list[bytes]:
-        """Return what is in both files, the older one first; for the executor."""
+        """Return the contents of both files, the older one first; for the executor."""
         found = [self._files.read(path) or b"" for path in (self._older, self._path)]
         self._file_bytes = len(found[-1])
         if found[-1] and not found[-1].endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""The threads of one broker, by what they are for.
+"""The threads of one broker, by purpose.
 
 Source: design page, section 2.
 """
@@ -20,10 +20,10 @@ class Executors:
     """All of them, from the broker's first moment to its last.
 
     Attributes:
-        registry: What blocks in the registry, in order.
+        registry: Blocking work of the registry, in order.
         log: Files of logs, and whatever else is short; `background.threads`.
         cleaner: Rounds of the log cleaner, beside the others as one takes long; `log.cleaner.threads`.
-        cold_read: Reads of what is not in the page cache.
+        cold_read: Reads of bytes outside the page cache.
         append: Looks into large batches.
         conversion, large_conversion: Convert batches for old clients; the latter those that unpack to much.
         codec: Decodes and encodes large requests, one after the other.
@@ -45,18 +45,18 @@ class Executors:
         self._recovery: list[OwnedExecutor] = []
 
     def new_recovery(self) -> OwnedExecutor:
-        """Threads that recover the logs of one directory; `close_recovery` ends them."""
+        """Return threads that recover the logs of one directory; `close_recovery` ends them."""
         executor = self._env.new_executor("recovery", self._config.num_recovery_threads_per_data_dir)
         self._recovery.append(executor)
         return executor
 
     def close_recovery(self) -> None:
-        """All logs are loaded, or the start failed."""
+        """End the recovery threads, as all logs are loaded or the start failed."""
         while self._recovery:
             self._recovery.pop().close()
 
     def close(self) -> None:
-        """End all threads; what was given to them before is finished."""
+        """End all threads after their submitted work is finished."""
         for executor in (
             *(self.registry, self.log, self.cleaner, self.cold_read),
             *(self.append, self.conversion, self.large_conversion, self.codec, self.closing),

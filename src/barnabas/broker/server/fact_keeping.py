@@ -1,11 +1,11 @@
-"""Keeps what happens on a broker, from a moment after clients can connect until it stops.
+"""Records diagnostic events of a broker, from shortly after its start until it stops.
 
     logs, groups ─ every 10 s (`facts/sampler.py`) ─► series
-    what happens, where it happens (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
+    events of the broker (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
     quotas' history, the watchdog, request times ─ every minute ─► minutes
 
-A minute's rates are of what clients used; quantiles of how long requests took are there where figures are looked at
-(`barnabas.http.listeners`), as nothing else times requests.
+A minute's rates are those of clients' use. Quantiles of request times exist only if metrics are enabled
+(`barnabas.http.listeners`), as nothing else measures requests.
 """
 
 from collections.abc import Callable, Iterator
@@ -90,7 +90,7 @@ class FactKeeping:
     # --- minutes
 
     def _sums_now(self) -> dict[str, int]:
-        """Return what only grows."""
+        """Return the current values of counters."""
         return {
             "computing_ms": self._env.limits.core_use().computing_ms,
             "stall_count": self._watchdog.stall_count,
@@ -119,7 +119,7 @@ class FactKeeping:
         self._sums = sums
 
     def _request_quantiles(self) -> Any:
-        """Return how long the minute's requests took, by API; None: nobody times them."""
+        """Return quantiles of the minute's request times, by API; None: they are not measured."""
         if not self._routes.times:
             return None
         told: Row = {}

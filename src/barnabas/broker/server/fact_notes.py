@@ -1,10 +1,10 @@
-"""Notes what happens on a broker, where it happens: who is told of something makes an event of it.
+"""Records diagnostic events where they happen: turns callbacks of the broker's parts into events.
 
-    a quota holds a connection, receive memory is full ─► holds
-    access rules deny, connections are too many ─► refusals
-    leaders and in-sync replicas change ─► leaders     retention removes ─► segments     the loop stands still ─► stalls
+    a quota throttles a connection, receive memory is full ─► holds
+    ACL denials, connection limits ─► refusals
+    changes of leaders and in-sync replicas ─► leaders     retention removes ─► segments     stalls ─► stalls
 
-Slow requests note themselves (`requests/slow_requests.py`), and so do failed logins (`requests/authentication.py`).
+Slow requests record themselves (`requests/slow_requests.py`), and so do failed logins (`requests/authentication.py`).
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ class FactNotes:
         self._clock = clock
 
     def hold(self, client: Client, bucket: Bucket | None, throttle_ms: int) -> None:
-        """A quota holds a connection; see `ThrottledConnections`."""
+        """Record a throttled connection; see `ThrottledConnections`."""
         self._hold(client, None if bucket is None else bucket.kind.key, throttle_ms)
 
     def waited(self, handler: object, waited_ns: int) -> None:
-        """The connection of a handler waited for receive memory; see `Reactor`."""
+        """Record a connection that waited for receive memory; see `Reactor`."""
         # Who logs in, or asks for the first time, waits for the memory of strangers and is nobody's client.
         client = handler.client if isinstance(handler, Session) else None
         if client is not None and waited_ns >= _LEAST_WAIT_NS:
@@ -81,11 +81,11 @@ class FactNotes:
         )
 
     def limit(self, listener_name: str, host: str, setting: str) -> None:
-        """A connection is turned away or must wait; see `ConnectionQuotas`."""
+        """Record a connection that was rejected or must wait; see `ConnectionQuotas`."""
         self._facts.note_refusal(self._clock.now_ms(), "limit", host=host, listener=listener_name, reason=setting)
 
     def handshake(self, listener_name: str, host: str, reason: str) -> None:
-        """A TLS handshake fails; see `ListenerTls`."""
+        """Record a failed TLS handshake; see `ListenerTls`."""
         self._facts.note_refusal(self._clock.now_ms(), "login", host=host, listener=listener_name, reason=reason)
 
     def partition(
@@ -98,7 +98,7 @@ class FactNotes:
         replicas: Sequence[int],
         reason: str,
     ) -> None:
-        """A partition has another leader, or is offline; see `ReplicaManager`."""
+        """Record a partition with another leader, or offline; see `ReplicaManager`."""
         self._facts.leaders.add(
             {
                 "at_ms": self._clock.now_ms(),
@@ -114,7 +114,7 @@ class FactNotes:
         )
 
     def isr(self, partition: Partition, reason: str) -> None:
-        """A partition that is led here has other replicas in sync; see `Leading`."""
+        """Record an ISR change of a led partition; see `Leading`."""
         key, isr, replicas = partition.topic_partition, partition.in_sync_replicas, partition.replicas
         self.partition(key, "isr", partition.leader, partition.leader_epoch, isr, replicas, reason)
 
@@ -134,6 +134,6 @@ class FactNotes:
             )
 
     def stall(self, stall_ms: int, computing_ms: int, what: str) -> None:
-        """The event loop stood still; see `Watchdog`."""
+        """Record a stall of the event loop; see `Watchdog`."""
         at_ms = self._clock.now_ms() - stall_ms
         self._facts.stalls.add({"at_ms": at_ms, "ms": stall_ms, "computing_ms": computing_ms, "what": what})

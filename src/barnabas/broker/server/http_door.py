@@ -1,17 +1,17 @@
-"""The broker's HTTP side: a small server in a thread of its own, for those who look at figures and health.
+"""The broker's HTTP server for metrics and health, in a thread of its own.
 
-It takes GET and HEAD of the paths in a table (`broker/metrics/pages.py`), asks the event loop for what is to be told,
-and writes the answer itself. One request a connection.
+It serves GET and HEAD of the paths in a table (`broker/metrics/pages.py`), queries the event loop, and sends the answer
+itself. One request per connection.
 
 Invariants, whatever peers do:
-- the event loop pays for `Page.ask` alone, and never waits for this thread;
-- a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for taking the answer;
-- `MOST_CONNECTIONS` may be silent, where one more takes the place of the longest silent; as many are answered, where
-  one more is refused; and as many again for probes, which nobody else's asking keeps from their answer;
-- a page that is kept (`Page.kept_s`) is made once for all who ask meanwhile, and not kept longer; the answers that are
-  being taken are `MOST_HELD_BYTES` together, or those who have been taking the oldest for longest are disconnected;
-- of the thread's computing, which takes the interpreter from the event loop, there is at most a share of `SHARE` for
-  longer than a moment: who asks without end waits, but for `PROBES_PER_S` probes.
+- the event loop spends time on `Page.ask` alone, and never waits for this thread;
+- a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for reading the answer;
+- `MOST_CONNECTIONS` may be silent: one more replaces the longest silent; as many are answered: one more is refused; and
+  as many again are reserved for probes, which other clients cannot delay;
+- a cached page (`Page.kept_s`) is made once for all requests of that time, and not cached longer; the answers being
+  sent are `MOST_HELD_BYTES` together, otherwise the clients of the oldest are disconnected;
+- the thread's CPU time, which it takes from the event loop, is at most a share of `SHARE` beyond short bursts: clients
+  that ask without end wait, except for `PROBES_PER_S` probes.
 
 Source: RFC 9112 (requests and answers), RFC 9110 (methods, status codes).
 """
@@ -52,7 +52,7 @@ class HttpServer:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, addresses: Sequence[tuple[str, int]], pages: Pages) -> None:
         """Args:
-        loop: The broker's, which is asked.
+        loop: The broker's event loop.
         addresses: Host and port of each; port 0 lets the system choose.
 
         Raises:
@@ -85,7 +85,7 @@ class HttpServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Serve nobody any more; returns when the thread has ended."""
+        """Stop serving; returns when the thread has ended."""
         self._loop.call_soon_threadsafe(self._stop)
         self._thread.join()
 
@@ -97,7 +97,7 @@ class HttpServer:
         try:
             self._loop.run_until_complete(self._serve())
         except Exception:
-            log.exception("the HTTP side has failed: nothing is told by it any more")
+            log.exception("the HTTP server failed: metrics and health are no longer available")
         finally:
             self._loop.close()
 
@@ -161,7 +161,7 @@ class HttpServer:
             self._counts[is_probe] -= 1
 
     def _hold(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
-        """Note who takes an answer, and disconnect those of the oldest where all together are too large."""
+        """Record an answer being sent; if all together are too large, disconnect the clients of the oldest."""
         taking = self._taking
         taking[writer] = answer
         while sum({id(each): len(each.body) for each in taking.values()}.values()) > MOST_HELD_BYTES:
@@ -198,15 +198,15 @@ class HttpServer:
         except _StoppedError:
             return refusal(UNAVAILABLE, "the broker has stopped")
         except Exception:
-            log.exception("%s could not be answered", page.path)
-            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
+            log.exception("cannot answer HTTP requests for %s", page.path)
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error: see the broker's log")
         return page.write(found)
 
     def _ask(self, page: Page) -> "asyncio.Future[object]":
         """Run the page's `ask` on the broker's loop.
 
         Raises:
-            _StoppedError: There is no such loop any more.
+            _StoppedError: The loop has been closed.
         """
         future: asyncio.Future[object] = self._loop.create_future()
 
@@ -255,7 +255,7 @@ class _StoppedError(Exception):
 
 
 class _Request(NamedTuple):
-    """What is asked for; all empty where it is no request."""
+    """Method and path of an HTTP request; both empty if it is malformed."""
 
     method: str
     path: str
@@ -269,7 +269,7 @@ def _parsed(head: bytes) -> _Request:
 
 
 class _Budget:
-    """Bounds what the thread computes: `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
+    """Limits the thread's CPU time: to `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
 
     def __init__(self) -> None:
         self._left_s = _MOST_AT_ONCE_S
@@ -277,7 +277,7 @@ class _Budget:
         self._used_s = 0.0
 
     async def wait(self) -> None:
-        """Wait until there is some left."""
+        """Wait until some of the budget is left."""
         # Time and computing are what it waits for: there is no event to be told of.
         while self._refill() <= 0:  # noqa: ASYNC110
             await asyncio.sleep(-self._left_s / SHARE + 0.001)
@@ -299,7 +299,7 @@ class _ProbeBudget:
         self._count = 0
 
     def take(self) -> bool:
-        """Return whether there is one left in this second."""
+        """Return whether a probe is left in this second."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._count = second, 0
@@ -311,7 +311,7 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         return listening_socket(host, port, _BACKLOG)
     except OSError as error:
-        reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be listened on: {error.strerror or error}"
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be bound: {error.strerror or error}"
         raise StartupError(f"barnabas.http.listeners: {host}:{port} {reason}") from None
 
 

@@ -1,4 +1,4 @@
-"""Opens the addresses of `barnabas.http.listeners`, of a broker or of a registry by itself."""
+"""Opens the addresses of `barnabas.http.listeners`, for a broker or a standalone registry."""
 
 import logging
 
@@ -13,7 +13,7 @@ _LOOPBACK = ("127.", "::1")
 
 
 def open_pages(env: Environment, config: BrokerConfig, pages: Pages) -> HttpListeners:
-    """Serve pages, and those that are added later.
+    """Serve pages, including those added later.
 
     Raises:
         StartupError: An address can't be had.
@@ -22,5 +22,5 @@ def open_pages(env: Environment, config: BrokerConfig, pages: Pages) -> HttpList
     for host, port in http.addresses:
         log.info("metrics and health: http://%s:%d/", f"[{host}]" if ":" in host else host, port)
         if not host.startswith(_LOOPBACK):
-            log.warning("barnabas.http.listeners: anybody who reaches %s port %d sees the figures", host, port)
+            log.warning("barnabas.http.listeners: everyone who can reach %s port %d can read the metrics", host, port)
     return http

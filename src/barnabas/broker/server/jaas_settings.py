@@ -1,8 +1,8 @@
-"""Where a broker's JAAS lines stand: in its settings, listener by listener, or in one file for all.
+"""Lookup of a broker's JAAS entries: in its settings, per listener, or in one file for all listeners.
 
-A listener's own line (`listener.name.<listener>.<mechanism>.sasl.jaas.config`) wins over the sections
-`<listener>.KafkaServer` and `KafkaServer` of `barnabas.jaas.config.file`, which is what `KAFKA_OPTS` names where the
-setting is not there.
+A listener's own setting (`listener.name.<listener>.<mechanism>.sasl.jaas.config`) wins over the sections
+`<listener>.KafkaServer` and `KafkaServer` of `barnabas.jaas.config.file`; without that setting, the file is the one
+named in `KAFKA_OPTS`.
 
 Source: security page, JAAS configuration for Kafka brokers; Kafka 2.7.2, JaasContext.
 """
@@ -18,7 +18,7 @@ FILE_SETTING = "barnabas.jaas.config.file"
 
 
 def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
-    """The sections of the JAAS file; none without one.
+    """Return the sections of the JAAS file; none without one.
 
     Raises:
         ConfigError: It can't be read, or is none; names it.
@@ -37,7 +37,7 @@ def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
 
 
 def listener_setting(listener_name: str, mechanism: str) -> str:
-    """The setting of a listener's line for a mechanism."""
+    """Return the setting of a listener's line for a mechanism."""
     return f"listener.name.{listener_name.lower()}.{mechanism.lower()}.sasl.jaas.config"
 
 

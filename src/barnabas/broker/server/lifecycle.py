@@ -38,7 +38,7 @@ def run(
 
 
 def problems_of_a_start(config: BrokerConfig) -> list[str]:
-    """Return what a start would refuse of settings that are valid by themselves; see `settings_check.py`."""
+    """Return the errors of a start for settings that are valid by themselves; see `settings_check.py`."""
     # Not at the top: a start does without it.
     from barnabas.broker.server import settings_check
 

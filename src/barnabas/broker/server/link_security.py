@@ -1,4 +1,4 @@
-"""How this broker reaches others: over TLS, and logged in, as the listener asks for that it goes to.
+"""Connections to other brokers: TLS and logins as the target listener requires.
 
 The settings are that listener's own: `listener.name.<listener>.ssl.*` (a broker shows its own certificate there, too),
 `sasl.mechanism.inter.broker.protocol` and the JAAS line of that mechanism, whose username and password log in.

@@ -1,11 +1,10 @@
 """The keys and certificates of the listeners with TLS, replaced while the broker runs.
 
     settings changed   ─┐
-    a file is another  ─┴─► read and checked, in an executor ─► new connections get the new ones
+    a file changed     ─┴─► read and checked, in an executor ─► new connections use the new keys
 
-Connections that are open go on with what they began with. What can't be used is told of in the log, once, and what was
-there before stays. Files are looked at every two seconds by their time, size and number: no setting has to be touched
-where a certificate is replaced.
+Open connections keep their keys. Unusable keys are logged once, and the previous ones stay in use. Files are checked
+every two seconds by their time, size and inode number: replacing a certificate needs no change of a setting.
 
 Source: KIP-226, KIP-651; Kafka 2.7.2, SslFactory, SslPrincipalMapper; configuration page, updating SSL keystore.
 """
@@ -39,11 +38,11 @@ _Marks = tuple[tuple[int, int, int] | None, ...]
 
 
 class _Keys:
-    """What new connections of a listener get; without a context before it was read.
+    """The TLS context and settings for a listener's new connections; without a context before the first read.
 
     Attributes:
         links: What connections to other brokers' listeners of this name go by, where this broker reaches them there.
-        refused: Other settings and marks, that can't be used, which was told.
+        refused: The last unusable settings and marks, which were logged.
     """
 
     __slots__ = ("context", "links", "mapping", "marks", "refused", "settings")
@@ -61,14 +60,14 @@ class ListenerTls:
     """The keys of all listeners with TLS. Owned by the event loop.
 
     Attributes:
-        on_refused: Told the listener, the host and the reason where a handshake fails.
+        on_refused: Called with the listener, the host and the reason of a failed handshake.
     """
 
     def __init__(
         self, config: BrokerConfig, env: Environment, endpoints: Callable[[], Sequence[Endpoint]] | None = None
     ) -> None:
         """Args:
-        endpoints: Those that there are now; None: Kafka's clients', as the settings have them.
+        endpoints: Returns the current endpoints; None: those of the settings for Kafka's clients.
         """
         self._config = config
         self._env = env
@@ -83,7 +82,7 @@ class ListenerTls:
         self._timer = env.timers.call_later(_LOOK_AGAIN_MS, self._look)
 
     def acceptor(self, inner: Acceptor, endpoint: Endpoint) -> TlsAcceptor:
-        """Let the connections of a listener speak TLS; its keys are there after `prepare`."""
+        """Wrap a listener's connections in TLS; its keys are available after `prepare`."""
         keys = self._keys.setdefault(endpoint.listener_name, _Keys())
 
         def context() -> ssl.SSLContext:
@@ -112,7 +111,7 @@ class ListenerTls:
             raise StartupError(f"listener {name}: {error}") from None
 
     def check(self, config: BrokerConfig) -> None:
-        """Refuse settings whose keys can't be used.
+        """Refuse settings with unusable keys.
 
         Raises:
             ConfigError: The first listener's reason.
@@ -132,7 +131,7 @@ class ListenerTls:
             raise ConfigError(f"listener {endpoint.listener_name}: {error}") from None
 
     def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
-        """A connection to another broker's listener of this name."""
+        """Return a connection to another broker's listener of this name."""
         keys = self._keys.get(listener_name)
         if keys is None or keys.links is None:
             return channel
@@ -143,11 +142,11 @@ class ListenerTls:
         self._look_at(is_forced=True)
 
     def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
-        """A handler that finds out whose certificate the peer came with, before another one."""
+        """Return a handler that determines the principal of a client certificate before another handler."""
         return ClientCertificate(connection, info, self._keys[info.listener_name].mapping, handler)
 
     def close(self) -> None:
-        """Stop looking; handshakes that are under way end with their connections."""
+        """Stop watching the files; handshakes in progress end with their connections."""
         self._is_closed = True
         self._timer.cancel()
         self._files_executor.close()
@@ -166,7 +165,7 @@ class ListenerTls:
             self._look_at(is_forced=False)
 
     def _look_at(self, is_forced: bool) -> None:
-        """Look whether files or settings are other ones, and read those, elsewhere."""
+        """Check whether files or settings changed, and read those that did in an executor."""
         wanted: list[tuple[str, TlsSettings, _Marks | None]] = []
         for endpoint in with_tls(self._endpoints()):
             keys = self._keys.get(endpoint.listener_name)
@@ -176,7 +175,7 @@ class ListenerTls:
                 settings = listener_settings(self._config, endpoint)
             except ConfigError as error:
                 if is_forced:
-                    log.error("listener %s keeps its keys: %s", endpoint.listener_name, error)
+                    log.error("listener %s keeps its old keys: %s", endpoint.listener_name, error)
                 continue
             marks: _Marks | None = keys.marks if settings == keys.settings else None
             if keys.refused is not None and keys.refused[0] == settings:
@@ -193,7 +192,7 @@ class ListenerTls:
         self._files_executor.run(read, self._looked, self._failed)
 
     def _linked(self) -> tuple[str, ...]:
-        """The listeners on which this broker reaches others."""
+        """Return the listeners on which this broker reaches others."""
         return self._config.inter_broker_listener, self._config.control_plane_listener
 
     def _looked(self, found: list["_Found"]) -> None:
@@ -206,18 +205,18 @@ class ListenerTls:
                 continue
             if each.context is None:
                 keys.refused = each.settings, each.marks
-                log.error("listener %s keeps its keys: %s", each.listener_name, each.reason)
+                log.error("listener %s keeps its old keys: %s", each.listener_name, each.reason)
                 continue
             self._take(each)
             log.info("listener %s has new keys or certificates", each.listener_name)
 
     def _failed(self, error: BaseException) -> None:
         self._is_looking = False
-        log.error("the files of keys could not be looked at", exc_info=error)
+        log.error("cannot check the key files for changes", exc_info=error)
 
 
 class _Found:
-    """What was found of a listener's keys.
+    """The result of reading a listener's keys.
 
     Attributes:
         is_known: Nothing is another one than it was.
@@ -237,7 +236,7 @@ class _Found:
 
 
 def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: bool) -> _Found:
-    """Read the files, unless they are those that are known; in an executor."""
+    """Read the files, unless they are unchanged; in an executor."""
     found = _Found(name, settings, _marks(settings))
     found.is_known = found.marks == known
     if not found.is_known:
@@ -250,7 +249,7 @@ def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: boo
 
 
 def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
-    """Return a listener's TLS settings: its own stand over those for all.
+    """Return a listener's TLS settings: its own ones override the general ones.
 
     Raises:
         ConfigError: They can't be together.
@@ -266,7 +265,7 @@ def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
 
 
 def setting_of(config: BrokerConfig, listener_name: str, name: str) -> str | None:
-    """A setting's text, for a listener."""
+    """Return the text of a listener's setting."""
     own = format_value(config.of_listener(listener_name, name))
     return config.text(name) if own is None else own
 

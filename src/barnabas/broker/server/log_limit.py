@@ -1,10 +1,9 @@
-"""Writes log lines, but only so many, and so many bytes, from one place in the code, and so many bytes of all.
+"""Writes log lines, with limits on the lines and bytes of each call site and on the bytes of all.
 
-What goes wrong for one client often goes wrong for thousands at once, or over and over; a log that grows by megabytes
-a second fills the disk on which the data is. So every call site may write a number of lines and of bytes in a period,
-and all together a number of bytes. What comes beyond that is counted, and the counts are told with the next line of any
-kind once the period is over. The first line of a call site in a period is always written: who floods the log with lines
-of some kinds can't hide those of another.
+An error of one client is often an error of thousands at once, or repeats; a log that grows by megabytes a second fills
+the disk that holds the data. So every call site may write a number of lines and of bytes in a period, and all together
+a number of bytes. Lines beyond that are counted, and the counts are written with the next line of any kind once the
+period is over. The first line of a call site in a period is always written: a flood of some lines cannot hide others.
 
 Source: printk_ratelimited of the Linux kernel: an interval and a burst.
 """
@@ -44,7 +43,7 @@ class _Site:
 
 
 class LimitedHandler(logging.StreamHandler[TextIO]):
-    """A stream handler that writes so many lines and bytes of each call site, and bytes of all, in `PERIOD_MS`."""
+    """A stream handler that limits lines and bytes of each call site, and bytes of all, in `PERIOD_MS`."""
 
     def __init__(self, stream: TextIO, clock: Clock) -> None:
         super().__init__(stream)
@@ -89,7 +88,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         self._tell(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
 
     def close(self) -> None:
-        """Tell all counts and end."""
+        """Write all counts of omitted lines, and stop."""
         self.acquire()
         try:
             self._tell_counts()
@@ -114,7 +113,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             self.handleError(record)
 
     def _tell_counts(self, now_ms: int | None = None) -> None:
-        """Say what was left out in periods that are over; None stands for all periods."""
+        """Write how many lines were omitted in completed periods; None stands for all periods."""
         over = [site for site in self._silenced if now_ms is None or now_ms >= site.until_ms]
         for site in over:
             self._silenced.remove(site)

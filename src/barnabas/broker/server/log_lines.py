@@ -1,9 +1,9 @@
-"""Makes the text of a log line, so that no peer can write lines of its own, steer a terminal, or write at length.
+"""Formats log lines so that no peer can inject lines, control a terminal, or write long texts.
 
-Every line passes here, so no call site has to think of it. A line's arguments may come from a peer, or hold its words,
-as an error does: each is on one line, cut at `MOST_OF_AN_ARGUMENT`. What a message has of several lines then is our own
-or a traceback, the message of whose exception may be a peer's: all of its lines but the first are indented, so none of
-them can look like the beginning of another line of the log, which is a time.
+Every line passes here, so no call site has to care. A line's arguments may come from a peer, or contain its words, as
+an error does: each is on one line, cut at `MOST_OF_AN_ARGUMENT`. A message of several lines is then the broker's own or
+a traceback, whose exception may have a peer's message: all of its lines but the first are indented, so none of them
+looks like the beginning of another line of the log, which is a time.
 """
 
 import logging
@@ -35,7 +35,7 @@ class _Argument:
 
 
 class LineFormatter(logging.Formatter):
-    """Formats records; what peers may have a hand in is escaped and cut."""
+    """Formats log records; escapes and truncates texts that peers may control."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(message)s  [%(name)s]")
@@ -65,7 +65,7 @@ def _argument(value: object) -> object:
 
 
 def _lines(text: str, most_characters: int) -> str:
-    """Indent all lines but the first; of what is too long the middle is left out."""
+    """Indent all lines but the first; cut the middle of long texts."""
     if len(text) <= most_characters and text.isprintable():
         return text
     if len(text) > most_characters:

@@ -1,7 +1,7 @@
-"""Who may log in on which listener: from the settings, the registry's users and the environment to `ListenerLogins`.
+"""Builds the `ListenerLogins` of each listener from the settings, the registry's users and the environment.
 
-A listener takes its settings when it is opened, as in Kafka; SCRAM credentials are what the registry says at the time.
-What only listeners with SASL need is imported only for those.
+A listener reads its settings when it is opened, as in Kafka; SCRAM credentials are read from the registry at login.
+Modules that only listeners with SASL need are imported only for those.
 
 Source: security page, SASL; broker configs sasl.enabled.mechanisms, sasl.jaas.config, connections.max.reauth.ms.
 """
@@ -44,9 +44,9 @@ class Logins:
     """The logins of a broker's listeners. Owned by the event loop.
 
     Attributes:
-        users: Those with SCRAM credentials.
-        counts: What became of logins, by listener.
-        tokens: The delegation tokens; None: there are none.
+        users: The users with SCRAM credentials.
+        counts: Counts of logins, by listener.
+        tokens: The delegation tokens; None: disabled.
     """
 
     def __init__(self, config: BrokerConfig, env: Environment, *, reads_keys: bool = True) -> None:
@@ -70,7 +70,7 @@ class Logins:
         self._checked: dict[str, ListenerLogins] = {}
 
     def new_scram_admin(self, registry: Registry, watcher: ConfigWatcher) -> "Callable[[], ScramAdmin]":
-        """Return a function that gives the administration of SCRAM credentials, which is made at its first call."""
+        """Return a function that returns the administration of SCRAM credentials, created at its first call."""
         made: list[ScramAdmin] = []
 
         def scram_admin() -> "ScramAdmin":
@@ -83,7 +83,7 @@ class Logins:
         return scram_admin
 
     async def open(self, registry: Registry, spawner: Spawner, executor: Executor) -> None:
-        """Read the cluster's secret, and the delegation tokens, where there may be any.
+        """Read the cluster's secret and the delegation tokens, if tokens are enabled.
 
         Args:
             executor: Where their credentials are made.
@@ -121,7 +121,7 @@ class Logins:
         )
 
     def check(self) -> None:
-        """Refuse settings by which nobody could log in.
+        """Refuse settings that make all logins fail.
 
         Raises:
             ConfigError: One line that names the setting.
@@ -133,7 +133,7 @@ class Logins:
             log.warning("sasl.jaas.config is ignored: it must have the prefix listener.name.<listener>.<mechanism>.")
 
     def check_listener(self, endpoint: Endpoint) -> None:
-        """Refuse settings by which nobody could log in on a listener. Raises ConfigError."""
+        """Refuse settings that make all logins on a listener fail. Raises ConfigError."""
         config, name = self._config, endpoint.listener_name
         if _is_sasl(endpoint.security_protocol):
             self._checked[name] = self._logins_of(name)
@@ -143,7 +143,7 @@ class Logins:
     def step_of(
         self, listener_name: str, security_protocol: str, services: Services, routes: RouteTable
     ) -> Step | None:
-        """Return the first step of a listener's connections; None where nobody logs in.
+        """Return the first frame handler for a listener's connections; None if it has no logins.
 
         Raises:
             ConfigError: By its settings nobody could.
@@ -264,14 +264,16 @@ class Logins:
                 f"listener {listener_name}: OAUTHBEARER needs sasl.oauthbearer.jwks.endpoint.url, or, for tests, "
                 f"unsecured tokens: an option unsecuredValidator... in {name}"
             )
-        log.warning("listener %s takes OAUTHBEARER tokens that nobody signed: anybody may be anyone", listener_name)
+        log.warning(
+            "listener %s accepts unsigned OAUTHBEARER tokens: every client can log in as any user", listener_name
+        )
         try:
             return UnsecuredTokens(entry.options, now_ms).identify
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from None
 
     def _key_refresher(self, url: str) -> "KeyRefresher":
-        """One for all listeners; reads the keys at once."""
+        """Return the key refresher that all listeners share; it reads the keys at once."""
         if self._refresher is None:
             from barnabas.broker.security.oauth.jwks import KeyRefresher
             from barnabas.broker.server.urls import read_url
@@ -294,12 +296,12 @@ class Logins:
         return self._refresher
 
     async def prepare(self) -> None:
-        """Wait for what the first logins need; what can't be had now is tried again later."""
+        """Load data that the first logins need; failures are retried later."""
         if self._refresher is not None:
             await self._refresher.wait()
 
     def close(self) -> None:
-        """Read no more keys, and expire no more tokens."""
+        """Stop reading keys and expiring tokens."""
         if self._token_timer is not None:
             self._token_timer.cancel()
         if self._refresher is not None:

@@ -34,7 +34,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 class _PrintVersion(argparse.Action):
-    """Prints the version and ends; unlike argparse's own action it makes the text only when it is asked for."""
+    """Prints the version and exits; unlike argparse's own action it builds the text only when needed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from barnabas.core.build import version_line
@@ -44,7 +44,7 @@ class _PrintVersion(argparse.Action):
 
 
 def parser() -> CommandParser:
-    """The options of the broker."""
+    """Return the options of the broker."""
     made = CommandParser(
         "barnabas broker",
         "Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",
@@ -92,7 +92,7 @@ def parser() -> CommandParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a broker until it is told to stop.
+    """Run a broker until it is stopped.
 
     Returns:
         The process's exit code.
@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from barnabas.broker.server.private_files import exposed_secrets
 
         for path in exposed_secrets(config, options.file):
-            log.warning("every user of this machine can read or change the secrets in %s: chmod o-rwx %s", path, path)
+            log.warning("every user of this machine can read or change secrets in %s: run chmod o-rwx %s", path, path)
         from barnabas.broker.server.lifecycle import run
 
         run(config, options.ready_fd, options.control_fd, _page_options(options, config))
@@ -148,7 +148,9 @@ def _check_descriptor(option: str, fd: int | None) -> None:
 
 
 def _page_options(options: argparse.Namespace, config: BrokerConfig) -> list[str] | None:
-    """Options of the page that --page asks for; None: it does not. Raises ConfigError: it could not be a client."""
+    """Return the options of the web console that --page starts; None: not requested. Raises ConfigError: it cannot
+    connect.
+    """
     if not options.page and options.page_options is None:
         return None
     # Not at the top: a broker without a page starts without them.
@@ -165,7 +167,7 @@ def _page_options(options: argparse.Namespace, config: BrokerConfig) -> list[str
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print what a start would say of the settings; return 1 if it would fail, else 0. Raises ConfigError."""
+    """Print a start's findings about the settings; return 1 if it would fail, else 0. Raises ConfigError."""
     # Not at the top: a start does without the one, and help without the other.
     from barnabas.broker.server.lifecycle import problems_of_a_start
     from barnabas.broker.server.settings_check import SettingsCheck
@@ -230,7 +232,7 @@ def _overrides(options: argparse.Namespace) -> dict[str, str]:
 
 
 def set_up_logging(level: str) -> None:
-    """Write what happens to standard error, a line for each."""
+    """Log to standard error, one line per record."""
     handler = LimitedHandler(sys.stderr, SystemClock())
     handler.setFormatter(LineFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

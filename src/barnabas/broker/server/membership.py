@@ -1,9 +1,9 @@
-"""This broker's place in the cluster: its registration, in whatever session the registry gives it.
+"""This broker's registration in the cluster, renewed in every session with the registry.
 
 Invariants:
 
-- A broker is registered before it stands for election, in every session anew, each time with a new broker epoch.
-- It is registered when it can answer: from then on the controller speaks to it.
+- A broker is registered before it stands for election, again in every session, each time with a new broker epoch.
+- It registers when it can answer: from then on the controller sends it requests.
 
 Source: zookeeper.md, broker registration; design page, a single broker is a cluster of one.
 """
@@ -42,10 +42,10 @@ class Membership:
     ) -> None:
         """Args:
         registry: One that waits for a connection.
-        view: Is told the broker epoch.
-        registration: What to announce, as it is now.
-        session_timeout_ms: After which a broker that was killed is registered no more.
-        registers: Told at the start each time that this broker is about to ask for its registration.
+        view: Gets the broker epoch.
+        registration: Returns the current registration.
+        session_timeout_ms: After which the registration of a killed broker expires.
+        registers: Called at the start before each attempt to register.
         """
         self._registry = registry
         self._clock = clock
@@ -62,7 +62,7 @@ class Membership:
 
     @property
     def is_registered(self) -> bool:
-        """Whether others know of this broker, as far as can be told: a session that is silent ends."""
+        """Return whether other brokers can know of this broker, as far as it can tell: silent sessions expire."""
         is_lost = (
             self._suspended_ms is not None
             and self._clock.monotonic_ms() - self._suspended_ms >= self._session_timeout_ms
@@ -70,7 +70,7 @@ class Membership:
         return self._session_id == self._registry.session_id and not is_lost
 
     async def join(self) -> None:
-        """Register at the start; waits for what a killed broker left to expire.
+        """Register at the start; wait for the session of a killed predecessor to expire.
 
         Raises:
             StartupError: Another broker has this one's id.
@@ -90,13 +90,13 @@ class Membership:
                 raise StartupError(conflict)
             if not was_told:
                 was_told = True
-                log.info("%s; if that broker was killed its session ends soon: waiting for it", conflict)
+                log.info("%s; waiting for its session to expire, in case that broker was killed", conflict)
             over: Pending[None] = Pending()
             self._timers.call_later(LOOK_AGAIN_MS, over.complete, None)
             await over.future()
 
     async def ensure(self) -> None:
-        """Register, unless it is done in this session and still there.
+        """Register, unless the registration of this session exists.
 
         Raises:
             BrokerIdTakenError: Another session has this id.
@@ -107,7 +107,7 @@ class Membership:
             if stat is not None and stat.ephemeral_owner == session_id:
                 return
             if self._registry.session_id == session_id:
-                log.warning("somebody deleted the registration of broker %d", self._broker_id)
+                log.warning("the registration of broker %d was deleted: registering again", self._broker_id)
         epoch = await bootstrap.register_broker(self._registry, self._registration(), self._session_id)
         if self._session_id:
             log.info("broker %d is registered again, with epoch %d", self._broker_id, epoch)
@@ -116,14 +116,14 @@ class Membership:
         self._session_id = self._registry.session_id
 
     async def update(self) -> None:
-        """Announce what is so now."""
+        """Write the current registration."""
         try:
             await bootstrap.update_registration(self._registry, self._registration())
         except NoNodeError:
             log.debug("the session expired: what is so now is announced with the next registration")
 
     async def tell_failed_directory(self) -> None:
-        """Have the controller ask which replicas of this broker are gone with a directory."""
+        """Notify the controller of a failed log directory, so that it asks for the offline replicas."""
         event = encode_log_dir_event(self._broker_id)
         await self._registry.create(paths.LOG_DIR_EVENT_PREFIX, event, sequence=True)
 
@@ -132,10 +132,10 @@ class Membership:
             case SessionState.SUSPENDED:
                 self._suspended_ms = self._clock.monotonic_ms()
                 log.warning(
-                    "the connection to ZooKeeper is lost: records are taken and given on, administration waits for it"
+                    "the connection to ZooKeeper is lost: clients still produce and consume, administration waits"
                 )
             case SessionState.EXPIRED:
-                log.warning("the session with ZooKeeper expired: broker %d registers again", self._broker_id)
+                log.warning("ZooKeeper session expired: registering broker %d again", self._broker_id)
             case SessionState.CONNECTED:
                 self._suspended_ms = None
-                log.info("ZooKeeper answers again")
+                log.info("connected to ZooKeeper again")

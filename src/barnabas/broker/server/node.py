@@ -1,8 +1,8 @@
 """The composition root: builds the object graph of one broker, starts it in order, stops it in reverse.
 
-Order of a start: lock and look at the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
-groups ─► accept connections ─► register ─► controller ─► be told of the cluster. A broker that fails on the way leaves
-the directories as they were, but for what recovery mended.
+Order of a start: lock and check the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
+groups ─► accept connections ─► register ─► controller ─► metadata of the cluster. A broker that fails on the way leaves
+the directories unchanged, except for what recovery repaired.
 
 Source: design page, section 2; semantics, controller.
 """
@@ -35,7 +35,7 @@ from barnabas.broker.net.connection import Connection, FrameHandler
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.replicas.control import ControlRequests
 from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
@@ -107,20 +107,20 @@ class Node:
     Attributes:
         address: Where clients connect, once started.
         broker_id, cluster_id: As registered, once started.
-        logins: Who may log in, and how often that went well or wrong.
-        failure: Why the broker could not go on; None after an orderly stop.
+        logins: The logins of its listeners, with counts.
+        failure: The error that ended the broker; None after an orderly stop.
         routes: The handlers by API and version; None before it is started.
-        state: What it is doing.
+        state: Its state.
         quotas: How much clients may ask of it.
-        facts: What happened of late, for who asks why; None: nothing is kept.
-        observation: What it shows by HTTP; None where nobody is to see it.
+        facts: Diagnostic events; None: disabled.
+        observation: Its HTTP server; None if disabled.
         registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
         """Args:
         env: The world.
-        stop: Asks the process to stop, with the reason.
+        stop: Requests the process to stop, with the reason.
         """
         self.config = config
         self.address = ("", 0)
@@ -135,10 +135,10 @@ class Node:
         self._executors = Executors(env, config)
         self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
-        self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
+        self._scheduler = Scheduler(env.loop.call_soon, self._clock.monotonic_ns)
         # Fetches that wait, groups and transactional ids may each take as much as what is received.
         self._most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
-        self._fetches = Purgatory(self._timers, self._turns.add_check, self._most_bytes)
+        self._fetches = Purgatory(self._timers, self._scheduler.add_check, self._most_bytes)
         self._listeners = BrokerListeners(config, env, self._executors.log)
         self.logins = Logins(config, env)
         self.quotas = quotas_of(config)
@@ -254,7 +254,7 @@ class Node:
             registry,
             access.authorizer,
             routes.offered,
-            Slices(self._turns, self._clock.monotonic_ns, self._executors.codec),
+            Slices(self._scheduler, self._clock.monotonic_ns, self._executors.codec),
             Conversions(self._executors.conversion, self._executors.large_conversion, self._env.dice),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._executors.cold_read, self._env.page_cache),
@@ -300,7 +300,7 @@ class Node:
             self._timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, services, routes, memory)
 
     async def stop(self) -> None:
-        """Stop in order: let others lead, accept no more connections, answer the requests that wait, write the state to
+        """Stop in order: move leaderships, accept no more connections, answer waiting requests, write the state to
         disk.
         """
         if self._controlled_shutdown is not None and self.failure is None:
@@ -321,7 +321,7 @@ class Node:
                 channels.close()
         if self._replicas is not None:
             self._replicas.stop_appends()
-        self._turns.finish()
+        self._scheduler.finish()
         self._listeners.close()
         if self._controller is not None:
             await self._controller.close()
@@ -368,7 +368,7 @@ class Node:
         )
 
     async def _identify(self, registry: Registry, logs: LogManager) -> None:
-        """Learn which cluster this is, which formats it may write, and who this broker is in it."""
+        """Determine the cluster, the formats that may be written, and this broker's id."""
         self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
         await self._write_what_kafka_reads(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
@@ -387,7 +387,7 @@ class Node:
         self._live.is_serving = True
 
     async def _follow_features(self, registry: Registry) -> "FinalizedFeatures | None":
-        """Know the epoch of finalized features, where the tree has it."""
+        """Watch the epoch of finalized features, if the tree has it."""
         if not self.config.zookeeper_connect:
             return None
         # Not at the top: a broker that keeps its state itself does without it.
@@ -486,9 +486,7 @@ class Node:
             self._on_listeners()
 
     async def _know_the_cluster(self, registry: Registry) -> None:
-        """Wait until the controller has told of the cluster, so that clients who connect now are not told of none, or
-        of a part.
-        """
+        """Wait for the controller's metadata, so that the first clients get complete metadata."""
         view, changed = self._view, asyncio.Event()
         forget = view.on_change(lambda _: changed.set())
         try:
@@ -500,7 +498,7 @@ class Node:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
-            log.warning("no controller has told this broker of the cluster yet: it serves what it is told from now on")
+            log.warning("no complete metadata from a controller yet: the broker starts and serves it when it arrives")
         finally:
             forget()
 
@@ -575,7 +573,7 @@ class Node:
         return FactNotes(self.facts, self._clock)
 
     def _tell(self, notes: "FactNotes", services: Services, routes: RouteTable, logs: LogManager) -> None:
-        """Have everybody tell what happens."""
+        """Connect the parts of the broker to the diagnostic events."""
         routes.keep_slow_requests()
         services.throttled.on_hold = notes.hold
         services.replicas.on_change = notes.partition
@@ -622,7 +620,8 @@ class Node:
         version = kafka_version(noted.name)
         contradictions = self.config.write_for(version)
         log.info(
-            "Kafka %s can read what is written (%s): inter.broker.protocol.version=%s, log.message.format.version=%s",
+            "writing formats that Kafka %s can read (%s): inter.broker.protocol.version=%s, "
+            "log.message.format.version=%s",
             version.short_name,
             noted.reason,
             self.config.inter_broker_protocol_version,
@@ -630,7 +629,7 @@ class Node:
         )
         if contradictions:
             log.warning(
-                "%s: writes what Kafka %s cannot read, and `barnabas release` will refuse to give it back",
+                "%s: writes formats that Kafka %s cannot read, so `barnabas release` will fail",
                 ", ".join(contradictions),
                 version.short_name,
             )
@@ -650,7 +649,7 @@ class Node:
     def _new_channels(
         self, listener_name: str, client_id: str, timeout_ms: Callable[[], int], address_of: AddressOf | None = None
     ) -> BrokerChannels:
-        """Return ways to that listener of all brokers; the controller tells where it is, unless `address_of` does."""
+        """Return channels to a listener of all brokers; `address_of`, or the metadata, gives their addresses."""
 
         def told_address(broker_id: int) -> tuple[str, int] | None:
             broker = self._view.image.brokers.get(broker_id)
@@ -669,10 +668,10 @@ class Node:
     def _accept(self, services: Services, routes: RouteTable, notes: "FactNotes | None") -> ReceiveMemory:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
-        reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
+        reactor = Reactor(memory, self._scheduler, self._clock.monotonic_ns)
         if notes is not None:
             reactor.on_waited = notes.waited
-        for each in (memory, reactor.strangers_memory):
+        for each in (memory, reactor.unauthenticated_memory):
             watch(each, self._timers, self._clock.monotonic_ns)
 
         def new_session_of(name: str) -> Callable[[Connection], FrameHandler]:
@@ -714,7 +713,7 @@ class Node:
             self._live.set_overrides(Layer.THIS_BROKER, overrides)
 
     def _new_live_config(self) -> LiveConfig:
-        """The settings that others may change, with those who made something of them and must make it anew."""
+        """Return the dynamic settings, with the parts of the broker that apply their changes."""
         config, live = self.config, LiveConfig(self.config)
         live.subscribe(["background.threads"], lambda: self._executors.log.resize(config.background_threads))
         live.subscribe(["log.cleaner.threads"], lambda: self._executors.cleaner.resize(config.log_cleaner_threads))
@@ -769,7 +768,7 @@ class Node:
             self._groups.on_topics_deleted(change.deleted_topics)
 
     def _on_storage_failure(self, error: BaseException) -> None:
-        """A disk failed: nothing more can be promised."""
+        """Stop the broker after a disk failed."""
         if self.failure is None:
             self.failure = StorageError(f"the disk failed: {error}")
             self._stop(str(self.failure))

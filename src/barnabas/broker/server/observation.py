@@ -1,7 +1,7 @@
-"""What a broker shows by HTTP: puts the pages together and opens the addresses of `barnabas.http.listeners`.
+"""A broker's HTTP server: builds the pages and opens the addresses of `barnabas.http.listeners`.
 
-The addresses are open from the first moment of a start to the last of a stop, so that whoever waits for a broker that
-recovers sees that it lives, and why it is not ready.
+The addresses are open from the first moment of a start to the last of a stop, so that a client sees that a recovering
+broker is alive, and why it is not ready.
 
 Source: design page, section 2.
 """
@@ -36,7 +36,7 @@ class Observation:
     """The HTTP side of one broker. Owned by the event loop.
 
     Attributes:
-        services: What is looked at; None before the broker serves clients.
+        services: The broker's parts; None before the broker serves clients.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Observation:
         state: Callable[[], BrokerState],
     ) -> None:
         """Args:
-        state: What the broker is doing.
+        state: Returns the broker's state.
         """
         self._env = env
         self._config = config
@@ -67,7 +67,7 @@ class Observation:
         return [] if self._http is None else self._http.addresses
 
     def open(self) -> None:
-        """Serve what there is to be told of a broker that starts.
+        """Serve the pages of a starting broker.
 
         Raises:
             StartupError: An address can't be had.
@@ -86,7 +86,7 @@ class Observation:
         logins: Logins,
         membership: Membership,
     ) -> None:
-        """Everything is there: count in more detail, and tell the figures, too."""
+        """Enable detailed counting and the metrics page, as all parts are started."""
         routes.count_requests()
         sources = Sources(
             services,
@@ -115,7 +115,7 @@ class Observation:
         self._membership = membership
 
     def close(self) -> None:
-        """Tell nobody anything any more."""
+        """Stop serving."""
         if self._recent is not None:
             self._recent.stop()
         if self._http is not None:

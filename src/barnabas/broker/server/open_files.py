@@ -1,7 +1,7 @@
 """Shares the process's file descriptors between connections and logs.
 
-A segment needs one, a connection needs one. When the last is gone no log can roll, and a broker that can't write ends.
-So connections and new partitions leave enough of them: what clients ask for is refused first.
+Each segment and each connection needs one. Without free descriptors no log can roll, and a broker that cannot write
+ends. So limits on connections and new partitions leave enough of them: clients' requests are refused first.
 
 Source: getrlimit(2), RLIMIT_NOFILE; operations, open files.
 """
@@ -21,13 +21,13 @@ def raise_open_file_limit() -> None:
 
 
 def highest_connection_descriptor() -> int:
-    """Connections get no descriptor above this one: a quarter of all stays for files."""
+    """Return the highest file descriptor for connections: a quarter of all is reserved for files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     # differs from Kafka (connections-open-files): it takes connections to the last descriptor.
     return -1 if soft == resource.RLIM_INFINITY else soft - soft // 4
 
 
 def most_partitions() -> int:
-    """Return how many partitions this broker takes before it refuses new ones; each may grow to several segments."""
+    """Return how many partitions this broker accepts before it refuses new ones; each may grow to several segments."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1 << 31 if soft == resource.RLIM_INFINITY else soft // 2

@@ -1,11 +1,11 @@
-"""The page beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
+"""The web console beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
 
-It begins once clients can connect, and reaches the broker as any client does: what becomes of it, no client of the
-broker notices. One that ends by itself is started again, after 1 s, then after twice as long each time, to a minute;
-after a minute's run it is 1 s again.
+It starts once clients can connect, and connects to the broker like any client: its failures do not affect the broker's
+clients. If it exits it is started again, after 1 s, then after twice as long each time, up to a minute; after a
+minute's run the delay is 1 s again.
 
-It uses a listener on which users log in with a password, so that they see what they may see; else one without logins.
-Of the broker's settings it gets how that listener is reached, by a pipe, and no login: it has no rights of its own.
+It uses a listener on which users log in with a password, so that they see what they are authorized for; otherwise one
+without logins. By a pipe it gets the settings to reach that listener, and no login: it has no rights of its own.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ def _escape(character: re.Match[str]) -> str:
 
 
 def server_of(plan: PagePlan, config: BrokerConfig, bound: tuple[str, int]) -> str:
-    """Return where the page finds the broker: where it listens; with TLS by the name that its certificate is for."""
+    """Return the broker's address for the web console; with TLS the name in its certificate."""
     host, port = bound
     if plan.endpoint.security_protocol.endswith("SSL"):
         names = [each.host for each in config.advertised_endpoints if each.listener_name == plan.endpoint.listener_name]
@@ -145,10 +145,10 @@ class PageProcess:
             try:
                 how = f"ended with {await self._run()}"
             except OSError as error:
-                how = f"can't be started: {error.strerror}"
+                how = f"cannot start: {error.strerror}"
             if self._clock.monotonic_ms() - begin_ms >= _LONGEST_WAIT_S * 1_000:
                 wait_s = _FIRST_WAIT_S
-            log.warning("the page %s; it is started again in %d s", how, wait_s)
+            log.warning("the web console %s; restarting it in %d s", how, wait_s)
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
@@ -190,7 +190,7 @@ class PageProcess:
 
 
 def _follow(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, ended: asyncio.Future[int]) -> None:
-    """Pass on what it says, wait for its end and tell of that; in a thread of its own."""
+    """Copy the console's output to the log, wait for its end and report it; in a thread of its own."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:

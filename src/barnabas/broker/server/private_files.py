@@ -1,7 +1,7 @@
-"""Finds the files with a broker's secrets that others on its machine can read.
+"""Finds files with a broker's secrets that other users of the machine can read.
 
-What the broker makes is its own user's (the umask is set in `main.py`); what was there before keeps its mode, be it
-Kafka's or an administrator's.
+Files that the broker creates are accessible to its own user only (the umask is set in `main.py`); existing files keep
+their mode, be it Kafka's or an administrator's.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ from barnabas.core.config.settings import BROKER_SETTINGS, name_for_any
 
 
 def exposed_secrets(config: BrokerConfig, settings_file: str | None) -> list[Path]:
-    """The files with secrets of a broker that every user of the machine can read or change.
+    """Return the files with secrets of a broker that every user of the machine can read or change.
 
     Args:
-        settings_file: Where `config` comes from, if from a file.
+        settings_file: The file of `config`, if any.
     """
     return [path for path in _files_with_secrets(config, settings_file) if _is_open_to_all(path)]
 

@@ -1,4 +1,4 @@
-"""What the system knows of this process, as all of Prometheus' libraries call it; nothing where it does not tell.
+"""Standard Prometheus metrics of this process; empty where the system does not provide them.
 
 Source: proc(5), `/proc/self/stat`, `/proc/stat`; Prometheus, standard process metrics.
 """
@@ -13,7 +13,7 @@ _USER, _SYSTEM, _START, _RESIDENT = 11, 12, 19, 21
 
 
 def process_figures() -> Mapping[str, float]:
-    """By the names of the metrics; reads files, so not on the event loop."""
+    """Return figures by metric name; reads files, so not on the event loop."""
     try:
         with open(_STAT, encoding="ascii", errors="replace") as file:
             # The name may hold anything, also brackets and blanks.

@@ -3,8 +3,8 @@
     <first of log.dirs>/quota-history     `broker/quotas/history_file.py`; a kill loses what came after it was written
     last
 
-The file is read before the first client comes, off the event loop, and written there. A failure to write it is told
-once and changes nothing else: no client waits for it. A broker that nobody uses writes nothing.
+The file is read before the first client connects, and written, off the event loop. A failed write is logged once and
+changes nothing else: no client waits for it. Without traffic nothing is written.
 """
 
 import logging
@@ -35,7 +35,7 @@ class QuotaHistory:
     """The shell around `History`.
 
     Attributes:
-        history: What was used.
+        history: The recorded use.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class QuotaHistory:
         clients: Mapping[tuple[str, str], Counted],
     ) -> None:
         """Args:
-        directory: Where the file lies.
+        directory: The directory of the file.
         executor: Reads and writes it.
-        clients: Those that are counted, as they are at any time.
+        clients: The counted clients, a live mapping.
         """
         self.history = History()
         self._path = directory / history_file.NAME
@@ -67,13 +67,13 @@ class QuotaHistory:
         self._is_failing = False
 
     async def start(self) -> None:
-        """Read what was written before, and begin to collect."""
+        """Restore the history of an earlier run, and begin to collect."""
         try:
             found = await submit(self._executor, self._read).future()
             if found is not None:
                 self.history.restore(*found)
         except (ValueError, StorageError) as error:
-            log.warning("%s is left out, so `barnabas quotas` begins anew: %s", self._path, error)
+            log.warning("%s ignored, so `barnabas quotas` starts without history: %s", self._path, error)
         self._next_write_s = self._clock.now_ms() // 1_000 + _WRITE_EVERY_S
         self._collect_later()
 
@@ -135,13 +135,13 @@ class QuotaHistory:
         self._is_writing = False
         if not self._is_failing:
             self._is_failing = True
-            log.warning("%s could not be written: %s", self._path, error)
+            log.warning("cannot write %s: %s", self._path, error)
 
 
 async def start_quota_history(
     config: BrokerConfig, env: Environment, executor: Executor, services: Services
 ) -> QuotaHistory:
-    """The history of a broker's clients, as handlers find it from now on; whoever stops the broker closes it."""
+    """Start the history of a broker's clients and publish it to handlers; the caller closes it."""
     directory = Path(config.log_dirs[0])
     shell = QuotaHistory(directory, env.files, env.clock, env.timers, executor, services.quotas.clients)
     await shell.start()

@@ -1,8 +1,8 @@
-"""How much memory half-received requests may take: what the setting says, or what fits this machine.
+"""The memory limit for partially received requests: from the setting, or from this machine's memory.
 
-Kafka's default is no bound, which a few hundred clients with large requests turn into the end of the process. Ours is
-a part of what this process can have at all: the machine's memory, that of its control group (a container's limit), and
-the room that its own limits (`ulimit -v`, `ulimit -d`) leave.
+Kafka's default is no limit, so a few hundred clients with large requests can end the process. The limit here is a part
+of this process's memory: of the machine's memory, its control group's (a container's limit), and the room that its own
+limits (`ulimit -v`, `ulimit -d`) leave.
 
 Source: queued.max.request.bytes in the broker configs; cgroups(7), memory.max and memory.limit_in_bytes; getrlimit(2),
 RLIMIT_AS and RLIMIT_DATA; proc(5), statm.
@@ -20,7 +20,7 @@ _LEAST_BYTES = 1024 * 1024
 
 
 def receive_memory_bytes(configured_bytes: int, root: Path = Path("/")) -> int:
-    """The bound of the receive memory.
+    """Return the bound of the receive memory.
 
     Args:
         configured_bytes: `queued.max.request.bytes`; 0 or less stands for ours.
@@ -38,7 +38,7 @@ def _physical_bytes() -> int:
 
 
 def _control_group_bytes(root: Path) -> Iterator[int]:
-    """The limits of this process's control group and those around it, of both versions."""
+    """Return the memory limits of this process's control group and its parents, of both versions."""
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -58,7 +58,7 @@ def _control_group_bytes(root: Path) -> Iterator[int]:
 
 
 def _room_bytes(root: Path) -> Iterator[int]:
-    """Bytes that this process may still allocate under its own limits, RLIMIT_AS and RLIMIT_DATA."""
+    """Return how many bytes this process may still allocate under RLIMIT_AS and RLIMIT_DATA."""
     for line in _lines(root / "proc/self/statm"):
         pages = [int(text) for text in line.split()]
         for limit, taken in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
@@ -68,7 +68,7 @@ def _room_bytes(root: Path) -> Iterator[int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file; none where the system (macOS, an old kernel, another mount) does not have it."""
+    """Return the lines of a file; empty if it does not exist (macOS, an old kernel, another mount)."""
     try:
         return path.read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,6 +1,6 @@
-"""Where a broker's cluster keeps its state: in this process, or in a ZooKeeper.
+"""Choice of the registry for the cluster's state: this process, or ZooKeeper.
 
-Invariant: a directory whose state is in one of them is not started with the other.
+Invariant: a directory with state in one of them is not started with the other.
 
 Source: design page, registry; zookeeper.md, opening notes.
 """
@@ -20,8 +20,8 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
     """Begin a session with the registry that the settings name.
 
     Args:
-        logs: Knows whose the directories are; locked.
-        executor: For what blocks in an embedded one.
+        logs: Knows the owner of the directories; locked.
+        executor: For blocking work of an embedded one.
 
     Raises:
         StartupError: The directories' state is elsewhere, or the registry can't be reached or read.

@@ -1,6 +1,6 @@
-"""`/health` and `/ready` of a registry by itself: `barnabas.http.listeners`, as of a broker.
+"""`/health` and `/ready` of a standalone registry, at `barnabas.http.listeners`.
 
-Its figures are those that ZooKeeper tells: the four-letter word mntr.
+Its metrics are those of ZooKeeper's four-letter word mntr.
 
 Source: docs/monitoring.md.
 """
@@ -30,7 +30,7 @@ class RegistryHealth:
         self._watchdog.start()
 
     def close(self) -> None:
-        """Tell nobody anything any more."""
+        """Stop serving."""
         self._watchdog.stop()
         self._http.close()
 

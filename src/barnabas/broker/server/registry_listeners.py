@@ -1,4 +1,4 @@
-"""Serves the cluster's state, which this broker keeps itself, to ZooKeeper's clients: `barnabas.registry.listeners`.
+"""Serves this broker's embedded registry to ZooKeeper clients, at `barnabas.registry.listeners`.
 
 Imported only where that is set.
 
@@ -38,7 +38,7 @@ class RegistryListeners:
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, registry: Registry) -> None:
-        """Take the addresses.
+        """Bind the addresses.
 
         Raises:
             StartupError: One can't be had, or the registry is not this broker's own.
@@ -67,8 +67,8 @@ class RegistryListeners:
         self.addresses = [acceptor.address for acceptor in acceptors]
         if config.zookeeper_set_acl and not supers and not registry.tree.is_brokers_own:
             log.warning(
-                "zookeeper.set.acl=true without barnabas.registry.super.users: nobody may change the tree, and brokers "
-                "can't start on it: set barnabas.registry.super.users"
+                "zookeeper.set.acl=true without barnabas.registry.super.users: nobody can change the tree, and brokers "
+                "cannot start with this registry: set barnabas.registry.super.users"
             )
         registry.tree.is_secured = self._is_secured = config.zookeeper_set_acl or bool(supers)
         least_ms = config.barnabas_registry_min_session_timeout_ms
@@ -76,7 +76,7 @@ class RegistryListeners:
         self._server = ZooKeeperServer(state, acceptors)
 
     def _with_tls(self, config: BrokerConfig, env: Environment, acceptor: Acceptor) -> Acceptor:
-        """Let the connections of an address speak TLS.
+        """Wrap an address's connections in TLS.
 
         Raises:
             StartupError: The keys can't be used.
@@ -98,16 +98,16 @@ class RegistryListeners:
         """Serve from now on."""
         self._server.start(reactor)
         for host, port in self.addresses:
-            log.info("ZooKeeper's clients find the registry at %s:%d", f"[{host}]" if ":" in host else host, port)
+            log.info("registry for ZooKeeper clients: %s:%d", f"[{host}]" if ":" in host else host, port)
             if not host.startswith(_LOOPBACK) and not self._is_secured:
                 log.warning(
-                    "barnabas.registry.listeners: anybody who reaches %s port %d can read and change the cluster's "
-                    "state, users' credentials and permissions too: set barnabas.registry.super.users",
+                    "barnabas.registry.listeners: everyone who can reach %s port %d can read and change the cluster's "
+                    "state, including credentials and permissions: set barnabas.registry.super.users",
                     host,
                     port,
                 )
 
     def close(self) -> None:
-        """Serve nobody any more."""
+        """Stop serving."""
         self._server.close()
         self._close_tls()

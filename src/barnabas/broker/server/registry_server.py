@@ -1,7 +1,7 @@
-"""A registry by itself: the tree of several brokers, for whoever speaks ZooKeeper's protocol, and no broker.
+"""A standalone registry: serves the tree for several brokers by ZooKeeper's protocol, without a broker.
 
-It is one server. Its sessions and their ephemeral nodes outlive it: when it starts again within their time, brokers go
-on as if nothing had been. While it is away records flow, and nobody is elected.
+It is a single server. Sessions and their ephemeral nodes outlive it: if it restarts within their timeout, brokers
+continue without noticing. While it is down clients still produce and consume, and no leader is elected.
 
 Source: docs/zookeeper-clients.md; ADR 17.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.registry.embedded import REGISTRY_FILE, EmbeddedRegistry
 from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.registry_listeners import RegistryListeners
@@ -67,15 +67,15 @@ class RegistryServer:
         self._listeners = RegistryListeners(env, config, registry)
         self.addresses = self._listeners.addresses
         memory = ReceiveMemory(_RECEIVE_BYTES)
-        reactor = Reactor(memory, Turns(env.loop.call_soon, env.clock.monotonic_ns), env.clock.monotonic_ns)
-        for each in (memory, reactor.strangers_memory):
+        reactor = Reactor(memory, Scheduler(env.loop.call_soon, env.clock.monotonic_ns), env.clock.monotonic_ns)
+        for each in (memory, reactor.unauthenticated_memory):
             watch(each, env.timers, env.clock.monotonic_ns)
         self._listeners.start(reactor)
         if self._health is not None:
             self._health.is_serving = True
 
     async def stop(self) -> None:
-        """Stop: what was asked for before is finished, sessions live on."""
+        """Stop after pending requests are finished; sessions live on."""
         if self._health is not None:
             self._health.is_serving = False
         if self._listeners is not None:

@@ -1,4 +1,4 @@
-"""Puts together how this broker's replicas reach those of other brokers.
+"""Builds the replication of this broker: fetchers, ISR changes and channels to other brokers.
 
     followed ─► fetchers ─────────────────────► their leaders
     led ──────► changes of in-sync replicas ──► the controller, or before 2.7-IV2 the registry
@@ -28,7 +28,7 @@ class Replication:
     """Serves one broker's `ReplicaManager`. Owned by the event loop.
 
     Attributes:
-        fetchers: Copy what this broker follows.
+        fetchers: Fetch the partitions that this broker follows.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Replication:
         registry: One that waits for a connection.
         channels: To leaders.
         controller_channels: To the controller, which may listen for that elsewhere.
-        quota: How much may be copied of what is throttled.
+        quota: The quota of throttled partitions.
         """
         self._view = view
         self._controller_channels = controller_channels

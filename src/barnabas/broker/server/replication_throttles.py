@@ -1,4 +1,4 @@
-"""A broker's throttles of replication: made of its settings, kept up to date by what the registry says while it runs.
+"""A broker's replication throttles: built from its settings and the registry, and kept up to date.
 
 Source: semantics, quotas; KIP-73; Kafka 2.7.2, TopicConfigHandler, BrokerConfigHandler.
 """
@@ -19,10 +19,10 @@ _LISTS: Final = frozenset(("leader.replication.throttled.replicas", "follower.re
 
 
 class ReplicationThrottles:
-    """Has both quotas of replication go by what the registry says. Owned by the event loop.
+    """Applies replication throttles of the registry to both quotas. Owned by the event loop.
 
     Attributes:
-        leader, follower: What this broker gives followers, and what it fetches as one.
+        leader, follower: The quotas for sending to followers, and for fetching as one.
         on_follower_change: Called when something else may be held back by the latter than before.
     """
 
@@ -37,12 +37,12 @@ class ReplicationThrottles:
         self._config = config
 
     def start(self, configs: ConfigWatcher, live: LiveConfig) -> None:
-        """Go by the settings of topics and of this broker from their first reading on, which is still to come."""
+        """Apply the settings of topics and of this broker from their first reading on, which is still to come."""
         configs.subscribe(paths.TOPICS, self._take_topic)
         live.subscribe([_LEADER_RATE, _FOLLOWER_RATE], self._take_rates)
 
     def forget(self, topic: str) -> None:
-        """The topic is deleted: another of its name will be a new one."""
+        """Forget a deleted topic: a later one of the same name counts as new."""
         self._take_topic(topic, {})
 
     def _take_rates(self) -> None:

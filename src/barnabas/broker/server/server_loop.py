@@ -1,6 +1,6 @@
 """The event loop of a server's process, a broker's or a registry's: signals, orderly stop.
 
-It brings nothing of what a broker is made of: a registry by itself starts without that.
+It imports no broker modules: a standalone registry starts without them.
 
 Source: operations, start and stop.
 """
@@ -34,13 +34,13 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop
     except ImportError:
-        log.warning("uvloop is not installed: running on asyncio's own loop, which costs more CPU")
+        log.warning("uvloop is not installed: using asyncio's event loop, which needs more CPU")
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
 
 
 class StopRequest:
-    """Waits for SIGTERM, SIGINT, or somebody in this process who wants it to stop."""
+    """Waits for SIGTERM, SIGINT, or a request to stop from this process."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._reason: asyncio.Future[str] = loop.create_future()
@@ -48,16 +48,16 @@ class StopRequest:
             loop.add_signal_handler(number, self, number.name)
 
     def __call__(self, reason: str) -> None:
-        """Ask for the stop."""
+        """Request the stop."""
         if not self._reason.done():
             self._reason.set_result(reason)
 
     async def wait(self) -> None:
-        """Return when it was asked for."""
+        """Wait until a stop is requested."""
         log.info("stopping: %s", await self._reason)
 
 
 def write_ready(ready_fd: int, line: Mapping[str, object]) -> None:
-    """Tell whoever started this process that clients can connect."""
+    """Notify the parent process that clients can connect."""
     os.write(ready_fd, json.dumps(line).encode() + b"\n")
     os.close(ready_fd)

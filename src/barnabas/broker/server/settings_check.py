@@ -1,4 +1,4 @@
-"""`barnabas broker --check`: what a start would say of the settings, without a start.
+"""`barnabas broker --check`: a start's findings about the settings, without a start.
 
 It reads the files that the settings name (keys, JAAS), opens no port, connects to nobody and writes nothing.
 """
@@ -23,10 +23,10 @@ _WIDTH = 80
 
 
 class SettingsCheck:
-    """What is to be said of a broker's settings.
+    """The findings about a broker's settings.
 
     Attributes:
-        problems: What stops a start; a line for each.
+        problems: Errors that stop a start; a line for each.
         ignored: Known settings without an effect.
         unknown: Names that are no settings.
     """
@@ -87,7 +87,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def problems_of_a_start(config: BrokerConfig, env: Environment) -> list[str]:
-    """Return what a start would refuse later of settings that are valid by themselves."""
+    """Return the errors of a start for settings that are valid by themselves."""
     tls, logins = ListenerTls(config, env), Logins(config, env, reads_keys=False)
     found: dict[str, None] = {}
     try:

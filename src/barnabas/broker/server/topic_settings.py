@@ -1,4 +1,4 @@
-"""What topics are set to, over what the broker gives them all; tells of what can't be, once.
+"""The settings of topics: overrides on top of the broker's defaults; logs each invalid override once.
 
 Source: broker configs; topic configs.
 """
@@ -12,12 +12,12 @@ log = logging.getLogger(__name__)
 
 
 class TopicSettings:
-    """Makes the settings of topics. Owned by the event loop."""
+    """Builds the settings of topics. Owned by the event loop."""
 
     def __init__(self, config: BrokerConfig, overrides_of: Callable[[str], Mapping[str, str]]) -> None:
         """Args:
-        config: Whose settings are the topics' defaults, as they are now.
-        overrides_of: What the registry says of a topic.
+        config: The broker's current settings, the defaults of topics.
+        overrides_of: Returns a topic's overrides in the registry.
         """
         self._config = config
         self._overrides_of = overrides_of
@@ -33,7 +33,7 @@ class TopicSettings:
             self._left_out[topic] = reasons
             for reason in reasons:
                 # differs from Kafka (impossible-topic-setting): there the partition fails.
-                log.warning("a setting of topic %s is left out: %s", topic, reason)
+                log.warning("a setting of topic %s is ignored: %s", topic, reason)
         if config.ignored_format is not None and topic not in self._warned_topics:
             self._warned_topics.add(topic)
             log.warning(
@@ -45,5 +45,5 @@ class TopicSettings:
         return config.for_logs()
 
     def forget(self, topic: str) -> None:
-        """The topic is deleted."""
+        """Forget a deleted topic."""
         self._left_out.pop(topic, None)

@@ -1,6 +1,6 @@
-"""Reads what a URL leads to, for public keys; blocks, so it is called in an executor.
+"""Reads the document at a URL, for public keys; blocks, so call it in an executor.
 
-This is part of the door to the world: nothing else of a broker asks another server for a document.
+This is part of the environment: no other code of a broker fetches documents from other servers.
 """
 
 from urllib.request import urlopen
@@ -10,7 +10,7 @@ MAX_DOCUMENT_BYTES = 1024 * 1024
 
 
 def read_url(url: str) -> bytes:
-    """The document at a URL with `https`, `http` or `file`.
+    """Return the document at a URL with `https`, `http` or `file`.
 
     Raises:
         OSError: It can't be had, or is larger than 1 MiB.

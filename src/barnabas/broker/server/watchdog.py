@@ -1,13 +1,13 @@
 """Measures for how long the event loop was blocked, during which every client of this broker waits.
 
-A thread would see the stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing
-and can say how long it was. That is enough for a log line. A stall is seen from the moment at which the timer was due:
-what came before is missed, at most an interval, which is short while there is something to do or somebody asks for the
-figures, and long while there is not.
+A thread would see a stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing and
+knows its length. That is enough for a log line. A stall is measured from the moment at which the timer was due: the
+part before it is missed, at most one interval, which is short while there is work or the figures are read, and long
+otherwise.
 
-Time in which this thread was ready to run and the machine had no core for it is no stall of the loop and is left out,
-where the system tells it (Linux). Waiting for a disk, a lock or the interpreter's other threads counts; how much of a
-stall was computing is told beside it.
+Time in which this thread was ready to run and the machine had no free core does not count, if the system reports it
+(Linux). Waiting for a disk, a lock or the interpreter's other threads counts; the computing part of a stall is reported
+beside it.
 
 Source: design page, the shape: what blocks goes to executors; proc(5), schedstat.
 """
@@ -37,7 +37,7 @@ _NS_PER_MS = 1_000_000
 
 
 class CoreUse(NamedTuple):
-    """What a thread made of its time since it began.
+    """A thread's use of its time since it began.
 
     Attributes:
         computing_ms: On a core.
@@ -52,7 +52,7 @@ NO_CORE_USE = CoreUse(0, 0)
 
 
 class ThreadCoreUse:
-    """How this thread uses cores; always nothing where the system does not tell."""
+    """This thread's use of cores; zero if the system does not report it."""
 
     __slots__ = ("_fd",)
 
@@ -76,7 +76,7 @@ class ThreadCoreUse:
 
 
 class Stalls(NamedTuple):
-    """The longest times for which the loop stood still, in milliseconds.
+    """The longest stalls of the event loop, in milliseconds.
 
     Attributes:
         longest_ms: For whatever reason but the lack of a core.
@@ -128,13 +128,13 @@ class Watchdog:
         self._plan(self._core_use(), IDLE_INTERVAL_MS)
 
     def note(self, text: str) -> None:
-        """Something was done on the loop that should have been done elsewhere: a stall may come of it."""
+        """Record work on the event loop that belongs to an executor, as a possible cause of a stall."""
         self.noted_count += 1
         if len(self._noted) < _MOST_NOTED:
             self._noted.append(text)
 
     def stalls_of_late(self) -> Stalls:
-        """The longest ones since this was asked for the last time; from the first time on they are measured closely."""
+        """Return the longest stalls since the last call; the first call begins to measure them closely."""
         self._is_asked = True
         # What is going on now may be one of them.
         self._look(self._core_use())
@@ -142,11 +142,11 @@ class Watchdog:
         return stalls
 
     def stop(self) -> None:
-        """Stop measuring and say what the longest stall was."""
+        """Stop measuring and log the longest stall."""
         if self._timer is not None:
             self._timer.cancel()
             log.info(
-                "longest stall of the event loop: %d ms (%d ms of computing); segments that were made on it: %d",
+                "longest stall of the event loop: %d ms (%d ms of computing); segments created on it: %d",
                 *self.stalls,
                 self.noted_count,
             )
@@ -178,9 +178,9 @@ class Watchdog:
             self.on_stall(stall_ms, computing_ms, ", ".join(self._noted))
         if stall_ms >= WARN_FROM_MS:
             noted = f" ({', '.join(self._noted)} on it)" if self._noted else ""
-            log.warning("the event loop stood still for %d ms: every client waited%s", stall_ms, noted)
+            log.warning("the event loop stalled for %d ms: every client waited%s", stall_ms, noted)
         elif stall_ms >= INFORM_FROM_MS:
-            log.info("the event loop stood still for %d ms, %d ms of it computing", stall_ms, computing_ms)
+            log.info("the event loop stalled for %d ms, %d ms of it computing", stall_ms, computing_ms)
 
 
 def _longest(stalls: Stalls, stall_ms: int, computing_ms: int) -> Stalls:

@@ -1,6 +1,6 @@
-"""The session with ZooKeeper that a broker's settings ask for.
+"""Opens the session with ZooKeeper from a broker's settings.
 
-Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka:
+The login to ZooKeeper is in section `Client` of a JAAS file, as for Kafka:
 
     Client { org.apache.zookeeper.server.auth.DigestLoginModule required username="kafka" password="..."; };
 
@@ -68,7 +68,7 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
     """Begin a session, and create the chroot if it is missing.
 
     Raises:
-        StartupError: Nobody answers, or the login is refused.
+        StartupError: No server answers, or the login is refused.
         RegistryError: The chroot can't be created.
     """
     # Not at the top: kazoo is large.
@@ -85,7 +85,7 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
         await registry.create_chroot()
         if options.sets_acl and await registry.is_open(paths.ROOT):
             log.warning(
-                "zookeeper.set.acl=true: everybody may create and delete nodes such as /controller at the root of %s, "
+                "zookeeper.set.acl=true: everyone can create and delete nodes such as /controller at the root of %s, "
                 "as in Kafka: add a chroot that does not exist yet to zookeeper.connect, run "
                 "zookeeper-security-migration.sh, or set barnabas.registry.super.users on `barnabas registry serve`",
                 options.connect,

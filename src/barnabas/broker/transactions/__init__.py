@@ -1,4 +1,4 @@
-"""Transactions: who may write in a transactional id's name, what its transaction touched, and how it ended.
+"""Transactions: transactional ids, their producers, the partitions they wrote to, and their outcomes.
 
 `state.py` is pure; `coordinator.py` is the shell that owns storage, timers and waiting answers; `markers.py` brings the
 outcome to every partition.

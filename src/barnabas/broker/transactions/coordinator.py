@@ -1,11 +1,10 @@
-"""The transaction coordinator: the shell around the pure transaction machine.
+"""The transaction coordinator: the shell around the pure transaction state machine.
 
-It finds the transactional id, lets one event happen to it, and carries out the effects: records of
-`__transaction_state`, markers, waiting answers. Belongs to the event loop's thread.
+It finds the transactional id, applies one event to it, and carries out the effects: records of `__transaction_state`,
+markers, waiting answers. Owned by the event loop.
 
-Invariants: the ids in memory are those of the partitions that this broker owns or is taking over; what comes of an
-append or of markers after an id was given up changes nothing any more, and whoever waited for it is told
-NOT_COORDINATOR.
+Invariants: the ids in memory are those of the partitions that this broker owns or is loading; appends and markers that
+complete after an id was unloaded change nothing, and their waiting requests get NOT_COORDINATOR.
 
 Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """
@@ -66,7 +65,7 @@ Caller = Pending[Answer]
 
 
 class ProducerIds(Protocol):
-    """Where new producer ids come from; `administration.ProducerIds` is one."""
+    """The source of new producer ids, such as `administration.ProducerIds`."""
 
     def take(self) -> int | None: ...
 
@@ -77,7 +76,7 @@ class TransactionCoordinator:
     """The transactional ids of one broker.
 
     Attributes:
-        kept_bytes: What they take in memory, about.
+        kept_bytes: Their memory, an estimate.
     """
 
     def __init__(
@@ -99,9 +98,9 @@ class TransactionCoordinator:
         executor: Where partitions of `__transaction_state` are read.
         partition_count: How many of them there are, or are to be.
         channels: The ways to the brokers, for markers.
-        spawner: Runs what fetches producer ids.
-        most_bytes: What all transactional ids may take in memory.
-        aborts: Keeps why transactions were aborted; None: nobody asks.
+        spawner: Runs the fetch of producer ids.
+        most_bytes: The memory bound of all transactional ids.
+        aborts: Records the causes of aborts; None: disabled.
         """
         self._aborts = aborts
         self._most_bytes = most_bytes
@@ -136,7 +135,7 @@ class TransactionCoordinator:
         self._is_active = False
 
     def start(self) -> None:
-        """Begin to serve, and to look for transactions that take too long and ids that nobody uses."""
+        """Begin to serve, and to look for transactions over their timeout and expired ids."""
         self._is_active = True
         config = self._config
         self._watch(0, lambda: config.transaction_abort_timed_out_transaction_cleanup_interval_ms, self._look_for_late)
@@ -145,11 +144,11 @@ class TransactionCoordinator:
         )
 
     def begin_markers(self) -> None:
-        """Tell the outcomes that wait, and from now on each at once: this broker's own listener is open."""
+        """Send pending markers, and later ones at once, as this broker's own listener is open."""
         self._markers.open()
 
     def close(self) -> None:
-        """Serve no longer; whoever waits is sent away when what it waits for comes."""
+        """Stop serving; waiting requests are answered when their pending operations end."""
         self._is_active = False
         for timer in self._watches:
             timer.cancel()
@@ -160,16 +159,16 @@ class TransactionCoordinator:
         self._ongoing.clear()
 
     def partition_for(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that an id belongs to; another broker may lead it."""
+        """Return the partition of `__transaction_state` that an id belongs to; another broker may lead it."""
         return partition_of(transactional_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__transaction_state` now: read its ids."""
+        """Load the ids of a partition of `__transaction_state` that this broker leads now."""
         self._leader_epochs[partition] = leader_epoch
         self._partitions.begin(partition)
 
     def on_partition_resigned(self, partition: int) -> None:
-        """This broker no longer leads a partition of `__transaction_state`: give its ids up."""
+        """Unload the ids of a partition of `__transaction_state` that this broker no longer leads."""
         self._partitions.drop(partition)
         self._leader_epochs.pop(partition, None)
         self._prepared.pop(partition, None)
@@ -193,8 +192,8 @@ class TransactionCoordinator:
         """InitProducerId with a transactional id.
 
         Args:
-            expected: Producer id and epoch that the producer goes on from; None: it is new.
-            client_id, client_host: Who asks.
+            expected: The producer's current id and epoch; None: it is new.
+            client_id, client_host: The requester.
         """
         if not transactional_id:
             return completed(Answer(ErrorCode.INVALID_REQUEST))
@@ -214,7 +213,7 @@ class TransactionCoordinator:
         return self._request(transactional_id, AddPartitions(producer_id, producer_epoch, partitions))
 
     def _is_full(self, transactional_id: str, partitions: frozenset[TopicPartition]) -> bool:
-        """Return whether there is no room for an id, or for more partitions of one: then unused ones make room."""
+        """Return whether a new id, or more partitions of one, exceed the memory bound; if so, evict some unused ids."""
         # differs from Kafka (transactional-id-bytes): memory is its only limit.
         if self.kept_bytes <= self._most_bytes:
             return False
@@ -233,7 +232,7 @@ class TransactionCoordinator:
         return self._request(transactional_id, event)
 
     def unended(self, transactional_ids: Iterable[str] | None = None) -> Iterator[Transaction]:
-        """Find those that go on, or have not told all partitions how they ended; to be read only.
+        """Return the transactions that are open, or whose markers are not all written; to be read only.
 
         Args:
             transactional_ids: Of which ids; None: of all.
@@ -267,7 +266,7 @@ class TransactionCoordinator:
         return ErrorCode.NOT_COORDINATOR
 
     def _initialize(self, transactional_id: str, event: Initialize, caller: Caller) -> None:
-        """Let a producer begin, with a new id where it is the first one: once that is there."""
+        """Handle InitProducerId; a first one waits for a new producer id."""
         error_code = self._refusal(transactional_id)
         if error_code is not ErrorCode.NONE:
             caller.complete(Answer(error_code))
@@ -314,7 +313,7 @@ class TransactionCoordinator:
 
     def _on_loaded(self, partition: int) -> None:
         for txn in self._prepared.pop(partition, ()):
-            log.info("%s is in state %s: its outcome is told again", txn.transactional_id, txn.state.name)
+            log.info("%s is in state %s: sending its markers again", txn.transactional_id, txn.state.name)
             self._happen(txn, Loaded())
 
     def _forget(self, txn: Transaction) -> None:
@@ -330,7 +329,7 @@ class TransactionCoordinator:
         return self._transactions.get(txn.transactional_id) is txn
 
     def _note_state(self, txn: Transaction) -> None:
-        """It is new, or changed."""
+        """Update the indexes and memory counts after a transaction was added or changed."""
         self._transactions.move_to_end(txn.transactional_id)
         kept_bytes = txn.kept_bytes
         self.kept_bytes += kept_bytes - txn.counted_bytes
@@ -343,7 +342,7 @@ class TransactionCoordinator:
     # --- events
 
     def _happen(self, txn: Transaction, event: Event, caller: Caller | None = None) -> bool:
-        """Let one event happen, and do what is wanted then.
+        """Apply an event, and carry out its effects.
 
         Returns:
             Whether the id is to be removed, which its finder does for several at once.
@@ -392,7 +391,7 @@ class TransactionCoordinator:
         )
 
     def _write(self, partition: int, batch: bytearray, timeout_ms: int, then: Callable[[ErrorCode], object]) -> None:
-        """Append a batch; `then` is told the error that clients get, also where the append raised or failed later."""
+        """Append a batch; `then` gets the clients' error code, also if the append raised or failed later."""
         topic_partition = TopicPartition(TRANSACTION_STATE_TOPIC, partition)
 
         def written(result: AppendResult) -> None:
@@ -422,7 +421,7 @@ class TransactionCoordinator:
             answer = effect.answer or answer
         else:
             log.warning(
-                "%s could not become %s: %s", txn.transactional_id, effect.transition.state.name, error_code.name
+                "%s cannot go to state %s: %s", txn.transactional_id, effect.transition.state.name, error_code.name
             )
             self._happen(txn, AppendFailed(error_code, effect.is_fence))
         if caller is not None:
@@ -445,7 +444,7 @@ class TransactionCoordinator:
         self._look_at_some(event, iter(list(self._transactions.values())))
 
     def _look_at_some(self, event: TimeOut | Expire, transactions: Iterator[Transaction]) -> None:
-        """Look at as many ids as one turn of the event loop may."""
+        """Check as many ids as fit into one turn of the event loop."""
         if not self._is_active:
             return
         some = list(islice(transactions, _IDS_PER_TURN))
@@ -462,11 +461,11 @@ class TransactionCoordinator:
             self._remove(partition, gone)
 
     def _remove(self, partition: int, gone: list[Transaction]) -> None:
-        """Take ids of one partition out of the log, then out of memory."""
+        """Remove ids of one partition from the log, then from memory."""
 
         def removed(error_code: ErrorCode) -> None:
             if error_code is not ErrorCode.NONE:
-                log.warning("%d unused transactional ids could not be removed: %s", len(gone), error_code.name)
+                log.warning("cannot remove %d expired transactional ids: %s", len(gone), error_code.name)
             event = Appended() if error_code is ErrorCode.NONE else AppendFailed(error_code)
             for txn in gone:
                 if self._is_ours(txn):

@@ -1,4 +1,4 @@
-"""What a failed append to `__transaction_state` means to the client.
+"""The client's error codes for a failed append to `__transaction_state`.
 
 Source: semantics, transactions, append errors.
 """

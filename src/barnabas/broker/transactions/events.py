@@ -1,7 +1,7 @@
-"""What can happen to a transactional id, and what it wants done then.
+"""The events of a transactional id's state machine, and the effects that it requests.
 
-Each event comes with the current time; each effect is carried out by the coordinator in the order given. Whoever
-brought an event is answered once: by an `Answer`, or by the one that an `Append` holds when its record is in the log.
+Each event has the current time; the coordinator carries out the effects in order. The sender of an event is answered
+once: by an `Answer`, or by the answer in an `Append` when its record is in the log.
 
 Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """
@@ -17,12 +17,12 @@ from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 
 class Initialize(NamedTuple):
-    """InitProducerId: a producer begins to use the id, or goes on after an error.
+    """InitProducerId: a producer begins to use the id, or resumes after an error.
 
     Attributes:
         expected: Producer id and epoch that it had; None: it is new.
         new_producer_id: For the case that one is needed; None: not fetched yet.
-        client_id, client_host: Who asks.
+        client_id, client_host: The requester.
     """
 
     timeout_ms: int
@@ -33,7 +33,7 @@ class Initialize(NamedTuple):
 
 
 class AddPartitions(NamedTuple):
-    """AddPartitionsToTxn, AddOffsetsToTxn: the transaction is about to touch partitions; it begins if there is none."""
+    """AddPartitionsToTxn, AddOffsetsToTxn: the transaction will write to partitions; begins one if there is none."""
 
     producer_id: int
     producer_epoch: int
@@ -44,7 +44,7 @@ class End(NamedTuple):
     """EndTxn.
 
     Attributes:
-        client_id, client_host: Who asks.
+        client_id, client_host: The requester.
     """
 
     producer_id: int
@@ -55,24 +55,24 @@ class End(NamedTuple):
 
 
 class TimeOut(NamedTuple):
-    """Look whether the transaction takes too long."""
+    """Check whether the transaction has exceeded its timeout."""
 
 
 class Expire(NamedTuple):
-    """Look whether the id was not used for `expiration_ms`."""
+    """Check whether the id was unused for `expiration_ms`."""
 
     expiration_ms: int
 
 
 class Appended(NamedTuple):
-    """What was pending is in the log."""
+    """The pending record is in the log."""
 
 
 class AppendFailed(NamedTuple):
-    """What was pending is not in the log.
+    """The pending record could not be appended to the log.
 
     Attributes:
-        error_code: As clients are told.
+        error_code: The code for clients.
         is_fence: As the effect said.
     """
 
@@ -96,7 +96,7 @@ Event: TypeAlias = (
 
 
 class Answer(NamedTuple):
-    """Tell whoever brought the event."""
+    """Answer the event's sender."""
 
     error_code: ErrorCode
     producer_id: int = NO_PRODUCER_ID
@@ -104,18 +104,18 @@ class Answer(NamedTuple):
 
 
 class NeedProducerId(NamedTuple):
-    """Let the event happen again, with a new producer id."""
+    """Repeat the event with a new producer id."""
 
 
 class Append(NamedTuple):
-    """Write what is pending to the log, and say `Appended` or `AppendFailed`.
+    """Append the pending state to the log, and send the event `Appended` or `AppendFailed`.
 
     Attributes:
-        transition: What is pending.
-        answer: For whoever brought the event, when it is in the log.
+        transition: The pending state.
+        answer: For the event's sender, when the record is in the log.
         is_fence: Whether the producer is fenced with it.
         after_ms: How long to wait before.
-        abort: Why the transaction is aborted with it; None: it is not. Kept for who asks.
+        abort: The reason if the transaction is aborted with it, for diagnostics; None: it is not.
     """
 
     transition: Transition
@@ -126,11 +126,11 @@ class Append(NamedTuple):
 
 
 class AppendTombstone(NamedTuple):
-    """Remove the id from the log, and say `Appended` or `AppendFailed`."""
+    """Remove the id from the log, and send the event `Appended` or `AppendFailed`."""
 
 
 class SendMarkers(NamedTuple):
-    """Tell partitions how the transaction ended, and say `MarkersWritten` when all know it."""
+    """Send the transaction's markers to its partitions, and the event `MarkersWritten` when all are written."""
 
     producer_id: int
     producer_epoch: int
@@ -139,7 +139,7 @@ class SendMarkers(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """There is nothing left to know of the id."""
+    """Drop the id from memory."""
 
 
 Effect: TypeAlias = Answer | NeedProducerId | Append | AppendTombstone | SendMarkers | Forget

@@ -1,7 +1,7 @@
 """Reads the transactional ids of one partition of `__transaction_state`. Runs off the event loop.
 
-Invariants: of several records with one key the last counts; memory grows with what lives in the partition; the result
-is built of fresh objects that nobody else sees yet.
+Invariants: of several records with one key the last counts; memory grows with the live contents of the partition; the
+result consists of new objects that no other code has seen yet.
 
 Source: KIP-98; semantics, coordinator moves.
 """
@@ -29,7 +29,7 @@ def read_transactions(
 
     Args:
         batches: Its record batches, oldest first.
-        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
     """
     loaded: LoadedPartition[Transaction] = LoadedPartition()
     found: dict[str, Transaction] = {}
@@ -47,13 +47,13 @@ def read_transactions(
             # differs from Kafka (transaction-record-unreadable): what cannot be read is left out; Kafka 2.7 stops
             # loading there, and forgets the rest.
             loaded.skipped_count += 1
-            log.warning("skipped what stands at offset %d of __transaction_state: %s", header.last_offset, error)
+            log.warning("skipped the batch at offset %d of __transaction_state: %s", header.last_offset, error)
     loaded.items = list(found.values())
     return loaded
 
 
 def coordinated_transactions(logs: Iterable[StateLog]) -> frozenset[tuple[int, TopicPartition]]:
-    """Producer id and partition of each transaction that stands in `__transaction_state` and has not ended. Blocks.
+    """Return producer id and partition of each unfinished transaction in `__transaction_state`. Blocks.
 
     Args:
         logs: Its partitions'. One that can't be read has none.
@@ -75,7 +75,7 @@ def coordinated_transactions(logs: Iterable[StateLog]) -> frozenset[tuple[int, T
 def _read(found: dict[str, Transaction], record: Record) -> None:
     transactional_id = decode_key(record.key or b"")
     if transactional_id is None:
-        raise ProtocolError("unknown version of key")
+        raise ProtocolError("unknown key version")
     found.pop(transactional_id, None)
     if record.value is not None:
         transaction = decode_value(transactional_id, record.value)

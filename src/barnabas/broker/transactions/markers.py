@@ -1,10 +1,10 @@
-"""Brings the outcomes of transactions to the leaders of the partitions that they touched (WriteTxnMarkers).
+"""Sends transaction markers to the leaders of a transaction's partitions (WriteTxnMarkers).
 
-    SendMarkers ─► by leader ─► one request on its way to each broker, the next one takes all that waits ─► errors by
-    partition ─► done, tried again, or given up
+    SendMarkers ─► by leader ─► one request in flight to each broker, the next one takes all waiting ones ─► errors by
+    partition ─► done, retried, or given up
 
-Invariants: what is told of a transaction is told until every partition has it, unless the partition is gone, cannot
-hold it, or says that somebody newer decides; a marker may be written twice, which readers do not notice.
+Invariants: markers of a transaction are sent until every partition has them, unless the partition is deleted, cannot
+store them, or answers that a newer coordinator decides; a marker may be written twice, which readers do not notice.
 
 Source: KIP-98; semantics, WriteTxnMarkers.
 """
@@ -56,7 +56,7 @@ class Channels(Protocol):
 
 
 class _Outcome:
-    """How one transaction ended, and who does not know it yet."""
+    """The outcome of one transaction, and the partitions whose markers are still missing."""
 
     __slots__ = ("coordinator_epoch", "is_given_up", "left", "markers", "written")
 
@@ -69,19 +69,19 @@ class _Outcome:
 
 
 class _Part(NamedTuple):
-    """The outcome of transactions, as one broker is told it."""
+    """The markers of a transaction for one broker."""
 
     outcome: _Outcome
     partitions: list[TopicPartition]
 
 
 class MarkerSender:
-    """The markers on their way. Belongs to the event loop's thread."""
+    """Sends transaction markers. Owned by the event loop."""
 
     def __init__(self, channels: Channels, cluster: ClusterView, timers: Timers) -> None:
         """Args:
         channels: The ways to the brokers.
-        cluster: Says who leads what.
+        cluster: Knows the leaders of partitions.
         """
         self._channels = channels
         self._cluster = cluster
@@ -93,7 +93,7 @@ class MarkerSender:
         self._is_closed = False
 
     def send(self, markers: SendMarkers, coordinator_epoch: int, written: Callable[[], object]) -> Callable[[], object]:
-        """Tell the outcome of a transaction to all partitions that it touched.
+        """Send the markers of a transaction to all its partitions.
 
         Args:
             coordinator_epoch: The leader epoch of the partition of `__transaction_state` that says so.
@@ -114,13 +114,13 @@ class MarkerSender:
         return give_up
 
     def open(self) -> None:
-        """Begin to send: this broker listens, and is among those that are told."""
+        """Begin to send, as this broker listens and may be a receiver itself."""
         early, self._early = self._early or [], None
         for outcome in early:
             self._begin(outcome)
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Send no more markers."""
         self._is_closed = True
         self._waiting.clear()
 
@@ -160,7 +160,7 @@ class MarkerSender:
             self._timers.call_later(0, self._finish_if_done, outcome)
 
     def _go_on(self, broker_id: int) -> None:
-        """Send what waits for a broker, unless it has something to answer."""
+        """Send the waiting markers for a broker, unless a request to it is in progress."""
         waiting = self._waiting.get(broker_id)
         if not waiting or broker_id in self._busy or self._is_closed:
             return
@@ -180,11 +180,11 @@ class MarkerSender:
         )
 
     def _failed(self, broker_id: int, parts: list[_Part], error: BaseException) -> None:
-        """The request may have arrived or not: it is sent again, to whoever leads the partitions then."""
+        """Send a failed request again, to the leaders at that time: it may have arrived or not."""
         self._busy.discard(broker_id)
         if self._is_closed:
             return
-        log.warning("broker %d did not take the markers of %d transactions: %s", broker_id, len(parts), error)
+        log.warning("cannot write markers of %d transactions on broker %d: %s", len(parts), broker_id, error)
         for part in parts:
             self._timers.call_later(RETRY_MS, self._route, *part)
         self._go_on(broker_id)
@@ -203,7 +203,7 @@ class MarkerSender:
         self._go_on(broker_id)
 
     def _take(self, part: _Part, errors: dict[tuple[int, str, int], int]) -> None:
-        """Take in a broker's answer to one transaction's markers."""
+        """Process a broker's answer about one transaction's markers."""
         outcome = part.outcome
         producer_id = outcome.markers.producer_id
         retried = []
@@ -213,7 +213,7 @@ class MarkerSender:
                 outcome.left.discard(partition)
             elif code in _OVERTAKEN:
                 log.warning(
-                    "the outcome of producer %d's transaction is given up: %s says %s",
+                    "giving up the markers of producer %d's transaction: %s returned %s",
                     producer_id,
                     partition,
                     ErrorCode(code).name,
@@ -222,7 +222,7 @@ class MarkerSender:
             else:
                 retried.append(partition)
         if retried:
-            log.info("markers of producer %d are sent again to %d partitions", producer_id, len(retried))
+            log.info("sending the markers of producer %d to %d partitions again", producer_id, len(retried))
             self._timers.call_later(RETRY_MS, self._route, outcome, retried)
         self._finish_if_done(outcome)
 

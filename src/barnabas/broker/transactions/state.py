@@ -1,8 +1,8 @@
-"""The transaction machine: one event happens to one transactional id. Pure.
+"""The transaction state machine: applies one event to one transactional id. Pure.
 
-Invariants: an event changes a transaction only by what it becomes once that is in the log, but for the epoch that
-fences a producer; while something is pending every request of its producer is answered CONCURRENT_TRANSACTIONS; what is
-prepared is never taken back.
+Invariants: an event changes a transaction only through a new state once that is in the log, except for the epoch that
+fences a producer; while a state is pending every request of its producer is answered CONCURRENT_TRANSACTIONS; a
+prepared outcome is never reversed.
 
 Source: KIP-98, KIP-360; semantics, transactions.
 """
@@ -39,14 +39,14 @@ _RETRY_MS = 100
 
 
 def step(txn: Transaction, event: Event, now_ms: int) -> list[Effect]:
-    """Let an event happen.
+    """Apply an event, and return the effects.
 
     Args:
         txn: Changed in place.
         now_ms: The wall clock.
 
     Returns:
-        What is to be done, in order.
+        The effects, in order.
     """
     match event:
         case AddPartitions():
@@ -112,7 +112,7 @@ def _may_continue(txn: Transaction, producer_id: int, producer_epoch: int) -> bo
 def _give(
     txn: Transaction, event: Initialize, producer_id: int, producer_epoch: int, last_producer_epoch: int, now_ms: int
 ) -> list[Effect]:
-    """Give the id to a producer."""
+    """Give a transactional id to a producer."""
     txn.pending = Transition(
         TransactionState.EMPTY,
         producer_id,
@@ -176,7 +176,7 @@ def _prepare(txn: Transaction, event: End, now_ms: int) -> list[Effect]:
 
 
 def _abort_and_fence(txn: Transaction, answer: Answer | None, abort: Abort, now_ms: int) -> list[Effect]:
-    """Abort a transaction whose producer is not to end it any more."""
+    """Abort a transaction and fence its producer."""
     if not txn.has_failed_fence and txn.producer_epoch < LAST_EPOCH:
         txn.producer_epoch += 1
     txn.last_producer_epoch = NO_EPOCH
@@ -213,7 +213,7 @@ def _on_appended(txn: Transaction, now_ms: int) -> list[Effect]:
 
 
 def _send_markers(txn: Transaction, now_ms: int) -> list[Effect]:
-    """Tell the outcome; what the transaction becomes then is pending from now on."""
+    """Request the markers; the next state of the transaction is pending from now on."""
     is_commit = txn.state is TransactionState.PREPARE_COMMIT
     state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
     txn.pending = _transition(txn, state, _NOTHING, txn.start_timestamp_ms, now_ms)

@@ -1,4 +1,4 @@
-"""Encodes the records of `__transaction_state` as Kafka 2.7 does, and decodes them.
+"""Encodes the records of `__transaction_state` as Kafka 2.7, and decodes them.
 
 | part | prefix | fields |
 | --- | --- | --- |
@@ -28,12 +28,12 @@ _PREFIX = Struct(">h")
 
 
 def encode_key(transactional_id: str) -> bytes:
-    """The key of a transactional id."""
+    """Return the key of a transactional id."""
     return _prefixed(_KEY_VERSION, TransactionLogKey(transactional_id))
 
 
 def encode_value(transition: Transition) -> bytes:
-    """The value that says what a transactional id is from now on."""
+    """Return the record value for the new state of a transactional id."""
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(transition.partitions):
         by_topic.setdefault(topic, []).append(partition)
@@ -52,14 +52,14 @@ def encode_value(transition: Transition) -> bytes:
 
 
 def transition_batch(transactional_id: str, transition: Transition, now_ms: int) -> bytearray:
-    """The batch that stores what a transactional id becomes."""
+    """Return the batch that stores a transactional id's new state."""
     builder = BatchBuilder(Codec.NONE)
     builder.append(now_ms, encode_key(transactional_id), encode_value(transition))
     return builder.build()
 
 
 def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray:
-    """The batch that removes ids; of one partition, one at least."""
+    """Return the batch that removes one or more ids of a partition."""
     builder = BatchBuilder(Codec.NONE)
     for transactional_id in transactional_ids:
         builder.append(now_ms, encode_key(transactional_id), None)
@@ -67,7 +67,7 @@ def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray
 
 
 def decode_key(key: bytes) -> str | None:
-    """The transactional id of a record's key; None for a version that is not known.
+    """Return the transactional id of a record's key; None for an unknown version.
 
     Raises:
         ProtocolError: The bytes are no such key.
@@ -88,7 +88,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
     try:
         state = TransactionState(decoded.transaction_status)
     except ValueError:
-        raise ProtocolError(f"{decoded.transaction_status} is no state of a transaction") from None
+        raise ProtocolError(f"unknown transaction state {decoded.transaction_status}") from None
     partitions = frozenset(
         TopicPartition(part.topic, partition)
         for part in decoded.transaction_partitions or ()

@@ -1,10 +1,10 @@
-"""One transactional id, as its coordinator knows it.
+"""The state of one transactional id in its coordinator.
 
     EMPTY ─► ONGOING ─► PREPARE_COMMIT ─► COMPLETE_COMMIT ─► ONGOING, EMPTY
                    └──► PREPARE_ABORT ──► COMPLETE_ABORT ──► ONGOING, EMPTY
 
 Invariants: a state is entered when its record is in `__transaction_state`, not before; until then it is the pending
-one, and nothing else begins. What is prepared ends that way, whoever coordinates it.
+one, and nothing else begins. A prepared outcome is final, whichever broker coordinates it.
 
 Source: KIP-98, KIP-360; semantics, transactions.
 """
@@ -22,7 +22,7 @@ _ID_BYTES, _PARTITION_BYTES, _CHARACTER_BYTES = 2_000, 200, 4
 
 
 class TransactionState(IntEnum):
-    """Where a transaction stands; the numbers are those of the records.
+    """The state of a transaction; the numbers are those of the records.
 
     Kafka has one more in memory, the fencing of a producer before its transaction is aborted: here that is one step
     with the abort.
@@ -38,12 +38,12 @@ class TransactionState(IntEnum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the outcome is decided, and not told everywhere."""
+        """Return whether the outcome is decided, and not all markers are written."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is no transaction that has not ended."""
+        """Return whether there is no unfinished transaction."""
         return self in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
@@ -69,18 +69,18 @@ class Transaction:
     """One transactional id.
 
     Attributes:
-        producer_id, producer_epoch: Who may write; -1: nobody yet.
-        last_producer_id, last_producer_epoch: Who might before, and may ask again for what it was not told; -1: nobody.
+        producer_id, producer_epoch: The producer that may write; -1: none yet.
+        last_producer_id, last_producer_epoch: The previous one, which may repeat a request without an answer; -1: none.
             They are not stored.
         timeout_ms: How long a transaction may take.
-        partitions: What it touched.
+        partitions: The partitions that it wrote to.
         start_timestamp_ms: When it began; -1: none did.
         update_timestamp_ms: When it changed last.
-        pending: What it is about to become.
+        pending: The next state, not in the log yet.
         has_failed_fence: Whether its epoch was raised to fence a producer, and the abort could not be stored: nobody
             was told that epoch, so that it need not be raised again.
         partition: Of `__transaction_state`.
-        counted_bytes: What the coordinator has counted of it.
+        counted_bytes: The memory that the coordinator has counted for it.
     """
 
     transactional_id: str
@@ -105,11 +105,11 @@ class Transaction:
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Whether no producer can get another epoch of this producer id."""
+        """Return whether no producer can get another epoch of this producer id."""
         return self.producer_epoch >= LAST_EPOCH - 1
 
     def become(self, transition: Transition) -> None:
-        """Take over what is in the log now."""
+        """Apply the state that is in the log now."""
         self.state = transition.state
         self.producer_id = transition.producer_id
         self.producer_epoch = transition.producer_epoch

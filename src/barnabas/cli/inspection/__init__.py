@@ -1,7 +1,7 @@
-"""Looking into log directories from outside, without changing a byte: what `barnabas log` shows.
+"""Read-only inspection of log directories, for `barnabas log`.
 
-Everything here reads files of formats v0, v1 and v2 as Kafka 0.10 to 2.7 or Barnabas left them, whole or damaged, with
-or without a broker that runs beside it.
+Reads files of formats v0, v1 and v2 as written by Kafka 0.10 to 2.7 or Barnabas, intact or damaged, also while a broker
+has them open.
 
 Source: implementation page, log; log-format facts.
 """

@@ -1,4 +1,4 @@
-"""What the keys and values of records say: text by default, or numbers, as Kafka's DumpLogSegments words it.
+"""Decoders of record keys and values to text, in the form of Kafka's DumpLogSegments.
 
 Source: cli facts, kafka-dump-log.
 """
@@ -11,7 +11,7 @@ from barnabas.core.errors import ProtocolError
 
 Decoder = Callable[[bytes], str]
 RecordDecoder = Callable[[StoredRecord], tuple[str | None, str | None]]
-"""Key and value of a record as texts; None where nothing is to be shown."""
+"""The key and value of a record as text; None if not shown."""
 
 DEFAULT_DECODER = "kafka.serializer.StringDecoder"
 
@@ -22,10 +22,10 @@ DECODER_CLASSES = (DEFAULT_DECODER, *_NUMBERS, _BYTES)
 
 
 def decoder_of(class_name: str) -> Decoder:
-    """The decoder that Kafka knows by a class name.
+    """Return the decoder for one of Kafka's class names.
 
     Raises:
-        KeyError: It is none of `DECODER_CLASSES`.
+        KeyError: The name is not in `DECODER_CLASSES`.
     """
     if class_name == DEFAULT_DECODER:
         return lambda data: data.decode(errors="replace")
@@ -36,7 +36,7 @@ def decoder_of(class_name: str) -> Decoder:
 
 
 def plain(decode_key: Decoder, decode_value: Decoder) -> RecordDecoder:
-    """Records as their topic's users wrote them; what is null is not shown."""
+    """Decode keys and values with the given decoders; null is not shown."""
 
     def decode(record: StoredRecord) -> tuple[str | None, str | None]:
         return (
@@ -50,7 +50,7 @@ def plain(decode_key: Decoder, decode_value: Decoder) -> RecordDecoder:
 def _number_decoder(layout: Struct) -> Decoder:
     def decode(data: bytes) -> str:
         if len(data) < layout.size:
-            raise ProtocolError(f"{len(data)} bytes are no number of {layout.size}")
+            raise ProtocolError(f"{len(data)} bytes are too short for a number of {layout.size}")
         return str(layout.unpack_from(data)[0])
 
     return decode

@@ -1,4 +1,4 @@
-"""Checks a data directory with all its logs, beside a broker that runs or without one. Changes nothing.
+"""Checks a data directory with all its logs, read-only, also while a broker has it open.
 
 Source: log-format facts, files in a log dir.
 """
@@ -36,7 +36,7 @@ def running_broker(path: Path) -> int | None:
     """Return the process that has a data directory open.
 
     Returns:
-        The process's id; 0 for one that can't be named; None when nobody has.
+        The process id; 0 if it is unknown; None if no process has the directory open.
     """
     try:
         fd = os.open(path / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -70,9 +70,9 @@ class DirectoryCheck:
     ) -> None:
         """Args:
         path: The directory.
-        note_log: Takes the name of each log before it is checked.
-        note_bytes: Takes how many further bytes of `.log` files were worked through.
-        is_deep: Unpack the records, too.
+        note_log: Receives the name of each log before it is checked.
+        note_bytes: Receives the numbers of processed bytes of `.log` files.
+        is_deep: Also unpack the records.
         """
         self._path = path
         self._note_log = note_log
@@ -82,7 +82,7 @@ class DirectoryCheck:
         self._report = DirectoryReport(path)
 
     def run(self, only: Callable[[TopicPartition], bool] = lambda _: True) -> DirectoryReport:
-        """Check the directory and those logs that are asked for."""
+        """Check the directory and the selected logs."""
         report, listing = self._report, self._listing
         report.running_pid = running_broker(self._path)
         report.was_clean = (self._path / CLEAN_SHUTDOWN_FILE).exists()
@@ -92,9 +92,9 @@ class DirectoryCheck:
             for name in (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEANER_OFFSETS)
         )
         for path in listing.former:
-            report.add(Kind.RECOVERY, path, "was being deleted or copied: the next start would go on with that")
+            report.add(Kind.RECOVERY, path, "was being deleted or copied: the next start would resume that")
         for path in listing.strangers:
-            report.add(Kind.NOTE, path, "is no log")
+            report.add(Kind.NOTE, path, "is not a log")
         for topic_partition, path in listing.logs.items():
             if not only(topic_partition):
                 continue
@@ -118,7 +118,9 @@ class DirectoryCheck:
         if not path.exists():
             if self._listing.logs:
                 self._report.add(
-                    Kind.DAMAGE, path, "is missing: the next broker to start takes the directory for its own"
+                    Kind.DAMAGE,
+                    path,
+                    "is missing: the next broker that starts here would adopt the directory as its own",
                 )
             return
         try:
@@ -127,10 +129,12 @@ class DirectoryCheck:
             self._report.add(Kind.DAMAGE, path, str(error))
             return
         if values.get("version") != "0":
-            self._report.add(Kind.DAMAGE, path, f"has version {values.get('version')}: no broker would start with it")
+            self._report.add(
+                Kind.DAMAGE, path, f"has version {values.get('version')}: must be 0, or no broker starts with it"
+            )
         for name in ("broker.id", "cluster.id"):
             if name not in values:
-                self._report.add(Kind.NOTE, path, f"says no {name}")
+                self._report.add(Kind.NOTE, path, f"has no {name}")
 
     def _read_checkpoint(self, name: str) -> Offsets:
         path = self._path / name
@@ -147,5 +151,5 @@ class DirectoryCheck:
         if missing:
             names = ", ".join(f"{topic}-{partition}" for topic, partition in missing[:3])
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            self._report.add(Kind.NOTE, path, f"names logs that are not here: {names}{more}")
+            self._report.add(Kind.NOTE, path, f"names logs that do not exist: {names}{more}")
         return offsets

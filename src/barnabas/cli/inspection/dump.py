@@ -1,7 +1,7 @@
-"""The files of a log as lines of text: the same lines as Kafka 2.7.2's DumpLogSegments, field for field.
+"""Log files as lines of text: the same lines as Kafka 2.7.2's DumpLogSegments, field for field.
 
-What stands in the files goes to one sink; what is wrong with them to another: index entries that do not fit the log and
-gaps between offsets once all files are done, as in Kafka.
+Contents go to one sink and problems to another. Index entries that contradict the log and gaps between offsets are
+reported after all files, as in Kafka.
 
 # differs from Kafka (dump-unreadable-file): a file that can't be read further is reported in one line, and the next
 # file follows; Kafka ends there with a stack trace.
@@ -53,12 +53,12 @@ Pairs = dict[str, list[tuple[int, int]]]
 
 @dataclass(slots=True)
 class DumpOptions:
-    """What is to be shown.
+    """The contents to show.
 
     Attributes:
-        is_deep: Walk the records of each batch.
-        decode: How keys and values are shown; None shows neither. Needs `is_deep`.
-        is_index_sanity_only, is_index_check_only: Say only whether an index passes, or only what is wrong with it.
+        is_deep: Show the records of each batch.
+        decode: Decoder of keys and values; None shows neither. Needs `is_deep`.
+        is_index_sanity_only, is_index_check_only: For indexes, show only the check's result, or only problems.
         max_message_bytes: The largest batch that an index entry may point to.
     """
 
@@ -71,7 +71,7 @@ class DumpOptions:
 
 @dataclass(slots=True)
 class _Mistakes:
-    """What is told when all files are done: pairs of numbers by file."""
+    """Problems to report after all files: pairs of numbers by file."""
 
     offset_index: Pairs = field(default_factory=dict)
     timestamps: Pairs = field(default_factory=dict)
@@ -91,10 +91,10 @@ class LogDump:
         self, options: DumpOptions, write: Sink, complain: Sink, note_bytes: Callable[[int], None] = lambda _: None
     ) -> None:
         """Args:
-        options: What is to be shown.
-        write: Takes each line of the result.
-        complain: Takes each line about what is wrong.
-        note_bytes: Takes how many further bytes were worked through.
+        options: The contents to show.
+        write: Receives each line of the result.
+        complain: Receives each line about a problem.
+        note_bytes: Receives the numbers of processed bytes.
         """
         self._options = options
         self._decode = options.decode
@@ -125,8 +125,8 @@ class LogDump:
             self._fail(path, error)
 
     def finish(self) -> None:
-        """Tell what was found wrong with indexes and offsets."""
-        # Kafka tells all but one kind newest first.
+        """Report the problems found in indexes and offsets."""
+        # Kafka reports all kinds but one with the newest first.
         tell = self._tell
         mistakes = self._mistakes
         tell(mistakes.offset_index, "Mismatches in :{}", "  Index offset: {}, log offset: {}")
@@ -196,7 +196,7 @@ class LogDump:
         try:
             key, value = self._decode(record)
         except ProtocolError as error:
-            self._complain(f"{path}: record {record.offset} is not of the kind that was asked for: {error}")
+            self._complain(f"{path}: record {record.offset} does not fit the decoder: {error}")
             self.failure_count += 1
             return line
         if key is not None:
@@ -225,7 +225,7 @@ class LogDump:
                 if found is None:
                     limit = self._options.max_message_bytes
                     raise StorageError(
-                        f"{path}: no batch of at most {limit} bytes stands at position {entry.position} of the log"
+                        f"{path}: no batch of at most {limit} bytes is at position {entry.position} of the log"
                     )
                 if found != entry.offset:
                     self._mistakes.offset_index.setdefault(str(path.absolute()), []).append((entry.offset, found))
@@ -236,7 +236,7 @@ class LogDump:
         if is_sane:
             self._write(f"{path} passed sanity check.")
         else:
-            raise StorageError(f"{path}: the index is corrupt: it would be made anew at start")
+            raise StorageError(f"{path}: the index is corrupt: a broker would rebuild it at start")
 
     def _dump_time_index(self, path: Path) -> None:
         base_offset = base_offset_of(path)
@@ -284,17 +284,17 @@ class LogDump:
             # Kafka reads one byte of the version's two.
             version = entry.version >> 8
             if version > TRANSACTION_INDEX_VERSION:
-                raise StorageError(f"{path}: version {version} of an aborted transaction is not known")
+                raise StorageError(f"{path}: version {version} of an aborted transaction is not supported")
             self._write(
                 f"version: {version} producerId: {entry.producer_id} firstOffset: {entry.first_offset} "
                 f"lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
             )
         if len(data) % TRANSACTION_ENTRY_BYTES:
-            raise StorageError(f"{path}: {len(data) % TRANSACTION_ENTRY_BYTES} bytes at the end are no entry")
+            raise StorageError(f"{path}: {len(data) % TRANSACTION_ENTRY_BYTES} bytes at the end are not a whole entry")
 
 
 class _Walk:
-    """Follows the offsets of a file's records."""
+    """Checks that the offsets of a file's records have no gaps."""
 
     __slots__ = ("_gaps", "_last_offset", "_name")
 
@@ -310,7 +310,7 @@ class _Walk:
 
 
 def batch_line(batch: StoredBatch) -> str:
-    """The line of a batch, or of an outer message of v0 and v1."""
+    """Return the line of a batch, or of an outer message of v0 or v1."""
     header = batch.header
     if header is None:
         line = f"offset: {batch.last_offset}"
@@ -330,7 +330,7 @@ def batch_line(batch: StoredBatch) -> str:
 
 
 def snapshot_line(entry: SnapshotEntry) -> str:
-    """The line of a producer; one that wrote nothing but markers ends in a space."""
+    """Return the line of a producer; without data batches it ends in a space."""
     first_offset = f"Some({entry.transaction_first_offset})" if entry.transaction_first_offset >= 0 else "None"
     line = (
         f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch} "
@@ -345,7 +345,7 @@ def snapshot_line(entry: SnapshotEntry) -> str:
 
 
 def default_decode() -> RecordDecoder:
-    """Keys and values as text."""
+    """Decode keys and values as UTF-8 text."""
     return plain(decoder_of(DEFAULT_DECODER), decoder_of(DEFAULT_DECODER))
 
 
@@ -357,13 +357,13 @@ def _marker(record: StoredRecord) -> str:
     marker = read_marker(Record(record.offset, record.timestamp_ms, record.key, record.value))
     if marker is None:
         number = int.from_bytes((record.key or b"")[2:4], "big", signed=True)
-        # Kafka 2.7 knows none but the two.
+        # Kafka 2.7 has only these two types.
         return f" controlType: UNKNOWN({number})"
     return f" endTxnMarker: {marker.marker_type.name} coordinatorEpoch: {marker.coordinator_epoch}"
 
 
 def _first_last_offset(log: LogFile, position: int, max_bytes: int) -> int | None:
-    """Last offset of the batch at a position; None when there is no whole batch of at most `max_bytes`."""
+    """Return the last offset of the batch at a position; None if no whole batch of at most `max_bytes` is there."""
     batch = next(_batches(log, position, min(max_bytes, _MOST_SLICE_BYTES)), None)
     return None if batch is None else batch.last_offset
 

@@ -15,7 +15,7 @@ from barnabas.core.errors import StorageError
 
 
 class EpochCheck:
-    """Follows the batches of one log."""
+    """Checks the epochs of one log's batches."""
 
     __slots__ = ("_entries", "_is_told", "_path", "_report", "_seen_epoch")
 
@@ -39,12 +39,12 @@ class EpochCheck:
                 self._tell(f"epoch {after.epoch} from offset {after.start_offset} on follows {tuple(before)}")
 
     def note(self, batch: StoredBatch) -> None:
-        """Look at a batch's epoch."""
+        """Check a batch's epoch."""
         if batch.header is None or batch.header.leader_epoch < 0 or self._is_told:
             return
         epoch = batch.header.leader_epoch
         if epoch < self._seen_epoch:
-            self._tell(f"offset {batch.base_offset} has epoch {epoch} although {self._seen_epoch} came before")
+            self._tell(f"offset {batch.base_offset} has epoch {epoch}, but an earlier batch has {self._seen_epoch}")
         elif self._entries is None:
             self._tell(f"the file is missing; offset {batch.base_offset} has epoch {epoch}")
         else:
@@ -54,7 +54,7 @@ class EpochCheck:
         self._seen_epoch = max(self._seen_epoch, epoch)
 
     def finish(self, end_offset: int) -> None:
-        """Tell of epochs that begin behind the end."""
+        """Report epochs that begin after the log end."""
         later = [entry for entry in self._entries or () if entry.start_offset > end_offset]
         if later:
             self._report.add(
@@ -69,6 +69,6 @@ class EpochCheck:
         return entries[index - 1].epoch if index else -1
 
     def _tell(self, text: str) -> None:
-        # One epoch that is wrong makes all that follow look wrong.
+        # After one wrong epoch, all later ones look wrong.
         self._is_told = True
         self._report.add(Kind.DAMAGE, self._path, text)

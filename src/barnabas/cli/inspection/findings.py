@@ -1,4 +1,4 @@
-"""What a check of log files finds."""
+"""Findings and reports of checks of log files."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Kind(StrEnum):
-    """How much a finding matters.
+    """The severity of a finding.
 
-    - damage: something is not as the writer left it, or contradicts something else;
-    - recovery: what the next start would do to the files;
-    - note: worth knowing, and harmless.
+    - damage: data differs from what was written, or contradicts other data;
+    - recovery: a change that the next start would make to the files;
+    - note: harmless information.
     """
 
     DAMAGE = "damage"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One thing that was found, in words."""
+    """A finding in words."""
 
     kind: Kind
     path: Path
@@ -29,11 +29,11 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class LogReport:
-    """What a check of one log found.
+    """The result of checking one log.
 
     Attributes:
-        start_offset, end_offset: Of what can be read; the end is not included.
-        size_bytes: Of its `.log` files.
+        start_offset, end_offset: Bounds of the readable offsets; the end is exclusive.
+        size_bytes: Total size of its `.log` files.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class LogReport:
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, kind: Kind, path: Path, text: str) -> None:
-        """Note a finding."""
+        """Add a finding."""
         self.findings.append(Finding(kind, path, text))
 
     @property
@@ -56,12 +56,12 @@ class LogReport:
 
 @dataclass(slots=True)
 class DirectoryReport:
-    """What a check of a data directory found.
+    """The result of checking a data directory.
 
     Attributes:
-        findings: Of the directory itself; those of its logs stand with them.
-        running_pid: Of the broker that has the directory open; 0 where another machine's or an unknown process has
-            it, None when nobody has.
+        findings: Findings about the directory itself; those of its logs are in `logs`.
+        running_pid: Process id of the broker that has the directory open; 0 for an unknown process or one of another
+            machine, None if no broker has it open.
         was_clean: The last stop closed all logs.
     """
 
@@ -72,7 +72,7 @@ class DirectoryReport:
     logs: list[LogReport] = field(default_factory=list)
 
     def add(self, kind: Kind, path: Path, text: str) -> None:
-        """Note a finding."""
+        """Add a finding."""
         self.findings.append(Finding(kind, path, text))
 
     @property

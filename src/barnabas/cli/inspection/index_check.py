@@ -1,8 +1,8 @@
-"""Checks the indexes of a segment against its batches, as they pass by.
+"""Checks the indexes of a segment against its batches, in one pass.
 
-What an offset index must be good for: whoever starts to read at an entry's position misses no offset at or above the
-entry's. A time index: no batch before the one of an entry's offset has a larger timestamp than the entry's. Kafka's
-entries may name an offset behind the batch that they point to (an append of several batches has one entry).
+Offset index: reading from an entry's position must miss no offset at or above the entry's offset. Time index: no batch
+before the batch of an entry's offset may have a larger timestamp than the entry. Kafka's entries may have an offset
+after the batch that they point to (an append of several batches has one entry).
 
 Source: implementation page, log; KIP-33; log-format facts, files in a log.
 """
@@ -29,7 +29,7 @@ Complain = Callable[[Path, str], None]
 
 
 class OffsetIndexCheck:
-    """Follows one `.index` file."""
+    """Checks one `.index` file."""
 
     __slots__ = ("_complain", "_entries", "_is_wrong", "_next", "_path", "_previous_last_offset")
 
@@ -47,7 +47,7 @@ class OffsetIndexCheck:
                 break
 
     def note(self, batch: StoredBatch) -> None:
-        """Look at the entry for a batch, if there is one."""
+        """Check the entry of a batch, if any."""
         while not self._is_wrong and self._next < len(self._entries):
             entry = self._entries[self._next]
             if entry.position > batch.position:
@@ -57,25 +57,25 @@ class OffsetIndexCheck:
         self._previous_last_offset = batch.last_offset
 
     def finish(self, valid_bytes: int) -> None:
-        """Complain of entries that point behind the last batch."""
+        """Report entries that point after the last batch."""
         left = self._entries[self._next :]
         if left and not self._is_wrong:
-            self._tell(f"{len(left)} entries point behind the last whole batch, which ends at {valid_bytes}")
+            self._tell(f"{len(left)} entries point after the last whole batch, which ends at {valid_bytes}")
 
     def _check(self, entry: OffsetEntry, batch: StoredBatch) -> None:
         if entry.position < batch.position:
             self._tell(f"offset {entry.offset}: no batch begins at position {entry.position}")
         elif self._previous_last_offset >= entry.offset:
-            self._tell(f"offset {entry.offset} stands before position {entry.position}, to which the entry points")
+            self._tell(f"offset {entry.offset} is before position {entry.position}, to which the entry points")
 
     def _tell(self, text: str) -> None:
-        # One entry that is wrong makes most that follow wrong, too.
+        # After one wrong entry, most later ones look wrong.
         self._is_wrong = True
         self._complain(self._path, text)
 
 
 class TimeIndexCheck:
-    """Follows one `.timeindex` file."""
+    """Checks one `.timeindex` file."""
 
     __slots__ = ("_complain", "_entries", "_is_wrong", "_largest_ms", "_last_offset", "_next", "_path")
 
@@ -94,7 +94,7 @@ class TimeIndexCheck:
                 break
 
     def note(self, batch: StoredBatch) -> None:
-        """Look at the entries that name an offset up to this batch's."""
+        """Check the entries with offsets up to this batch's."""
         while not self._is_wrong and self._next < len(self._entries):
             entry = self._entries[self._next]
             if entry.offset > batch.last_offset:
@@ -105,14 +105,17 @@ class TimeIndexCheck:
         self._last_offset = batch.last_offset
 
     def finish(self) -> None:
-        """Complain of entries that name an offset behind the last batch."""
+        """Report entries with offsets after the last batch."""
         left = self._entries[self._next :]
         if left and not self._is_wrong:
-            self._tell(f"{len(left)} entries name offsets behind the last one, {self._last_offset}")
+            self._tell(f"{len(left)} entries have offsets after the last one, {self._last_offset}")
 
     def _check(self, entry: TimeEntry) -> None:
         if self._largest_ms > entry.timestamp_ms:
-            self._tell(f"timestamp {self._largest_ms} stands before offset {entry.offset}, {entry.timestamp_ms} there")
+            self._tell(
+                f"timestamp {self._largest_ms} occurs before offset {entry.offset}, whose entry has only "
+                f"{entry.timestamp_ms}"
+            )
 
     def _tell(self, text: str) -> None:
         self._is_wrong = True
@@ -120,7 +123,7 @@ class TimeIndexCheck:
 
 
 def _read(path: Path, entry_bytes: int, complain: Complain) -> bytes:
-    """A file that is there; none when it is missing, which is told elsewhere."""
+    """Return the bytes of a file; empty if it is missing, which is reported elsewhere."""
     if not path.exists():
         return b""
     try:
@@ -129,5 +132,5 @@ def _read(path: Path, entry_bytes: int, complain: Complain) -> bytes:
         complain(path, str(error))
         return b""
     if len(data) % entry_bytes:
-        complain(path, f"{len(data)} bytes are no whole number of entries of {entry_bytes}")
+        complain(path, f"size {len(data)} is invalid: must be a multiple of the entry size {entry_bytes}")
     return data

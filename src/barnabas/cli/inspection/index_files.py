@@ -1,4 +1,4 @@
-"""The index files of a segment from outside: every entry that stands in the file, however little sense it makes.
+"""Index files of a segment: all entries of the file, without checking them.
 
 All big-endian:
 
@@ -6,7 +6,7 @@ All big-endian:
     .timeindex  int64 timestamp | int32 relative offset
     .txnindex   int16 version | int64 producer id | int64 first offset | int64 last offset | int64 last stable offset
 
-The file of Kafka's active segment has its full size, with zeros behind the last entry.
+The file of Kafka's active segment has its full size, with zeros after the last entry.
 
 Source: implementation page, log; KIP-33, KIP-98; log-format facts, files in a log.
 """
@@ -32,14 +32,14 @@ _TRANSACTION_ENTRY = Struct(">hqqqq")
 
 
 class OffsetEntry(NamedTuple):
-    """A batch's last offset, absolute, and where the batch stands."""
+    """A batch's last offset (absolute) and the batch's position."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """The largest timestamp so far, and the last offset, absolute, of the batch that had it."""
+    """The largest timestamp so far, and the last offset (absolute) of its batch."""
 
     timestamp_ms: int
     offset: int
@@ -56,10 +56,10 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_bytes(path: Path) -> bytes:
-    """A whole small file.
+    """Read a whole small file.
 
     Raises:
-        StorageError: It can't be read.
+        StorageError: The file can't be read.
     """
     with storage_errors(path):
         fd, _ = open_regular(path, os.O_RDONLY)
@@ -68,25 +68,25 @@ def read_bytes(path: Path) -> bytes:
 
 
 def base_offset_of(path: Path) -> int:
-    """The offset that a file's name begins with.
+    """Return the offset at the beginning of a file's name.
 
     Raises:
-        StorageError: The name begins with something else.
+        StorageError: The name does not begin with an offset.
     """
     stem = path.name.split(".", 1)[0]
     if not stem.isascii() or not stem.isdecimal():
-        raise StorageError(f"{path}: the name of a file in a log begins with an offset")
+        raise StorageError(f"{path}: the file's name must begin with an offset")
     return int(stem)
 
 
 def offset_entries(data: bytes, base_offset: int) -> list[OffsetEntry]:
-    """All entries of an `.index` file, zeros at its end included; a torn last one is left out."""
+    """Return all entries of an `.index` file, including zeros at its end but not a torn last entry."""
     whole = data[: len(data) // OFFSET_ENTRY_BYTES * OFFSET_ENTRY_BYTES]
     return [OffsetEntry(base_offset + relative, position) for relative, position in _OFFSET_ENTRY.iter_unpack(whole)]
 
 
 def time_entries(data: bytes, base_offset: int) -> list[TimeEntry]:
-    """All entries of a `.timeindex` file, zeros at its end included; a torn last one is left out."""
+    """Return all entries of a `.timeindex` file, including zeros at its end but not a torn last entry."""
     whole = data[: len(data) // TIME_ENTRY_BYTES * TIME_ENTRY_BYTES]
     return [
         TimeEntry(timestamp_ms, base_offset + relative) for timestamp_ms, relative in _TIME_ENTRY.iter_unpack(whole)
@@ -94,20 +94,20 @@ def time_entries(data: bytes, base_offset: int) -> list[TimeEntry]:
 
 
 def aborted_transactions(data: bytes) -> Iterator[AbortedTransaction]:
-    """All entries of a `.txnindex` file; a torn last one is left out."""
+    """Return all entries of a `.txnindex` file, without a torn last entry."""
     whole = data[: len(data) // TRANSACTION_ENTRY_BYTES * TRANSACTION_ENTRY_BYTES]
     for entry in _TRANSACTION_ENTRY.iter_unpack(whole):
         yield AbortedTransaction._make(entry)
 
 
 def without_zeros(data: bytes, entry_bytes: int) -> bytes:
-    """An index file without the zeros behind its last entry, which Kafka's file of an active segment has."""
+    """Return an index file without the zeros after its last entry, which Kafka leaves in an active segment."""
     used = len(data.rstrip(b"\0"))
     return data[: min(-(-used // entry_bytes) * entry_bytes, len(data))]
 
 
 def lookup(entries: list[OffsetEntry], offset: int) -> int:
-    """Return the position that Kafka reads from for an offset: that of the last entry at or below it, 0 without one."""
+    """Return the position from which Kafka reads for an offset: of the last entry at or below it, else 0."""
     # Zeros at the end make Kafka's binary search end there, at position 0.
     if not entries or entries[-1].position == 0:
         return 0

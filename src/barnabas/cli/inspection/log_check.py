@@ -1,7 +1,7 @@
-"""Checks one log, all of it, and says what the next start would do. Changes nothing.
+"""Checks one whole log and predicts the recovery at the next start. Read-only.
 
-Every batch is read and its CRC computed, its records are unpacked and counted; indexes, snapshots, leader epochs and
-names are compared with what the batches say.
+Every batch is read, its CRC is computed, and its records are unpacked and counted. Indexes, snapshots, leader epochs
+and file names are compared with the batches.
 
 Source: implementation page, log, guarantees; log-format facts, load and recovery.
 """
@@ -36,17 +36,17 @@ _LARGEST_RELATIVE_OFFSET = 2**31 - 1
 _LEFTOVERS = {
     ".deleted": "remove them",
     ".cleaned": "remove them",
-    ".swap": "put what was compacted completely in its place, and remove the rest",
+    ".swap": "swap in completely compacted segments, and remove the rest",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What the checkpoints say of a log, and how it was left.
+    """The checkpoints of a log, and how it was closed.
 
     Attributes:
         was_clean: The last stop closed it.
-        is_in_use: A broker has it open.
+        is_in_use: A broker has the log open.
         recovery_point, log_start_offset, high_watermark: None without an entry.
     """
 
@@ -59,7 +59,7 @@ class LogState:
 
 @dataclass(slots=True)
 class _Cut:
-    """Where what can be trusted ends."""
+    """The end of the valid part of a log."""
 
     segment: int
     position: int
@@ -76,9 +76,9 @@ class LogCheck:
     ) -> None:
         """Args:
         path: The log's directory.
-        state: What is known about it from outside.
-        note_bytes: Takes how many further bytes of `.log` files were worked through.
-        is_deep: Unpack the records, too.
+        state: The log's checkpoints and how it was closed.
+        note_bytes: Receives the numbers of processed bytes of `.log` files.
+        is_deep: Also unpack the records.
         """
         self._state = state
         self._note_bytes = note_bytes
@@ -116,12 +116,12 @@ class LogCheck:
         for producer_id, offset in self._producers.open_transactions.items():
             text = f"producer {producer_id} has a transaction open since offset {offset}"
             if not self._has_coordinator():
-                text += f", and no {TRANSACTION_STATE_TOPIC} stands beside it from which a coordinator would end it"
+                text += f", and the directory has no {TRANSACTION_STATE_TOPIC}, so no coordinator will complete it"
             report.add(Kind.NOTE, report.path, text)
         return report
 
     def _has_coordinator(self) -> bool:
-        """Return whether the log directory holds a part of what transaction coordinators know."""
+        """Return whether the log directory has a partition of the transaction state topic."""
         return any(self._report.path.parent.glob(f"{TRANSACTION_STATE_TOPIC}-*"))
 
     def _check_names(self) -> None:
@@ -134,15 +134,15 @@ class LogCheck:
         for name in self._listing.orphans:
             report.add(Kind.RECOVERY, report.path / name, "has no segment: the next start would remove it")
         for name in self._listing.irregular:
-            text = "is no regular file: a broker would leave it as it is, and the partition offline"
+            text = "must be a regular file: a broker would not touch it, and keep the partition offline"
             report.add(Kind.DAMAGE, report.path / name, text)
         for name in self._listing.strangers:
-            report.add(Kind.NOTE, report.path / name, "is no file of a log")
+            report.add(Kind.NOTE, report.path / name, "is not a file of a log")
         if not self._listing.segments:
-            report.add(Kind.NOTE, report.path, "has no segment: the next start would make one")
+            report.add(Kind.NOTE, report.path, "has no segment: the next start would create one")
 
     def _check_segment(self, index: int, base_offset: int) -> _Cut | None:
-        """Walk a segment; where its good part ends, unless that is its end."""
+        """Check a segment; return where its valid part ends, unless that is its end."""
         listing, report = self._listing, self._report
         following = listing.segments[index + 1] if index + 1 < len(listing.segments) else None
         indexes = OffsetIndexCheck(listing.file(base_offset, OFFSET_INDEX_SUFFIX), base_offset, self._damage)
@@ -181,7 +181,7 @@ class LogCheck:
         return self._state.is_in_use and is_last and reason == "an incomplete batch"
 
     def _is_content(self, log: LogFile, position: int) -> bool:
-        """Return whether anything but the zeros of a file that was made in its full size stands there."""
+        """Return whether the rest of a file contains anything but the zeros of preallocation."""
         place = position
         while place < log.size:
             chunk = log.read(place, 1024 * 1024)
@@ -189,7 +189,9 @@ class LogCheck:
                 return True
             place += len(chunk) or log.size
         self._report.add(
-            Kind.RECOVERY, log.path, f"{log.size - position} zeros at its end (preallocate=true): recovery cuts them"
+            Kind.RECOVERY,
+            log.path,
+            f"{log.size - position} zeros at its end (preallocate=true): recovery would truncate them",
         )
         return False
 
@@ -197,9 +199,9 @@ class LogCheck:
         if not batch.is_valid:
             return "a wrong CRC"
         if batch.base_offset < self._next_offset:
-            return f"offset {batch.base_offset} where at least {self._next_offset} must be"
+            return f"offset {batch.base_offset} is below the expected {self._next_offset}"
         if batch.last_offset - base_offset > _LARGEST_RELATIVE_OFFSET:
-            return f"offset {batch.last_offset} is too far from the segment's"
+            return f"offset {batch.last_offset} is too far above the segment's base offset"
         if following is not None and batch.last_offset >= following:
             return f"offset {batch.last_offset} belongs to the next segment"
         return None
@@ -217,7 +219,7 @@ class LogCheck:
             self._check_records(batch)
         except CorruptRecordsError as error:
             self._damage(
-                path, f"position {batch.position}, offset {batch.base_offset}: {error}; a recovery sees only the CRC"
+                path, f"position {batch.position}, offset {batch.base_offset}: {error}; recovery checks only the CRC"
             )
 
     def _check_records(self, batch: StoredBatch) -> None:
@@ -235,7 +237,9 @@ class LogCheck:
                 self._note_marker(batch, record)
         has_records = previous_offset >= batch.base_offset
         if batch.header is not None and has_records and largest_ms != batch.timestamp_ms:
-            raise CorruptRecordsError(f"the largest timestamp is {largest_ms}, the batch says {batch.timestamp_ms}")
+            raise CorruptRecordsError(
+                f"the largest timestamp is {largest_ms}, but the batch header has {batch.timestamp_ms}"
+            )
 
     def _note_marker(self, batch: StoredBatch, record: StoredRecord) -> None:
         marker = read_marker(Record(record.offset, record.timestamp_ms, record.key, record.value))
@@ -245,7 +249,7 @@ class LogCheck:
     def _tell_unreadable(self, base_offset: int, error: StorageError) -> None:
         path = self._listing.file(base_offset, LOG_SUFFIX)
         if self._state.is_in_use and not path.exists():
-            self._report.add(Kind.NOTE, path, "the broker removed it while it was being checked")
+            self._report.add(Kind.NOTE, path, "the broker removed the file during the check")
         else:
             self._damage(path, str(error).removeprefix(f"{path}: "))
 
@@ -256,18 +260,22 @@ class LogCheck:
         later = listing.segments[cut.segment + 1 :]
         self._report.size_bytes += sum(listing.sizes[listing.file(each, LOG_SUFFIX).name] for each in later)
         if cut.segment >= self._first_recovered():
-            text = f"a recovery would cut it there: {cut.lost_bytes} bytes, from offset {cut.offset} on, would go"
+            text = (
+                f"recovery would truncate it there: {cut.lost_bytes} bytes, from offset {cut.offset} on, would be lost"
+            )
             if later:
                 text += f", and {len(later)} later segments (offsets from {later[0]} on)"
             self._report.add(Kind.RECOVERY, path, text)
         else:
-            why = "the last stop was clean" if self._state.was_clean else "it lies below the recovery point"
-            self._report.add(Kind.RECOVERY, path, f"the next start would not look there: {why}; readers will meet it")
+            why = "the last stop was clean" if self._state.was_clean else "it is below the recovery point"
+            self._report.add(
+                Kind.RECOVERY, path, f"the next start would not check it: {why}; consumers would hit the damage"
+            )
             if later:
                 self._report.add(Kind.NOTE, path, f"{len(later)} later segments were not checked")
 
     def _first_recovered(self) -> int:
-        """Index of the first segment that the next start reads whole."""
+        """Return the index of the first segment that the next start reads whole."""
         segments = self._listing.segments
         if self._state.was_clean:
             return len(segments)
@@ -281,13 +289,13 @@ class LogCheck:
             index = listing.file(base_offset, OFFSET_INDEX_SUFFIX)
             times = listing.file(base_offset, TIME_INDEX_SUFFIX)
             if not listing.has(index):
-                self._report.add(Kind.RECOVERY, index, "is missing: the next start would make it from the log")
+                self._report.add(Kind.RECOVERY, index, "is missing: the next start would rebuild it from the log")
             elif listing.sizes[index.name] % OFFSET_ENTRY_BYTES or (
                 listing.sizes.get(times.name, 0) % TIME_ENTRY_BYTES
             ):
-                self._report.add(Kind.RECOVERY, index, "the next start would make the segment's indexes anew")
+                self._report.add(Kind.RECOVERY, index, "the next start would rebuild the segment's indexes")
             elif not listing.has(times):
-                self._report.add(Kind.RECOVERY, times, "is missing: the next start would make it")
+                self._report.add(Kind.RECOVERY, times, "is missing: the next start would rebuild it")
         recovered = listing.segments[first:]
         if recovered:
             total_bytes = sum(listing.sizes[listing.file(each, LOG_SUFFIX).name] for each in recovered)
@@ -295,7 +303,7 @@ class LogCheck:
                 Kind.RECOVERY,
                 listing.path,
                 f"the next start would read {len(recovered)} of {len(listing.segments)} segments ({total_bytes} "
-                f"bytes, from offset {recovered[0]} on) and make their indexes anew",
+                f"bytes, from offset {recovered[0]} on) and rebuild their indexes",
             )
 
     def _check_checkpoints(self) -> None:
@@ -305,13 +313,17 @@ class LogCheck:
             report.add(
                 Kind.RECOVERY,
                 report.path,
-                f"the checkpointed log start offset {state.log_start_offset} lies behind the end, {end_offset}: the "
-                "next start would remove all segments",
+                f"the checkpointed log start offset {state.log_start_offset} is above the log end offset {end_offset}: "
+                "the next start would remove all segments",
             )
         if state.recovery_point is not None and state.recovery_point > end_offset:
-            self._damage(report.path, f"the recovery point {state.recovery_point} lies behind the end, {end_offset}")
+            self._damage(
+                report.path, f"the recovery point {state.recovery_point} is above the log end offset {end_offset}"
+            )
         if state.high_watermark is not None and state.high_watermark > end_offset:
-            self._damage(report.path, f"the high watermark {state.high_watermark} lies behind the end, {end_offset}")
+            self._damage(
+                report.path, f"the high watermark {state.high_watermark} is above the log end offset {end_offset}"
+            )
 
     def _damage(self, path: Path, text: str) -> None:
         self._report.add(Kind.DAMAGE, path, text)

@@ -1,10 +1,10 @@
-"""A `.log` file from outside: its batches (v2) and outer messages (v0, v1), whatever they say.
+"""Reader of a `.log` file: its batches (v2) and outer messages (v0, v1), without validating them.
 
     int64 offset | int32 size (bytes after this field) | ... | at 16 int8 magic
 
-Invariants: the file is opened for reading only; its size is taken once, so that a broker which goes on writing moves
-nothing under the reader; an incomplete batch at the end ends the walk without an error, as in Kafka; nothing is
-allocated beyond a chunk or one batch that fits the file.
+Invariants: the file is opened read-only. Its size is read once, so that appends of a broker do not affect the reader.
+An incomplete batch at the end ends the iteration without an error, as in Kafka. At most a chunk, or one batch that fits
+the file, is allocated.
 
 Source: implementation page, log; log-format facts, record batch, message v0 / v1.
 """
@@ -31,8 +31,8 @@ class LogFile:
     """An open `.log` file; a context manager.
 
     Attributes:
-        path: Its name.
-        size: Bytes in it when it was opened.
+        path: Path of the file.
+        size: Size in bytes when it was opened.
     """
 
     __slots__ = ("_fd", "path", "size")
@@ -41,14 +41,14 @@ class LogFile:
         """Open a file.
 
         Raises:
-            StorageError: It can't be opened.
+            StorageError: The file can't be opened.
         """
         with storage_errors(path):
             self._fd, self.size = open_regular(path, os.O_RDONLY)
         self.path = path
 
     def close(self) -> None:
-        """Close it; harmless when it is closed."""
+        """Close the file; no effect if it is closed."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -62,7 +62,7 @@ class LogFile:
         self.close()
 
     def read(self, position: int, length: int) -> bytes:
-        """At most `length` bytes from `position` on; fewer only at the file's end.
+        """Read `length` bytes from `position` on; fewer only at the file's end.
 
         Raises:
             StorageError: The disk failed.
@@ -79,20 +79,18 @@ class LogFile:
         return data
 
     def batches(self, position: int = 0, end_position: int | None = None) -> Iterator[StoredBatch]:
-        """All complete batches between two positions; CRCs are not checked.
-
-        The batches are valid for good: nothing is reused.
+        """Iterate over the complete batches between two positions, without checking CRCs; no buffer is reused.
 
         Args:
-            position: Of a batch.
-            end_position: Where to stop; the file's size when None.
+            position: Position of a batch.
+            end_position: End, exclusive; None for the file's size.
 
         Raises:
-            CorruptRecordsError: While iterating: a size that no batch has.
+            CorruptRecordsError: While iterating: a batch size is invalid.
         """
         end = self.size if end_position is None else min(end_position, self.size)
         chunk, chunk_position = memoryview(b""), position
-        # As Kafka: what is not longer than a head is no batch.
+        # As in Kafka: a batch must be longer than its header.
         while end - position > _HEAD_BYTES:
             index = position - chunk_position
             if index + _HEAD_BYTES > len(chunk):
@@ -119,8 +117,7 @@ class LogFile:
 def _check(length: int, magic: int, position: int) -> None:
     if length < LEAST_MESSAGE_BYTES:
         raise CorruptRecordsError(
-            f"a size of {length} at position {position}, which is smaller than the least that a message has "
-            f"({LEAST_MESSAGE_BYTES})"
+            f"a size of {length} at position {position} is below the smallest message size ({LEAST_MESSAGE_BYTES})"
         )
     if magic >= MAGIC and length < LEAST_BATCH_LENGTH:
         raise CorruptRecordsError(f"a batch length of {length} at position {position} is below {LEAST_BATCH_LENGTH}")

@@ -1,9 +1,9 @@
-"""The files of one log by what they are, and the logs of a data directory.
+"""Listing of a log's files by kind, and of a data directory's logs.
 
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state
     any of them with .deleted, .cleaned or .swap    left over from a deletion or a compaction
-    next.log.deleted                                the next segment, prepared by a broker that runs or was killed
+    next.log.deleted                                the next segment, prepared by a running or killed broker
 
 Source: log-format facts, files in a log, files in a log dir.
 """
@@ -31,7 +31,7 @@ from barnabas.core.types import TopicPartition
 
 DUMPED_SUFFIXES = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
 
-# What every broker since Kafka 0.8 has in each of its log.dirs, once it ran for a moment.
+# Files that every broker since Kafka 0.8 writes to each of its log.dirs soon after its start.
 _DATA_DIRECTORY_FILES = ("meta.properties", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
 
 _KINDS = "|".join(map(re.escape, DUMPED_SUFFIXES))
@@ -45,14 +45,13 @@ class LogListing:
     """The files of one log.
 
     Attributes:
-        sizes: Bytes of each file by name.
+        sizes: Size of each file in bytes, by name.
         segments: Base offsets, ascending.
         snapshots: Offsets, ascending.
         leftovers: Names with `.deleted`, `.cleaned` or `.swap`.
         orphans: Index files without their `.log`.
-        strangers: Names that no log has.
-        irregular: What has a name of a log's file, and is no regular file: a link, a pipe, a directory. It is not among
-            the others.
+        strangers: Names of files that do not belong to a log.
+        irregular: Names of log files that are not regular files (links, pipes, directories); not in the other lists.
     """
 
     path: Path
@@ -65,7 +64,7 @@ class LogListing:
     irregular: list[str] = field(default_factory=list)
 
     def file(self, offset: int, suffix: str) -> Path:
-        """A file of this log by its offset."""
+        """Return the path of a file by its offset."""
         return self.path / file_name(offset, suffix)
 
     def has(self, path: Path) -> bool:
@@ -75,12 +74,12 @@ class LogListing:
 
 @dataclass(slots=True)
 class DirectoryListing:
-    """What stands in a data directory.
+    """The contents of a data directory.
 
     Attributes:
         logs: The logs.
         former: Directories of logs that are being deleted (`-delete`) or copied (`-future`).
-        strangers: Directories that are none of these.
+        strangers: All other directories.
     """
 
     path: Path
@@ -100,7 +99,7 @@ def list_log(path: Path) -> LogListing:
         try:
             status = entry.lstat()
         except FileNotFoundError:
-            # A broker that runs removed it meanwhile.
+            # A running broker removed it meanwhile.
             continue
         if not stat.S_ISREG(status.st_mode):
             (listing.irregular if is_name_of_log(entry.name) else listing.strangers).append(entry.name)
@@ -146,12 +145,12 @@ def list_directory(path: Path) -> DirectoryListing:
 
 
 def is_log(path: Path) -> bool:
-    """Return whether a directory is that of one log, as against one that holds logs."""
+    """Return whether a directory is the directory of one log, not a data directory with logs."""
     return any(entry.name == EPOCHS_FILE or _FILE.fullmatch(entry.name) is not None for entry in _entries(path))
 
 
 def is_data_directory(path: Path) -> bool:
-    """Return whether a directory is one of some broker's log.dirs: by its files, or by a log in it."""
+    """Return whether a directory is a data directory, by its files or a log in it."""
     if any((path / name).exists() for name in _DATA_DIRECTORY_FILES):
         return True
     return any(is_log(log) for log in list_directory(path).logs.values())

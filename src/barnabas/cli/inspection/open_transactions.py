@@ -1,8 +1,8 @@
-"""Finds the transactions that are open in a log that no broker has open, without reading all of it.
+"""Finds the open transactions of a log that no broker has open, without reading all of it.
 
-The newest producer snapshot says what was open at its offset; the headers of the batches above it say the rest. That is
-what a broker knows once it has opened the log, but for what its recovery would cut off because of a wrong CRC: records
-are not read here. Nothing is changed.
+The newest producer snapshot lists the transactions open at its offset; the batch headers above it give the rest. The
+result equals a broker's state after opening the log, except for batches that recovery would truncate because of a wrong
+CRC: records are not read here. Read-only.
 
 Source: KIP-98; log-format facts, producer snapshot, load and recovery.
 """
@@ -26,11 +26,11 @@ from barnabas.wire.records.errors import CorruptRecordsError
 def find_open_transactions(
     listing: LogListing, *, log_start_offset: int = 0, was_clean: bool = False
 ) -> list[OpenTransaction]:
-    """The open transactions of a log, the earliest first.
+    """Return the open transactions of a log, the earliest first.
 
     Args:
         listing: The log's files.
-        log_start_offset: From the checkpoint.
+        log_start_offset: Log start offset of the checkpoint.
         was_clean: The last stop closed the log, which left a snapshot of its end.
 
     Raises:
@@ -53,18 +53,18 @@ def _state(listing: LogListing, start_offset: int, was_clean: bool) -> ProducerS
         is_empty = listing.sizes[listing.file(last, LOG_SUFFIX).name] == 0
         if was_clean and (offset > last or (offset == last and is_empty)):
             return state
-        # What a kill tore off the end may be what a snapshot was taken of.
+        # A snapshot may be of records that a kill has torn off the end.
         if _bring_up_to_date(listing, state, offset) >= offset:
             return state
     state = ProducerState()
-    # A log without any snapshot that was closed cleanly was written before there were producers.
+    # A cleanly closed log without a snapshot was written before Kafka had producer ids.
     if not was_clean or listing.snapshots:
         _bring_up_to_date(listing, state, start_offset)
     return state
 
 
 def _snapshots(listing: LogListing, start_offset: int) -> Iterator[tuple[int, ProducerState]]:
-    """Those that a start would use, the newest first."""
+    """Return the snapshots that a start would use, the newest first."""
     for offset in reversed(listing.snapshots):
         data = LocalFileSystem().read(listing.file(offset, SNAPSHOT_SUFFIX))
         try:
@@ -75,7 +75,7 @@ def _snapshots(listing: LogListing, start_offset: int) -> Iterator[tuple[int, Pr
 
 
 def _bring_up_to_date(listing: LogListing, state: ProducerState, from_offset: int) -> int:
-    """Replay all batches from an offset on; returns the offset after the last one."""
+    """Replay all batches from an offset on; return the offset after the last one."""
     end_offset = listing.segments[0]
     for base_offset, next_base in zip_longest(listing.segments, listing.segments[1:]):
         if next_base is not None and next_base <= from_offset:
@@ -88,7 +88,7 @@ def _bring_up_to_date(listing: LogListing, state: ProducerState, from_offset: in
                     if header.last_offset >= from_offset:
                         replay(file, position, header, state)
             except CorruptRecordsError:
-                # A file that was sized in advance ends in zeros; and what a kill tore, a recovery cuts off.
+                # A preallocated file ends in zeros; recovery truncates a torn end.
                 break
     return end_offset
 

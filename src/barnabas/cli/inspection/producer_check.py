@@ -1,8 +1,8 @@
-"""Checks producer snapshots and transaction indexes against what the batches say.
+"""Checks producer snapshots and transaction indexes against the batches.
 
-A snapshot may know producers that the log has forgotten (their batches were deleted), and may lack some that have
-expired; what both know must agree. A transaction that the log shows whole and aborted must be in the transaction
-index of the segment that holds its marker: a consumer that reads committed records only would see it otherwise.
+A snapshot may contain producers whose batches were deleted from the log, and may lack expired ones; producers in both
+must agree. An aborted transaction that is completely in the log must be in the transaction index of its marker's
+segment: otherwise read_committed consumers would receive its records.
 
 Source: KIP-98; log-format facts, producer snapshot, files in a log.
 """
@@ -31,7 +31,7 @@ class _Aborted(NamedTuple):
 
 
 class ProducerCheck:
-    """Follows the batches of one log."""
+    """Checks the producers of one log's batches."""
 
     __slots__ = ("_aborted", "_open", "_producers", "_report", "_snapshots")
 
@@ -48,7 +48,7 @@ class ProducerCheck:
         return self._open
 
     def note(self, batch: StoredBatch) -> None:
-        """Look at a batch; before that, at the snapshots that end there."""
+        """Check the snapshots that end at a batch, then the batch."""
         self._check_snapshots(batch.base_offset)
         header = batch.header
         if header is None or not header.has_producer_id or header.is_control:
@@ -58,7 +58,7 @@ class ProducerCheck:
             self._open.setdefault(header.producer_id, header.base_offset)
 
     def note_marker(self, batch: StoredBatch, record: StoredRecord, marker: EndTransactionMarker) -> None:
-        """Look at a marker."""
+        """Check a marker."""
         header = batch.header
         assert header is not None
         first_offset = self._open.pop(header.producer_id, None)
@@ -69,17 +69,19 @@ class ProducerCheck:
             del self._producers[header.producer_id]
 
     def end_segment(self, path: Path, start_offset: int, end_offset: int) -> None:
-        """Compare the segment's transaction index with the markers that it held.
+        """Compare a segment's transaction index with its markers.
 
         Args:
             path: The `.txnindex`, which may be missing.
-            start_offset, end_offset: Of the segment; the end is not included.
+            start_offset, end_offset: Bounds of the segment; the end is exclusive.
         """
         data = b""
         if path.exists():
             data = read_bytes(path)
         if len(data) % TRANSACTION_ENTRY_BYTES:
-            self._damage(path, f"{len(data)} bytes are no whole number of entries of {TRANSACTION_ENTRY_BYTES}")
+            self._damage(
+                path, f"size {len(data)} is invalid: must be a multiple of the entry size {TRANSACTION_ENTRY_BYTES}"
+            )
         found = list(aborted_transactions(data))
         for entry in found:
             if not start_offset <= entry.last_offset < end_offset or entry.first_offset > entry.last_offset:
@@ -98,13 +100,13 @@ class ProducerCheck:
         self._aborted.clear()
 
     def finish(self, end_offset: int) -> None:
-        """Look at the snapshots up to the end, and tell of what stands behind."""
+        """Check the snapshots up to the log end, and report those above it."""
         self._check_snapshots(end_offset)
         for offset, path in self._snapshots:
             self._report.add(
                 Kind.RECOVERY,
                 path,
-                f"the next start would remove it: offset {offset} lies behind the end, {end_offset}",
+                f"the next start would remove it: offset {offset} is above the log end offset {end_offset}",
             )
             self._read(path)
 
@@ -124,15 +126,18 @@ class ProducerCheck:
 
     def _check_entry(self, path: Path, snapshot_offset: int, entry: SnapshotEntry) -> None:
         if entry.last_offset >= snapshot_offset:
-            self._damage(path, f"producer {entry.producer_id} wrote up to {entry.last_offset}, which lies behind it")
+            self._damage(
+                path,
+                f"producer {entry.producer_id} wrote up to {entry.last_offset}, which is above the snapshot's offset",
+            )
             return
         seen = self._producers.get(entry.producer_id)
         said = _Producer(entry.producer_epoch, entry.last_sequence, entry.last_offset)
         if seen is not None and entry.last_offset >= 0 and seen != said:
             self._damage(
                 path,
-                f"producer {entry.producer_id}: the log says (epoch, last sequence, last offset) {tuple(seen)}, the "
-                f"snapshot {tuple(said)}",
+                f"producer {entry.producer_id}: (epoch, last sequence, last offset) is {tuple(seen)} in the log, but "
+                f"{tuple(said)} in the snapshot",
             )
 
     def _damage(self, path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The entries of a `.snapshot` file from outside: the layout stands in `broker/log/producers/producer_snapshot.py`.
+"""Reader of `.snapshot` files; the layout is in `broker/log/producers/producer_snapshot.py`.
 
 Source: KIP-98; log-format facts, producer snapshot.
 """
@@ -19,7 +19,7 @@ _ENTRY = Struct(">qhiqiqiq")
 
 
 class SnapshotEntry(NamedTuple):
-    """A producer; last sequence and offset are -1 when it wrote nothing but markers."""
+    """A producer; last sequence and offset are -1 if it has no data batches."""
 
     producer_id: int
     producer_epoch: int
@@ -36,7 +36,7 @@ class SnapshotEntry(NamedTuple):
 
 
 def read_snapshot(data: bytes, path: Path) -> Iterator[SnapshotEntry]:
-    """All producers of a snapshot, once it is known to be whole.
+    """Return all producers of a snapshot, after checking its version, CRC and length.
 
     Raises:
         StorageError: Version, CRC or length is wrong.
@@ -45,11 +45,11 @@ def read_snapshot(data: bytes, path: Path) -> Iterator[SnapshotEntry]:
         raise StorageError(f"{path}: a snapshot of {len(data)} bytes is cut short")
     version, crc, count = _HEAD.unpack_from(data)
     if version != _VERSION:
-        raise StorageError(f"{path}: the snapshot has version {version}, which is not known")
+        raise StorageError(f"{path}: version {version} of the snapshot is not supported")
     computed_crc = crc32c(memoryview(data)[_CRC_END:])
     if computed_crc != crc:
-        raise StorageError(f"{path}: the snapshot's CRC is {computed_crc} and should be {crc}")
+        raise StorageError(f"{path}: the snapshot's CRC is {computed_crc}, but must be {crc}")
     if count * _ENTRY.size != len(data) - _HEAD.size:
-        raise StorageError(f"{path}: {count} producers in {len(data) - _HEAD.size} bytes")
+        raise StorageError(f"{path}: {count} producers do not match {len(data) - _HEAD.size} bytes")
     for entry in _ENTRY.iter_unpack(memoryview(data)[_HEAD.size :]):
         yield SnapshotEntry._make(entry)

@@ -1,4 +1,4 @@
-"""What the logs of a topic hold, in numbers: how much, how well compressed, in how large batches, how many keys.
+"""Statistics of a topic's logs: sizes, compression, batch sizes, numbers of records and keys.
 
 Memory does not grow with the logs: batch sizes are counted in classes of less than 1 % width, and keys are counted
 exactly up to a limit, above which their number is estimated (HyperLogLog, standard error 0.8 %).
@@ -38,7 +38,7 @@ class KeyCounter:
 
     def __init__(self, limit: int = EXACT_KEY_COUNT) -> None:
         """Args:
-        limit: Up to how many keys the count is exact.
+        limit: Largest exact count.
         """
         self._limit = limit
         self._seen: set[bytes] = set()
@@ -74,7 +74,7 @@ class KeyCounter:
 
 
 class SizeCounter:
-    """Counts sizes, and tells how they are spread."""
+    """Counts sizes and returns their percentiles."""
 
     __slots__ = ("_classes", "count", "largest", "smallest", "total")
 
@@ -95,11 +95,11 @@ class SizeCounter:
         self.total += size
 
     def mean(self) -> int:
-        """The average; 0 without any."""
+        """Return the average; 0 without sizes."""
         return round(self.total / self.count) if self.count else 0
 
     def percentile(self, percent: float) -> int:
-        """A size that so many percent do not exceed (by more than the width of a class)."""
+        """Return a percentile of the sizes, accurate to the width of a class."""
         wanted = math.ceil(self.count * percent / 100)
         for size in sorted(self._classes):
             wanted -= self._classes[size]
@@ -110,15 +110,15 @@ class SizeCounter:
 
 @dataclass(slots=True)
 class TopicStats:
-    """What the logs of one topic hold.
+    """Statistics of one topic's logs.
 
     Attributes:
-        size_bytes: Of the `.log` files; `index_bytes` of all else.
-        record_count: Without control records; outer messages of v0 and v1 where records are not unpacked.
-        stored_bytes, uncompressed_bytes: Of the records of all batches, on disk and unpacked.
-        codecs, formats: Batches by codec and by format.
-        oldest_ms, newest_ms: Timestamps of records; None without any.
-        unreadable: What could not be read.
+        size_bytes: Total size of the `.log` files; `index_bytes` of all other files.
+        record_count: Without control records; if records are not unpacked, v0 and v1 count outer messages.
+        stored_bytes, uncompressed_bytes: Size of the records of all batches, on disk and unpacked.
+        codecs, formats: Numbers of batches by codec and by format.
+        oldest_ms, newest_ms: Timestamps of records; None without records.
+        unreadable: Errors of unreadable parts.
     """
 
     topic: str
@@ -142,7 +142,7 @@ class TopicStats:
 
     @property
     def compression_ratio(self) -> float | None:
-        """Unpacked bytes to bytes on disk; None where nothing was unpacked."""
+        """Return the ratio of unpacked bytes to bytes on disk; None if nothing was unpacked."""
         return self.uncompressed_bytes / self.stored_bytes if self.stored_bytes and self.uncompressed_bytes else None
 
 
@@ -151,22 +151,22 @@ class StatsCollector:
 
     def __init__(self, note_bytes: Callable[[int], None] = lambda _: None, *, is_deep: bool = True) -> None:
         """Args:
-        note_bytes: Takes how many further bytes of `.log` files were worked through.
-        is_deep: Unpack the records; without that there are no keys and no ratio.
+        note_bytes: Receives the numbers of processed bytes of `.log` files.
+        is_deep: Unpack the records; required for keys and the ratio.
         """
         self._note_bytes = note_bytes
         self._is_deep = is_deep
         self._topics: dict[str, TopicStats] = {}
 
     def topics(self) -> list[TopicStats]:
-        """All topics so far, by name."""
+        """Return the statistics so far, by topic."""
         return [self._topics[name] for name in sorted(self._topics)]
 
     def add(self, topic_partition: TopicPartition, path: Path) -> None:
         """Add one log.
 
         Raises:
-            StorageError: Its directory can't be read.
+            StorageError: The log's directory can't be read.
         """
         stats = self._topics.setdefault(topic_partition.topic, TopicStats(topic_partition.topic))
         listing = list_log(path)
@@ -234,7 +234,7 @@ def _note_times(stats: TopicStats, times_ms: Iterable[int]) -> None:
 
 
 def _index_bytes(path: Path, sizes: dict[str, int]) -> int:
-    """Bytes on disk of all but the records: an active segment's index files are larger than what is in them."""
+    """Return the bytes on disk of all other files: an active segment's index files are larger than their contents."""
     total = 0
     for name, size in sizes.items():
         if not name.endswith(LOG_SUFFIX):

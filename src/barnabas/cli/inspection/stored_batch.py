@@ -1,4 +1,4 @@
-"""One batch (format v2) or outer message (v0, v1) as it stands in a file, behind one set of names.
+"""A stored batch (format v2) or outer message (v0, v1), with one interface for all formats.
 
 Source: implementation page, message format; log-format facts, message v0 / v1.
 """
@@ -29,7 +29,7 @@ from barnabas.wire.records.legacy import (
 )
 from barnabas.wire.records.record import iterate_records, read_payload
 
-# Whoever looks into a file wants to see what is in it: twice what a batch may hold.
+# Inspection should show oversized batches too: twice the limit of a broker.
 _MAX_UNCOMPRESSED_BYTES = 256 * 1024 * 1024
 _CODEC_NAMES = {int(codec): codec.name for codec in Codec}
 
@@ -39,7 +39,7 @@ class StoredRecord(NamedTuple):
 
     Attributes:
         sequence: -1 without one, and in formats v0 and v1.
-        crc: Of a message of v0 or v1, as it stands there; None in v2, whose records have none.
+        crc: Stored CRC of a message of v0 or v1; None in v2, whose records have none.
         is_valid: Whether that CRC is right.
     """
 
@@ -55,15 +55,16 @@ class StoredRecord(NamedTuple):
 
 @dataclass(slots=True)
 class StoredBatch:
-    """A batch of v2, or an outer message of v0 or v1; nothing in it has been checked.
+    """A batch of v2, or an outer message of v0 or v1; its contents are not validated.
 
     Attributes:
-        position: Where it stands in the file.
+        position: Position in the file.
         data: All its bytes.
-        base_offset: Of a compressed message of v1, whose first offset only its records know, the last offset.
-        timestamp_ms: The largest of its records'; -1 in v0.
-        crc: As it stands there.
-        header: Of v2 alone.
+        base_offset: First offset; the last offset of a compressed message of v1, whose first offset only its records
+            have.
+        timestamp_ms: Largest timestamp of its records; -1 in v0.
+        crc: Stored CRC.
+        header: Header of a v2 batch, else None.
     """
 
     position: int
@@ -82,17 +83,17 @@ class StoredBatch:
 
     @property
     def codec(self) -> int:
-        """Number of the codec; 5 to 7 are no `Codec`."""
+        """Return the number of the codec; 5 to 7 are not in `Codec`."""
         return self.attributes & CODEC_MASK
 
     @property
     def codec_name(self) -> str:
-        """`NONE`, `GZIP` and so on; what no codec has is shown as a number."""
+        """Return `NONE`, `GZIP` and so on; the number of an unknown codec."""
         return _CODEC_NAMES.get(self.codec, str(self.codec))
 
     @property
     def timestamp_type(self) -> str:
-        """As Kafka's tools name it."""
+        """Return the timestamp type as Kafka's tools name it."""
         if self.magic == 0:
             return "NoTimestampType"
         return "LogAppendTime" if self.attributes & LOG_APPEND_TIME_BIT else "CreateTime"
@@ -103,23 +104,23 @@ class StoredBatch:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the CRC is right."""
+        """Return whether the CRC is right."""
         if self.header is not None:
             return batch_crc(self.data, 0, len(self.data)) == self.crc
         return is_message_crc_valid(self.data, 0, len(self.data))
 
     def records(self) -> Iterator[StoredRecord]:
-        """Its records, decompressed.
+        """Iterate over the decompressed records.
 
         Raises:
-            CorruptRecordsError: While iterating: they are damaged, or too large when unpacked.
+            CorruptRecordsError: While iterating: the records are damaged, or too large when unpacked.
         """
         if self.header is None:
             return self._messages()
         return self._records(self.header)
 
     def uncompressed_bytes(self) -> int:
-        """Size of its records when they are not compressed, without the batch's (or outer message's) head.
+        """Return the uncompressed size of the records, without the header of the batch or outer message.
 
         Raises:
             CorruptRecordsError: The compressed data is damaged, or too large when unpacked.
@@ -130,7 +131,7 @@ class StoredBatch:
 
     @property
     def stored_bytes(self) -> int:
-        """The bytes that `uncompressed_bytes` became on disk."""
+        """Return the size of the records on disk, corresponding to `uncompressed_bytes`."""
         if self.header is not None:
             return len(self.data) - HEADER_BYTES
         return len(self.data)
@@ -153,14 +154,14 @@ class StoredBatch:
 
 
 def read_stored_batch(data: memoryview, position: int) -> StoredBatch:
-    """Read the head of one whole batch or message.
+    """Read the header of one whole batch or message.
 
     Args:
-        data: All its bytes, at least those of a head.
-        position: Where it stands in the file.
+        data: All bytes of the batch, at least a header.
+        position: Position in the file.
 
     Raises:
-        CorruptRecordsError: It is shorter than its head.
+        CorruptRecordsError: The data is shorter than the header.
     """
     # The magic is a signed byte.
     if MAGIC <= data[MAGIC_POSITION] < 128:

@@ -1,19 +1,19 @@
-"""Plans how a directory that Kafka wrote becomes this broker's: what its embedded registry will hold. Pure.
+"""Plans the adoption of directories that Kafka wrote: the contents of the embedded registry. Pure.
 
-With the ZooKeeper tree that goes with the directory, the registry is a copy of the tree. Without it, it is made from
-what the directories show:
+With the ZooKeeper tree of the directories, the registry is a copy of the tree. Without it, it is made from the
+directories:
 
     cluster and broker id     meta.properties
     topics, partitions        names of directories; leader epochs one above the newest in each log
-    settings                  the broker's own topics as Kafka makes them; a topic that was compacted stays compacted;
+    settings                  internal topics as Kafka makes them; a topic that was compacted stays compacted;
                               all others keep everything (retention.ms=-1, retention.bytes=-1): their settings are lost,
                               and the broker's defaults would delete records
-    producer ids              beyond the highest that any log has seen
+    producer ids              above the highest in any log
 
 Invariants:
 
-- Nothing is planned that makes a record unreadable or lets it be deleted.
-- No leader epoch and no producer id is below one that the logs have seen.
+- No plan makes a record unreadable or allows its deletion.
+- No leader epoch and no producer id is below one in the logs.
 
 Source: zookeeper.md; log-format facts, files in a log dir.
 """
@@ -51,23 +51,23 @@ from barnabas.wire.registry.znodes.topics import (
 
 _KEEP_EVERYTHING = {"retention.bytes": "-1", "retention.ms": "-1"}
 _COMPACTED = {"cleanup.policy": "compact"}
-# Ids that were handed out and never reached a log are not seen; ids are 64 bits wide, so room costs nothing.
+# Ids that were allocated but never reached a log are unknown; ids have 64 bits, so a margin costs nothing.
 _PRODUCER_ID_MARGIN = 1_000_000
-# One directory's name claims that there are all partitions below its own.
+# A directory's name implies that all partitions with lower numbers exist.
 _MOST_MISSING = 10_000
 
 
 @dataclass(slots=True)
 class TopicPlan:
-    """One topic as it will be.
+    """The planned state of a topic.
 
     Attributes:
-        partition_count: In all.
-        here: Partitions whose logs are in the directories.
+        partition_count: Total number of partitions.
+        here: Partitions with logs in the directories.
         served: Partitions that this broker will lead.
-        size_bytes: Of the logs that are here.
-        magics: Formats of their batches, as far as they were looked at.
-        settings: Overrides.
+        size_bytes: Total size of these logs.
+        magics: Formats of the batches that were read.
+        settings: Overridden settings.
     """
 
     name: str
@@ -81,17 +81,17 @@ class TopicPlan:
 
 @dataclass(slots=True)
 class AdoptionPlan:
-    """What will be done, and what there is to say about it.
+    """The plan of an adoption, with findings.
 
     Attributes:
-        broker_id, cluster_id: Whose the directories are.
-        has_made_up_id: Nothing that is there knows the cluster's id, so it gets a new one.
-        source: The ZooKeeper that was read; None: there was none.
-        nodes: All that the registry will hold, parents first.
-        tree_id: Of the tree that was read.
-        added: Those of the nodes that the tree does not hold.
-        open_transactions: In the partitions of the topics, by partition and offset.
-        target: The Kafka that must be able to read what is written.
+        broker_id, cluster_id: Broker and cluster of the directories.
+        has_made_up_id: The cluster's id is unknown, so a new one was generated.
+        source: The ZooKeeper that was read, if any.
+        nodes: All nodes of the registry, parents first.
+        tree_id: Id of the tree that was read.
+        added: Nodes that are not in the tree.
+        open_transactions: Open transactions of the topics, by partition and offset.
+        target: The Kafka version that must be able to read new data.
     """
 
     broker_id: int = -1
@@ -121,10 +121,10 @@ def plan_adoption(
     """Plan an adoption.
 
     Args:
-        directories: All of the broker's log.dirs; the registry will stand in the first.
-        tree: The ZooKeeper tree that goes with them.
-        new_cluster_id: Used where nothing knows the cluster's.
-        allows_missing: Let partitions whose logs are nowhere start empty.
+        directories: All of the broker's log.dirs; the registry is created in the first.
+        tree: The ZooKeeper tree of the directories, if any.
+        new_cluster_id: Used if the cluster's id is unknown.
+        allows_missing: Let partitions without a log start empty.
     """
     plan = AdoptionPlan(source=tree.source if tree else None)
     logs = _gather(plan, directories)
@@ -162,33 +162,33 @@ def _gather(plan: AdoptionPlan, directories: Sequence[DirectoryFacts]) -> dict[T
         if directory.problem is not None:
             plan.say(Kind.BLOCKED, path, directory.problem)
         if directory.is_in_use:
-            plan.say(Kind.BLOCKED, path, "a broker has it open: stop that first")
+            plan.say(Kind.BLOCKED, path, "a broker has the directory open: stop the broker first")
         if directory.has_registry:
             plan.say(
                 Kind.BLOCKED,
                 path,
-                "is adopted already: `barnabas broker` starts on it, `barnabas release` gives it back",
+                "is already adopted: `barnabas broker` starts on it, `barnabas release` returns it to Kafka",
             )
         if not directory.was_clean and directory.logs:
             plan.say(Kind.NOTE, path, "was not closed cleanly: the first start will check its logs, as Kafka would")
         for name in directory.former:
-            plan.say(Kind.NOTE, path, f"{name} is a log being deleted or copied, and no part of any topic")
+            plan.say(Kind.NOTE, path, f"{name} is a log being deleted or copied, and belongs to no topic")
         for topic_partition, log in directory.logs.items():
             if topic_partition in logs:
                 plan.say(
                     Kind.BLOCKED,
                     topic_partition,
-                    f"has two logs, {logs[topic_partition].path} and {log.path}: keep one",
+                    f"has two logs, {logs[topic_partition].path} and {log.path}: keep only one",
                 )
             logs[topic_partition] = log
             if log.irregular:
                 names = ", ".join(log.irregular[:3])
-                plan.say(
-                    Kind.BLOCKED, log.path, f"{names} is no regular file, and so not opened: put the file itself there"
-                )
+                plan.say(Kind.BLOCKED, log.path, f"{names} must be a regular file: replace it with the file itself")
             if log.leads_to is not None:
                 plan.say(
-                    Kind.NOTE, log.path, f"is a link: its records stand in {log.leads_to}, also when it is deleted"
+                    Kind.NOTE,
+                    log.path,
+                    f"is a link: its records are in {log.leads_to}, and stay there when the link is deleted",
                 )
     return logs
 
@@ -199,17 +199,19 @@ def _identify(
     named = [(it.path, it.identity) for it in directories if it.identity is not None]
     for directory in directories:
         if directory.identity is None and directory.problem is None:
-            plan.say(Kind.BLOCKED, directory.path, "has no meta.properties: it is no data directory of Kafka's")
+            plan.say(Kind.BLOCKED, directory.path, "has no meta.properties: it is not a Kafka data directory")
     broker_ids = {identity.broker_id for _, identity in named if identity.broker_id is not None}
     cluster_ids = {identity.cluster_id for _, identity in named if identity.cluster_id is not None}
     everywhere = ", ".join(str(path) for path, _ in named)
     if len(broker_ids) > 1 or len(cluster_ids) > 1:
         plan.say(
-            Kind.BLOCKED, everywhere, "belong to different brokers or clusters: adopt those of one broker together"
+            Kind.BLOCKED,
+            everywhere,
+            "belong to different brokers or clusters: adopt the directories of one broker together",
         )
         return
     if named and not broker_ids:
-        plan.say(Kind.BLOCKED, everywhere, "meta.properties names no broker.id")
+        plan.say(Kind.BLOCKED, everywhere, "meta.properties has no broker.id")
     plan.broker_id = next(iter(broker_ids), -1)
     known = decode_cluster_id(tree.nodes.get(paths.CLUSTER_ID)) if tree else None
     in_files = next(iter(cluster_ids), None)
@@ -221,22 +223,22 @@ def _identify(
     plan.has_made_up_id = known is None and in_files is None
     if plan.has_made_up_id and named:
         why = (
-            "was written before clusters had ids"
+            "was written before Kafka introduced cluster ids"
             if tree is not None
-            else "does not name its cluster (Kafka before 2.4 leaves that to the tree)"
+            else "has no cluster id (Kafka before 2.4 stores it only in ZooKeeper)"
         )
-        plan.say(Kind.NOTE, everywhere, f"{why}: this one is called {new_cluster_id} from now on")
+        plan.say(Kind.NOTE, everywhere, f"{why}: its new cluster id is {new_cluster_id}")
 
 
 def _check_tree(plan: AdoptionPlan, tree: TreeCopy) -> None:
     if paths.BROKER_TOPICS not in tree.nodes:
-        plan.say(Kind.BLOCKED, tree.source, "is no tree of Kafka's (no /brokers/topics): is the chroot missing?")
+        plan.say(Kind.BLOCKED, tree.source, "is not a Kafka tree (no /brokers/topics): check the chroot")
     for broker_id in tree.live_brokers:
         if broker_id == plan.broker_id:
             text = f"broker {broker_id} is registered: stop it, or wait until its session has expired"
         else:
             text = (
-                f"broker {broker_id} of the cluster is alive and would go on with copies of its own: "
+                f"broker {broker_id} of the cluster is alive and would continue with its own replicas: "
                 "stop the whole cluster first"
             )
         plan.say(Kind.BLOCKED, tree.source, text)
@@ -261,9 +263,9 @@ def _make_nodes(
             plan.say(
                 Kind.BLOCKED,
                 topic,
-                f"partitions {_gaps(partitions)} have no log in these directories, more than --allow-missing lets "
-                f"start empty ({_MOST_MISSING} in all): move away what is no partition of the topic, or name "
-                "its tree with --zookeeper",
+                f"partitions {_gaps(partitions)} have no log in these directories, more than --allow-missing accepts "
+                f"({_MOST_MISSING} in total): move away directories that are not partitions of the topic, or give the "
+                "tree with --zookeeper",
             )
             continue
         missing_count += count - len(partitions)
@@ -286,19 +288,19 @@ def _make_nodes(
     plan.say(
         Kind.NOTE,
         "no --zookeeper",
-        "every log is taken for the only copy of its partition, and users, quotas and access rules are not known",
+        "every log is assumed to be the only replica of its partition; users, quotas and access rules are unknown",
     )
     if guessed:
         plan.say(
             Kind.NOTE,
             "no --zookeeper",
-            f"the settings of {len(guessed)} topics are not known: those that a cleaner worked on stay compacted, "
-            "the others keep all records until you set retention.ms and retention.bytes",
+            f"the settings of {len(guessed)} topics are unknown: topics that were compacted stay compacted, the others "
+            "keep all records until you set retention.ms and retention.bytes",
         )
 
 
 def _gaps(partitions: list[int]) -> str:
-    """The numbers below the highest that are not there, as a person would write them."""
+    """Return the missing numbers below the highest, as ranges."""
     found, expected = [], 0
     for partition in sorted(partitions):
         if partition > expected:
@@ -341,7 +343,7 @@ def _plan_topic(plan: AdoptionPlan, topic: str, logs: Mapping[TopicPartition, Lo
         if state is not None and plan.broker_id not in state.isr:
             behind.append(partition)
             continue
-        # Kafka makes a partition's log when it first leads it.
+        # Kafka creates a partition's log when it first leads it.
         if log is None and (state is not None or plan.source is None):
             missing.append(partition)
             if not allows_missing:
@@ -358,7 +360,7 @@ def _state(plan: AdoptionPlan, topic: str, partition: int) -> PartitionStateNode
 
 
 def _raise_epoch(plan: AdoptionPlan, topic: str, partition: int, state: PartitionStateNode, log: LogFacts) -> None:
-    """A tree that is older than the log must not let it write under an epoch that has ended."""
+    """Raise the leader epoch above the log's, in case the tree is older than the log."""
     if state.leader_epoch >= log.latest_epoch:
         return
     raised = PartitionStateNode(state.leader, log.latest_epoch + 1, state.isr, state.controller_epoch)
@@ -366,7 +368,7 @@ def _raise_epoch(plan: AdoptionPlan, topic: str, partition: int, state: Partitio
     plan.say(
         Kind.NOTE,
         TopicPartition(topic, partition),
-        f"its log knows leader epoch {log.latest_epoch}, the tree only {state.leader_epoch}: it goes on with "
+        f"its log has leader epoch {log.latest_epoch}, but the tree only {state.leader_epoch}: it continues with "
         f"{raised.leader_epoch}",
     )
 
@@ -404,7 +406,7 @@ def _tell_of_topic(
         plan.say(
             Kind.LIMITED,
             topic.name,
-            f"min.insync.replicas={least}: writes with acks=all are refused, one broker is one",
+            f"min.insync.replicas={least}: writes with acks=all are refused, because a single broker has one replica",
         )
 
 
@@ -417,7 +419,7 @@ def _check_logs(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogFacts]) -> 
         plan.say(
             Kind.NOTE,
             topic,
-            f"the logs of partitions {ranges(partitions)} belong to no topic of the tree and are left alone",
+            f"the logs of partitions {ranges(partitions)} belong to no topic of the tree and are ignored",
         )
 
 
@@ -439,9 +441,9 @@ def _tell_of_transactions(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogF
         plan.say(
             Kind.NOTE if has_coordinator else Kind.LIMITED,
             "open transactions",
-            "their coordinator ends them soon after the start: it commits or aborts those that were decided, and "
-            "aborts the others when their transaction.timeout.ms is over"
+            "their coordinator completes them soon after the start: it finishes decided commits and aborts, and aborts "
+            "the others at their transaction.timeout.ms"
             if has_coordinator
-            else f"no coordinator knows of them, as {TRANSACTION_STATE_TOPIC} is missing: nothing behind them is read "
-            "as committed until `barnabas transactions abort` has ended them",
+            else f"no coordinator knows them, because {TRANSACTION_STATE_TOPIC} is missing: read_committed consumers "
+            "get no later records until `barnabas transactions abort` aborts them",
         )

@@ -1,15 +1,14 @@
 """Carries plans out: makes the embedded registry of an adopted directory, and writes a released one to ZooKeeper.
 
-    registry.sqlite             the registry of a directory that is this broker's, in the first of its log.dirs
-    registry.sqlite.new         one that is being made; it counts for nothing
-    registry.released.sqlite    the registry as it was when the directory was given back
+    registry.sqlite             the registry of an adopted directory, in the first of its log.dirs
+    registry.sqlite.new         a registry that is being made; ignored
+    registry.released.sqlite    the registry at the time of the release
 
 Invariants:
 
-- The directories are locked as long as anything is written: no broker, ours or Kafka's, can start on them meanwhile.
-- A kill at any moment leaves the directory with its registry or without it, never with half of one; what was asked for
-  can be asked for again.
-- A registry is put away only when ZooKeeper, read anew, has everything.
+- The directories are locked while anything is written: no Barnabas or Kafka broker can start on them meanwhile.
+- A kill at any moment leaves the directory with a whole registry or none; the command can be repeated.
+- A registry is renamed only after ZooKeeper was read back and is complete.
 
 Source: design page, registry; log-format facts, files in a log dir.
 """
@@ -42,11 +41,11 @@ RELEASED_REGISTRY_FILE = "registry.released.sqlite"
 
 
 class MigrationError(BarnabasError):
-    """A plan that could not be carried out; one line that says what to do."""
+    """A plan failed; the message is one line that says what to do."""
 
 
 class TargetRegistry(Registry, Protocol):
-    """A tree that can be released to."""
+    """A ZooKeeper tree as the target of a release."""
 
     async def create_chroot(self) -> None:
         """Create the chroot of its address if it is missing."""
@@ -57,12 +56,12 @@ OpenTarget = Callable[[str], Awaitable[TargetRegistry]]
 
 
 class Released(NamedTuple):
-    """What came of a release.
+    """The result of a release.
 
     Attributes:
-        plan: What was to be done.
-        held: What the tree holds, read back after it was written; None: nothing was written, the plan is blocked.
-        missing: What should be there and is not, a line for each; the directory is Kafka's only if there is none.
+        plan: The plan.
+        held: Contents of the tree, read back after the write; None if the plan is blocked and nothing was written.
+        missing: A line for each missing or different node; Kafka may start only if there is none.
     """
 
     plan: ReleasePlan
@@ -76,7 +75,7 @@ class Released(NamedTuple):
 
 @contextlib.contextmanager
 def locked(directories: Sequence[Path]) -> Iterator[None]:
-    """Keep every broker out of some data directories.
+    """Lock data directories against brokers.
 
     Raises:
         StartupError: A broker has one of them open.
@@ -104,18 +103,18 @@ async def plan_to_adopt(
     kafka_version: str | None = None,
     is_locked: bool = False,
 ) -> AdoptionPlan:
-    """Look at everything and plan.
+    """Read the present state and make a plan.
 
     Args:
-        directories: All of the broker's log.dirs; the registry will stand in the first.
-        connect: As zookeeper.connect; None: there is no tree.
-        allows_missing: Let partitions whose logs are nowhere start empty.
-        kafka_version: Which Kafka must be able to read what is written; None: it is found out.
-        is_locked: This process holds the directories' locks.
+        directories: All of the broker's log.dirs; the registry is created in the first.
+        connect: Address as in zookeeper.connect; None without a tree.
+        allows_missing: Let partitions without a log start empty.
+        kafka_version: Kafka version that must be able to read new data; None to derive it.
+        is_locked: This process has locked the directories.
 
     Raises:
-        ConfigError: There is no such version of Kafka's.
-        StartupError: ZooKeeper does not answer, or has no such chroot.
+        ConfigError: The Kafka version does not exist.
+        StartupError: ZooKeeper does not answer, or the chroot does not exist.
         MigrationError: A node may not be read.
     """
     facts = [survey(path, finds_producers=connect is None, is_locked=is_locked) for path in directories]
@@ -136,7 +135,7 @@ async def adopt(
     allows_missing: bool,
     kafka_version: str | None = None,
 ) -> AdoptionPlan:
-    """Plan as `plan_to_adopt` does, and make the registry in the first directory.
+    """Plan as `plan_to_adopt` does, and create the registry in the first directory.
 
     Returns:
         The plan; nothing was done if it is blocked.
@@ -178,17 +177,17 @@ async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> N
 
 
 def find_registry(directories: Sequence[Path]) -> Path:
-    """The registry of a broker's directories.
+    """Return the registry file of a broker's directories.
 
     Raises:
-        MigrationError: There is none, or more than one.
+        MigrationError: No directory has one, or several have.
     """
     found = [path / REGISTRY_FILE for path in directories if (path / REGISTRY_FILE).exists()]
     if len(found) == 1:
         return found[0]
     where = ", ".join(map(str, directories))
     if not found:
-        raise MigrationError(f"{where}: there is no {REGISTRY_FILE}: nothing here is this broker's to release")
+        raise MigrationError(f"{where}: {REGISTRY_FILE} does not exist: these directories were not adopted")
     raise MigrationError(f"{where}: each has a {REGISTRY_FILE}, so they belong to different brokers")
 
 
@@ -206,10 +205,10 @@ async def read_registry(path: Path, clock: Clock) -> TreeCopy:
 
 
 async def open_zookeeper(connect: str) -> TargetRegistry:
-    """Begin a session with a ZooKeeper.
+    """Open a session with a ZooKeeper.
 
     Raises:
-        StartupError: Nobody answers.
+        StartupError: ZooKeeper does not answer.
     """
     # kazoo is loaded by those who need it: every command of the command line loads this module.
     from barnabas.cli.migration.zookeeper_login import command_options
@@ -222,12 +221,12 @@ async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTa
     """Read a ZooKeeper tree.
 
     Args:
-        connect: As zookeeper.connect.
+        connect: Address as in zookeeper.connect.
         may_be_missing: A chroot that does not exist counts as an empty tree.
-        open_target: Begins a session.
+        open_target: Opens a session.
 
     Raises:
-        StartupError: Nobody answers, or there is no such chroot.
+        StartupError: ZooKeeper does not answer, or the chroot does not exist.
         MigrationError: A node may not be read, or the connection broke.
     """
     registry = await open_target(connect)
@@ -242,11 +241,11 @@ async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTa
 
 
 class Told(NamedTuple):
-    """What a person says of a release.
+    """User input for a release.
 
     Attributes:
-        kafka_version: Which Kafka will start on the directories; None: the one that `adopt` noted.
-        cluster_id: Whose the tree is, of directories that do not know their cluster; None: they do.
+        kafka_version: Kafka version that will start on the directories; None for the one recorded by `adopt`.
+        cluster_id: Cluster id of the tree, for directories adopted with a generated id; None for others.
     """
 
     kafka_version: str | None = None
@@ -259,15 +258,15 @@ _NOTHING_TOLD = Told()
 async def plan_to_release(
     directories: Sequence[Path], connect: str, clock: Clock, told: Told = _NOTHING_TOLD
 ) -> ReleasePlan:
-    """Look at everything and plan.
+    """Read the present state and make a plan.
 
     Args:
         directories: All of the broker's log.dirs.
-        connect: As zookeeper.connect; the chroot need not exist.
-        told: What can't be found out.
+        connect: Address as in zookeeper.connect; the chroot need not exist.
+        told: User input.
 
     Raises:
-        ConfigError: There is no such version of Kafka's.
+        ConfigError: The Kafka version does not exist.
         MigrationError: The directories have no registry, or several, or a node of the tree may not be read.
         StartupError: A broker has the registry open, or ZooKeeper does not answer.
     """
@@ -281,10 +280,11 @@ async def release(
     open_target: OpenTarget = open_zookeeper,
     told: Told = _NOTHING_TOLD,
 ) -> Released:
-    """Plan as `plan_to_release` does, write ZooKeeper, read it back, and put the registry away if all is there.
+    """Plan as `plan_to_release` does, write ZooKeeper, read it back, and rename the registry if the tree is complete.
 
     Raises:
-        MigrationError: Somebody else changed ZooKeeper meanwhile: what was written stays, the rest is to be done again.
+        MigrationError: Another client changed ZooKeeper meanwhile: written nodes stay, and the release must be
+            repeated.
         StartupError: A directory is in use, or as from `plan_to_release`.
     """
     plan = (await _look(directories, connect, clock, open_target)).plan(told)
@@ -301,9 +301,7 @@ async def release(
         if not missing:
             left = after.plan(told)
             if left.is_blocked or left.ops:
-                raise MigrationError(
-                    f"somebody else changes {connect} at the same time; when that is over, run this again"
-                )
+                raise MigrationError(f"another client is changing {connect}; run this command again after that")
             fit(directories, plan.kafka.version, plan.cluster_id, clock)
             registry = find_registry(directories)
             files = LocalFileSystem()
@@ -313,7 +311,7 @@ async def release(
 
 
 class _Seen(NamedTuple):
-    """All that a release is planned from."""
+    """The input of a release plan."""
 
     directories: list[DirectoryFacts]
     registry: TreeCopy
@@ -325,7 +323,7 @@ class _Seen(NamedTuple):
         return plan
 
     def checked_plan(self, told: Told) -> ReleasePlan:
-        """Look also whether that Kafka can read the logs; reads all of them when it is an old one."""
+        """Make a plan, and check whether the Kafka version can read the logs; reads all logs for an old version."""
         plan = self.plan(told)
         if not plan.is_blocked:
             plan.findings += check_fit(self.directories, self.registry.nodes, plan.kafka.version)
@@ -354,10 +352,12 @@ async def _write_some(registry: Registry, ops: list[Op], connect: str) -> None:
     try:
         await registry.multi(ops)
     except NodeExistsError as error:
-        raise MigrationError(f"{connect}: {error.path} was made meanwhile; run this again") from None
+        raise MigrationError(
+            f"{connect}: another client created {error.path} meanwhile; run this command again"
+        ) from None
     except RegistryError as error:
         raise MigrationError(
-            f"{connect} could not be written ({error}); what is missing is written when run again"
+            f"{connect} could not be written ({error}); run this command again to write the rest"
         ) from None
 
 

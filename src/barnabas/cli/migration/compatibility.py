@@ -1,10 +1,10 @@
-"""Fits directories to the Kafka that they come from or go to: reads what that needs to know, removes what it has not.
+"""Adapts directories to a Kafka version: finds unsupported contents, removes files of later versions.
 
-    log-start-offset-checkpoint          goes before Kafka 0.11.0
-    cluster.id in meta.properties        goes before Kafka 2.4; later it is the tree's, also where `adopt` made one up
+    log-start-offset-checkpoint          removed for Kafka before 0.11.0
+    cluster.id in meta.properties        removed for Kafka before 2.4; later set to the tree's, replacing a generated id
 
-The older Kafkas would not mind, but the next `barnabas adopt` would take the directory for a newer one's. Those since
-2.4 do not start where the tree says another id.
+Older Kafka versions ignore these, but the next `barnabas adopt` would assume a newer version. Kafka since 2.4 does not
+start if the tree has another id.
 
 Source: log-format facts, files in a log dir; migration/kafka_versions.py.
 """
@@ -40,16 +40,16 @@ from barnabas.wire.registry.znodes.kafka_version import KafkaVersionNode, decode
 def choose_target(
     plan: AdoptionPlan, directories: Sequence[DirectoryFacts], tree: TreeCopy | None, told: str | None
 ) -> None:
-    """Write into a plan which Kafka the directories go back to.
+    """Set the Kafka version to which the directories will be returned in a plan.
 
     Args:
-        plan: It gets the target, and what there is to say about it.
+        plan: Receives the target and findings about it.
         directories: All of the broker's log.dirs.
-        tree: The ZooKeeper tree that goes with them.
-        told: `--kafka-version`; without it the oldest that can have written all of this.
+        tree: The ZooKeeper tree of the directories, if any.
+        told: `--kafka-version`; without it, the oldest version that can have written the directories.
 
     Raises:
-        ConfigError: There is no such version.
+        ConfigError: The version does not exist.
         StorageError: A file can't be read.
     """
     needs = _requirements_of_groups(directories)
@@ -59,18 +59,18 @@ def choose_target(
 
 
 def target_nodes(target: Target) -> Nodes:
-    """Return the nodes that the registry keeps of a target."""
+    """Return the registry nodes that record a target."""
     return {paths.KAFKA_VERSION: encode_kafka_version(KafkaVersionNode(target.version.name, target.reason))}
 
 
 def noted_target(registry: Nodes) -> Target | None:
-    """Return the target that the registry kept; None: nothing."""
+    """Return the target recorded in the registry, if any."""
     noted = decode_kafka_version(registry.get(paths.KAFKA_VERSION))
     return None if noted is None else Target(kafka_version(noted.name), noted.reason)
 
 
 def check_fit(directories: Sequence[DirectoryFacts], nodes: Nodes, target: KafkaVersion) -> list[Finding]:
-    """Find what a Kafka can't read of directories and settings, or makes something else of.
+    """Find logs and settings that a Kafka version can't read or treats differently.
 
     Raises:
         StorageError: A file can't be read.
@@ -86,12 +86,12 @@ def check_fit(directories: Sequence[DirectoryFacts], nodes: Nodes, target: Kafka
 
 
 def fit(directories: Iterable[Path], target: KafkaVersion, cluster_id: str, clock: Clock) -> None:
-    """Remove what a Kafka does not have from directories that are locked and become its own.
+    """Remove files and ids that a Kafka version does not have from locked directories.
 
     Args:
         directories: All of the broker's log.dirs.
-        target: The Kafka.
-        cluster_id: As its tree says.
+        target: The Kafka version.
+        cluster_id: Cluster id of its tree.
         clock: For the date in meta.properties.
 
     Raises:
@@ -110,7 +110,7 @@ def fit(directories: Iterable[Path], target: KafkaVersion, cluster_id: str, cloc
 
 
 def _requirements_of_groups(directories: Iterable[DirectoryFacts]) -> list[Requirement]:
-    """The needs of `__consumer_offsets`, until one is found that no other can be above."""
+    """Return version requirements of `__consumer_offsets`, until one is the highest possible."""
     found: list[Requirement] = []
     for directory in directories:
         for topic_partition, log in directory.logs.items():

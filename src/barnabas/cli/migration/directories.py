@@ -1,4 +1,4 @@
-"""What stands in the data directories of a broker, as far as moving it needs to know. Changes nothing.
+"""Survey of a broker's data directories, for migration. Read-only.
 
 Source: log-format facts, files in a log dir, producer snapshot; zookeeper.md, /latest_producer_id_block.
 """
@@ -35,17 +35,17 @@ _TRANSACTION_STATE = Struct(">hq")
 
 @dataclass(slots=True)
 class LogFacts:
-    """One log.
+    """Facts about one log.
 
     Attributes:
-        latest_epoch: The newest leader epoch that wrote; -1: none is known.
-        magics: Of the first batch of each segment, and of all that were looked at.
-        highest_producer_id: -1: none was found, or nobody asked.
-        open_transactions: The earliest first; none before `look_for_transactions`.
-        has_time_index: There is a file for it.
-        has_zstd: Of the batches that were looked at one is compressed so.
-        irregular: Names of a log's files under which something else stands; nothing more is known of such a log then.
-        leads_to: Where it really stands; None: `path` is no link.
+        latest_epoch: Latest leader epoch in the log; -1 if unknown.
+        magics: Formats of the first batch of each segment, and of all other batches that were read.
+        highest_producer_id: -1 if none was found or looked for.
+        open_transactions: The earliest first; empty before `look_for_transactions`.
+        has_time_index: A time index file exists.
+        has_zstd: One of the batches that were read is compressed with zstd.
+        irregular: Names of log files that are not regular files; such a log is not read further.
+        leads_to: Target of the link `path`; None if it is not a link.
     """
 
     path: Path
@@ -63,18 +63,18 @@ class LogFacts:
 
 @dataclass(slots=True)
 class DirectoryFacts:
-    """One directory of log.dirs.
+    """Facts about one directory of log.dirs.
 
     Attributes:
-        identity: What meta.properties says; None: there is none.
-        is_in_use: A broker has it open.
-        was_clean: The last stop brought all logs to disk.
-        has_registry: An embedded registry stands in it.
-        has_log_start_offsets: There is a checkpoint for them.
-        logs: By partition.
+        identity: Contents of meta.properties, if it exists.
+        is_in_use: A broker has the directory open.
+        was_clean: The last shutdown was clean.
+        has_registry: It contains an embedded registry.
+        has_log_start_offsets: It contains their checkpoint.
+        logs: Logs by partition.
         former: Names of logs that are being deleted or copied.
-        compacted: Partitions that a cleaner has worked on.
-        problem: Why it can't be read; None: it can.
+        compacted: Partitions that the cleaner has compacted.
+        problem: The reason why the directory can't be read, if any.
     """
 
     path: Path
@@ -90,16 +90,16 @@ class DirectoryFacts:
 
 
 def survey(path: Path, *, finds_producers: bool, is_locked: bool = False) -> DirectoryFacts:
-    """Look at a data directory.
+    """Survey a data directory.
 
     Args:
-        finds_producers: Look for the highest producer id, too, which reads more.
-        is_locked: This process has it open. Asking who has would take the lock away, as POSIX wants it: that goes
-            with any descriptor of the file that the process closes.
+        finds_producers: Also find the highest producer id, which reads more data.
+        is_locked: This process has locked the directory. Then the lock must not be queried: POSIX releases it when the
+            process closes any descriptor of the file.
     """
     facts = DirectoryFacts(path)
     if not path.is_dir():
-        facts.problem = "there is no such directory"
+        facts.problem = "the directory does not exist"
         return facts
     files = LocalFileSystem()
     try:
@@ -121,7 +121,7 @@ def survey(path: Path, *, finds_producers: bool, is_locked: bool = False) -> Dir
 
 
 def look_for_transactions(facts: DirectoryFacts) -> None:
-    """Note the open transactions of all logs of a directory."""
+    """Find the open transactions of all logs of a directory."""
     try:
         log_start_offsets = LogDirectory(LocalFileSystem(), facts.path).log_start_offsets.read()
         for topic_partition, log in facts.logs.items():
@@ -145,7 +145,7 @@ def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers:
     try:
         entries = parse_lines(epochs or b"", 2, path / EPOCHS_FILE)
     except StorageError:
-        # Torn by a kill: it is rebuilt from the batches, whose headers are read below.
+        # Torn by a kill: the broker rebuilds it from the batches, whose headers are read below.
         entries = []
     facts.latest_epoch = max((int(epoch) for epoch, _ in entries), default=NO_EPOCH)
     for base_offset in listing.segments:
@@ -164,7 +164,7 @@ def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers:
 
 
 def _find_producers(facts: LogFacts, listing: LogListing, was_clean: bool) -> None:
-    """From the snapshots, and from those batches that came after the newest."""
+    """Return the highest producer id of the snapshots and of batches after the newest one."""
     snapshot_offset = -1
     for offset in listing.snapshots:
         data = LocalFileSystem().read(listing.file(offset, SNAPSHOT_SUFFIX))
@@ -175,13 +175,13 @@ def _find_producers(facts: LogFacts, listing: LogListing, was_clean: bool) -> No
         snapshot_offset = offset
         for producer_id, _ in known.items():
             facts.highest_producer_id = max(facts.highest_producer_id, producer_id)
-    # A clean stop leaves a snapshot of the log's very end.
+    # A clean shutdown leaves a snapshot of the log end.
     if not was_clean or snapshot_offset < max(listing.segments, default=0):
         _read_headers(facts, listing, snapshot_offset)
 
 
 def _read_headers(facts: LogFacts, listing: LogListing, from_offset: int) -> None:
-    """Take notes from all batch headers in the segments that reach to `from_offset` or beyond."""
+    """Read all batch headers of segments with offsets at or above `from_offset`."""
     for base_offset, end_offset in zip_longest(listing.segments, listing.segments[1:]):
         if end_offset is not None and end_offset <= from_offset:
             continue
@@ -201,7 +201,7 @@ def _note_format(facts: LogFacts, head: bytes) -> None:
 
 
 def _find_transactional_producers(facts: LogFacts, listing: LogListing) -> None:
-    """A transactional id keeps its producer id longer than any log remembers it."""
+    """Include producer ids of transactional ids, which outlive the logs."""
     for base_offset in listing.segments:
         path = listing.file(base_offset, LOG_SUFFIX)
         with storage_errors(path):
@@ -216,12 +216,12 @@ def _find_transactional_producers(facts: LogFacts, listing: LogListing) -> None:
                         producer_id: int = _TRANSACTION_STATE.unpack_from(record.value)[1]
                         facts.highest_producer_id = max(facts.highest_producer_id, producer_id)
             except CorruptRecordsError:
-                # Torn by a kill: a recovery would cut it off.
+                # Torn by a kill: recovery would truncate it.
                 break
 
 
 def _heads(path: Path, most: int | None = None) -> Iterator[tuple[bytes, int]]:
-    """The first bytes of the batches and messages of a segment, with their positions, as far as they are whole."""
+    """Iterate over the first bytes and positions of whole batches and messages of a segment."""
     with storage_errors(path), path.open("rb") as file:
         size = path.stat().st_size
         position = 0
@@ -229,7 +229,7 @@ def _heads(path: Path, most: int | None = None) -> Iterator[tuple[bytes, int]]:
             file.seek(position)
             head = file.read(HEADER_BYTES)
             length = _OFFSET_AND_LENGTH.unpack_from(head)[1] if len(head) > MAGIC_POSITION else 0
-            # A file that was sized in advance ends in zeros.
+            # A preallocated file ends in zeros.
             if length <= 0 or head[MAGIC_POSITION] > MAGIC or position + LOG_OVERHEAD + length > size:
                 return
             yield head, position

@@ -1,4 +1,4 @@
-"""What a plan has to say beside what it would do. Pure."""
+"""Findings of a migration plan. Pure."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """How much a finding matters; the worst first."""
+    """Severity of a finding, the most severe first."""
 
     BLOCKED = "blocked"
     NOT_SERVED = "not served"
@@ -15,11 +15,11 @@ class Kind(Enum):
 
 
 class Finding(NamedTuple):
-    """One remark.
+    """A finding in words.
 
     Attributes:
-        subject: What it is about: a topic, a directory, a path of the tree.
-        text: A clause, for a person.
+        subject: A topic, a directory, or a path of the tree.
+        text: A clause.
     """
 
     kind: Kind
@@ -28,18 +28,18 @@ class Finding(NamedTuple):
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """The worst first, each kind in the order it was found."""
+    """Sort findings by severity, the most severe first, otherwise in the order found."""
     kinds = list(Kind)
     return sorted(findings, key=lambda finding: kinds.index(finding.kind))
 
 
 def is_blocked(findings: Iterable[Finding]) -> bool:
-    """Return whether something must be mended before the plan can be carried out."""
+    """Return whether a finding blocks the plan."""
     return any(finding.kind is Kind.BLOCKED for finding in findings)
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers as a person would write them: `0-3, 7`."""
+    """Return numbers as ranges: `0-3, 7`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][1] + 1:

@@ -1,9 +1,9 @@
-"""Which Kafka a directory comes from and goes back to, and what that Kafka could not read of it. Pure.
+"""Kafka versions that can have written a directory, or can read it. Pure.
 
-No file names the Kafka that wrote it. What there is shows the oldest that it can have been, and everything is written
-for that one: every later Kafka reads it, too. What is told (`--kafka-version`) wins.
+No file names the Kafka version that wrote it. The contents show the oldest possible version, and everything is written
+for that one, because every later version can read it too. `--kafka-version` overrides this.
 
-| sign | the oldest that leaves it |
+| sign | oldest version that leaves it |
 | --- | --- |
 | messages of format 1, batches of format 2, zstd | 0.10.0, 0.11.0, 2.1 |
 | time indexes; a cluster id in the tree | 0.10.1 |
@@ -13,8 +13,8 @@ for that one: every later Kafka reads it, too. What is told (`--kafka-version`) 
 | `/feature` in the tree | 2.7 |
 | a topic's message.format.version, or zstd for its compression.type | that version, 2.1 |
 
-Invariant: what this broker wrote for a version shows no later one once it was released; what would (see
-`fitting.leave_out`) does not go back with the directory.
+Invariant: a released directory shows no sign of a later version than the one it was written for; such signs are removed
+(see `compatibility.fit`).
 
 Source: directories and trees that Kafka 0.10.2.2, 0.11.0.3, 1.1.1, 2.3.1 and 2.7.2 left (tests/compat).
 """
@@ -54,28 +54,28 @@ _MOST_GROUPS = 5
 
 @dataclass(slots=True, frozen=True)
 class Target:
-    """A Kafka that must be able to read everything.
+    """A Kafka version that must be able to read everything.
 
     Attributes:
-        reason: How it is known.
+        reason: The sign of the version.
     """
 
     version: KafkaVersion
     reason: str
 
 
-NEWEST_KAFKA = Target(NEWEST, "no other was named")
+NEWEST_KAFKA = Target(NEWEST, "no other version was given")
 
 
 def find_target(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Iterable[Requirement]) -> Target:
-    """The oldest Kafka that can have written some directories.
+    """Return the oldest Kafka version that can have written some directories.
 
     Args:
         directories: All of the broker's log.dirs.
-        tree: The ZooKeeper tree that goes with them, if there is one.
-        needs: What is in `__consumer_offsets`.
+        tree: The ZooKeeper tree of the directories, if any.
+        needs: Requirements of `__consumer_offsets`.
     """
-    found = Target(kafka_version("0.9.0"), "nothing here is newer")
+    found = Target(kafka_version("0.9.0"), "no contents need a later version")
     for sign in _signs(directories, tree, needs):
         if sign.version > found.version:
             found = sign
@@ -87,23 +87,23 @@ def _signs(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Ite
         if directory.identity is not None and directory.identity.cluster_id is not None:
             yield Target(CLUSTER_ID_IN_FILES, f"{directory.path}/meta.properties names the cluster")
         if directory.has_log_start_offsets:
-            yield Target(LOG_START_OFFSETS, f"there is {directory.path}/log-start-offset-checkpoint")
+            yield Target(LOG_START_OFFSETS, f"{directory.path}/log-start-offset-checkpoint exists")
         for topic_partition, log in directory.logs.items():
             for magic in log.magics:
-                yield Target(reader_of_batch(magic, 0), f"{topic_partition} holds message format {magic}")
+                yield Target(reader_of_batch(magic, 0), f"{topic_partition} has message format {magic}")
             if log.has_zstd:
                 yield Target(reader_of_batch(MAGIC, Codec.ZSTD), f"{topic_partition} is compressed with zstd")
             if log.has_time_index:
                 yield Target(_TIME_INDEXES, f"{topic_partition} has a time index")
     for need in needs:
-        yield Target(need.version, f"{need.topic_partition} holds {need.what}, as that writes it")
+        yield Target(need.version, f"{need.topic_partition} has {need.what}, in the format of that version")
     yield from _signs_of_tree(tree or {})
 
 
 def _signs_of_tree(tree: Nodes) -> Iterator[Target]:
     if tree.get(paths.CLUSTER_ID) is not None:
         yield Target(_CLUSTER_IDS, f"{paths.CLUSTER_ID} is in the tree")
-    # Below 2.7-IV0 it says that features are off.
+    # Below 2.7-IV0 the node says that features are disabled.
     if b'"status":1' in (tree.get(_FEATURES_PATH) or b"").replace(b" ", b""):
         yield Target(_FEATURES, f"{_FEATURES_PATH} is in the tree")
     for topic in children(tree, paths.CONFIG_TOPICS):
@@ -112,13 +112,13 @@ def _signs_of_tree(tree: Nodes) -> Iterator[Target]:
 
 
 def _settings_that_need(settings: Mapping[str, str]) -> Iterator[tuple[KafkaVersion, str]]:
-    """Values that an older Kafka does not take: it does not start with them."""
+    """Yield values with which older Kafka versions do not start."""
     text = settings.get(MESSAGE_FORMAT_VERSION)
     if text is not None:
         try:
             yield kafka_version(text), f"{MESSAGE_FORMAT_VERSION}={text}"
         except ConfigError:
-            # It is told as what this version can't do.
+            # Reported as a limit of this version.
             pass
     if settings.get(_COMPRESSION_TYPE) == _ZSTD:
         yield reader_of_batch(MAGIC, Codec.ZSTD), f"{_COMPRESSION_TYPE}={_ZSTD}"
@@ -128,7 +128,7 @@ def _settings_that_need(settings: Mapping[str, str]) -> Iterator[tuple[KafkaVers
 
 
 def check_told(told: KafkaVersion, found: Target) -> list[Finding]:
-    """Find what there is to say about the Kafka that an adopted directory shall go back to."""
+    """Return findings about the Kafka version to which an adopted directory will be returned."""
     findings: list[Finding] = []
     subject = f"Kafka {told.short_name}"
     if found.version > told:
@@ -136,8 +136,8 @@ def check_told(told: KafkaVersion, found: Target) -> list[Finding]:
             Finding(
                 Kind.LIMITED,
                 subject,
-                f"can't have written all of this ({found.reason}, which is of {found.version.short_name} or later): "
-                "`barnabas release` will refuse to give it back to that",
+                f"can't have written these directories ({found.reason}, which needs {found.version.short_name} or "
+                "later): `barnabas release` will refuse to return them to it",
             )
         )
     if told.magic < MAGIC:
@@ -158,11 +158,11 @@ def check_told(told: KafkaVersion, found: Target) -> list[Finding]:
 
 
 def check_requirements(needs: Iterable[Requirement], target: KafkaVersion) -> list[Finding]:
-    """Why a Kafka can't be given some logs; nothing where it can.
+    """Return a finding for each topic whose logs a Kafka version can't read.
 
     Args:
-        needs: What it can't read.
-        target: The Kafka.
+        needs: Requirements that the version does not meet.
+        target: The Kafka version.
     """
     by_topic: dict[tuple[str, KafkaVersion], list[Requirement]] = {}
     for need in needs:
@@ -179,12 +179,12 @@ def _unreadable(found: list[Requirement], target: KafkaVersion) -> Finding:
         text += f"; so are those of {', '.join(groups[:_MOST_GROUPS])}{more}"
     if len(found) > 1:
         text += f"; the same in partitions {ranges(need.topic_partition.partition for need in found)}"
-    text += f": give it to {first.version.short_name} or later (--kafka-version)"
+    text += f": release to {first.version.short_name} or later (--kafka-version)"
     return Finding(Kind.BLOCKED, str(first.topic_partition), text)
 
 
 def check_settings(nodes: Nodes, target: KafkaVersion) -> list[Finding]:
-    """Find what a Kafka makes of the topics' settings."""
+    """Return findings about topic settings that a Kafka version refuses or ignores."""
     findings: list[Finding] = []
     for topic in children(nodes, paths.CONFIG_TOPICS):
         settings = decode_config(nodes[paths.topic_config(topic)])
@@ -203,36 +203,36 @@ def check_settings(nodes: Nodes, target: KafkaVersion) -> list[Finding]:
                 Finding(
                     Kind.LIMITED,
                     f"settings of topic {topic}",
-                    f"Kafka {target.short_name} does not know {', '.join(sorted(unknown))} and goes without",
+                    f"Kafka {target.short_name} does not support {', '.join(sorted(unknown))} and ignores it",
                 )
             )
     return findings
 
 
 def check_log_starts(log_starts: Mapping[TopicPartition, int], target: KafkaVersion) -> list[Finding]:
-    """Find the records that DeleteRecords removed, and that are still in the files."""
+    """Return findings about records that DeleteRecords removed but that are still in the files."""
     if target >= LOG_START_OFFSETS:
         return []
     return [
         Finding(
             Kind.LIMITED,
             str(topic_partition),
-            f"begins at offset {offset}; Kafka {target.short_name} does not know of that, and shows what is left of "
-            "the records before",
+            f"begins at offset {offset}; Kafka {target.short_name} does not support this, and shows earlier records "
+            "that are still on disk",
         )
         for topic_partition, offset in sorted(log_starts.items())
     ]
 
 
 def target_of(told: str | None, noted: Target | None) -> Target:
-    """The Kafka that a directory is given to.
+    """Return the Kafka version to which a directory is returned.
 
     Args:
         told: `--kafka-version`.
-        noted: What `adopt` noted.
+        noted: The version recorded by `adopt`.
 
     Raises:
-        ConfigError: There is no such version.
+        ConfigError: The version does not exist.
     """
     if told is not None:
         return Target(kafka_version(told), "--kafka-version")

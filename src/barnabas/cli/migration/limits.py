@@ -1,6 +1,6 @@
-"""What this version does not do yet with what a moved directory may hold. Pure.
+"""Limits of this version for the contents of adopted directories. Pure.
 
-Each line goes when the feature comes; a plan then has nothing to say about it.
+Each line is removed when the feature is implemented.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _DELEGATION_TOKENS = "/delegation_token/tokens"
 
 
 def topic_limit(overrides: Mapping[str, str]) -> str | None:
-    """Return what this version does not do of a topic's settings, or None."""
+    """Return the limit of this version for a topic's settings, or None."""
     try:
         TopicConfig.from_broker(BrokerConfig.single_broker()).with_overrides(overrides)
     except ConfigError as error:
@@ -25,16 +25,16 @@ def topic_limit(overrides: Mapping[str, str]) -> str | None:
 
 
 def tree_limits(nodes: Nodes) -> list[Finding]:
-    """Find what this version only keeps for the way back."""
+    """Return findings about data that this version only keeps for the release to Kafka."""
     kept: list[tuple[str, str, list[str]]] = [
-        ("users", "quotas and credentials are kept, not enforced yet", children(nodes, paths.CONFIG_USERS)),
-        ("clients", "quotas are kept, not enforced yet", children(nodes, paths.CONFIG_CLIENTS)),
-        ("ACLs", "access rules are kept, not enforced yet: everybody may do everything", access_rules(nodes)),
-        ("tokens", "delegation tokens are kept, not accepted yet", children(nodes, _DELEGATION_TOKENS)),
+        ("users", "quotas and credentials are kept, but not enforced yet", children(nodes, paths.CONFIG_USERS)),
+        ("clients", "quotas are kept, but not enforced yet", children(nodes, paths.CONFIG_CLIENTS)),
+        ("ACLs", "access rules are kept, but not enforced yet: every client may do everything", access_rules(nodes)),
+        ("tokens", "delegation tokens are kept, but not accepted yet", children(nodes, _DELEGATION_TOKENS)),
     ]
     return [Finding(Kind.LIMITED, subject, f"{len(found)} found: {text}") for subject, text, found in kept if found]
 
 
 def access_rules(nodes: Nodes) -> list[str]:
-    """The nodes that hold access rules, one for each resource."""
+    """Return the nodes of access rules, one for each resource."""
     return [path for path, data in nodes.items() if data and path.startswith(tuple(f"{it}/" for it in _ACL_STORES))]

@@ -1,4 +1,4 @@
-"""Opens a registry for a person: that of a directory whose broker is stopped, or a ZooKeeper's."""
+"""Opens a registry for a command: of a stopped broker's directory, or in ZooKeeper."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -15,16 +15,16 @@ from barnabas.wire.registry.store import Registry
 
 @contextlib.asynccontextmanager
 async def opened(log_dir: Path | None, connect: str | None, *, creates: bool = False) -> AsyncIterator[Registry]:
-    """Hold a registry, and keep brokers out of the directory meanwhile.
+    """Open a registry, with its directory locked against brokers meanwhile.
 
     Args:
-        log_dir: The directory; None: it is a ZooKeeper.
-        connect: As zookeeper.connect.
-        creates: Make the registry, or the chroot, where it is missing.
+        log_dir: The directory; None for a ZooKeeper.
+        connect: Address as in zookeeper.connect.
+        creates: Create the registry or the chroot if it does not exist.
 
     Raises:
         StartupError: A broker has the directory open, or no ZooKeeper answers.
-        BarnabasError: There is no registry.
+        BarnabasError: The registry does not exist.
     """
     if log_dir is None:
         assert connect is not None
@@ -47,4 +47,4 @@ async def opened(log_dir: Path | None, connect: str | None, *, creates: bool = F
 
 def _check(log_dir: Path, creates: bool) -> None:
     if not log_dir.is_dir() or not (creates or (log_dir / REGISTRY_FILE).exists()):
-        raise BarnabasError(f"{log_dir}: there is no {REGISTRY_FILE}; its broker keeps the state elsewhere")
+        raise BarnabasError(f"{log_dir}: {REGISTRY_FILE} does not exist: the broker keeps its state elsewhere")

@@ -1,8 +1,8 @@
-"""What a ZooKeeper tree holds once a directory was released to it, and what of it is missing. Pure.
+"""Verification of a ZooKeeper tree after a release. Pure.
 
-The tree is read anew after it was written, and looked at in two ways that know nothing of each other: node by node
-against what the plan's operations should have made of it, and against the embedded registry, of which everything must
-be there that nobody deleted on purpose. The second finds what a plan forgot.
+The tree is read again after the write and compared twice, independently: node by node with the expected result of the
+plan's operations, and with the embedded registry, whose nodes must all be there unless another client deleted them. The
+second comparison finds omissions of a plan.
 
 Source: zookeeper.md, all tables.
 """
@@ -24,7 +24,7 @@ _QUOTAS = frozenset(("producer_byte_rate", "consumer_byte_rate", "request_percen
 
 
 class Leader(NamedTuple):
-    """Who leads a partition; -1: nobody."""
+    """The leader of a partition; -1 without one."""
 
     broker_id: int
     leader_epoch: int
@@ -32,11 +32,11 @@ class Leader(NamedTuple):
 
 @dataclass(slots=True)
 class HeldTopic:
-    """One topic.
+    """One topic of a tree.
 
     Attributes:
-        partitions: The leader of each; None where it has no state yet: Kafka chooses when it starts.
-        settings: Overrides.
+        partitions: Leader of each; None if it has no state yet, so that Kafka chooses one at start.
+        settings: Overridden settings.
     """
 
     name: str
@@ -46,11 +46,11 @@ class HeldTopic:
 
 @dataclass(slots=True)
 class HeldTree:
-    """What stands in a tree.
+    """The contents of a tree.
 
     Attributes:
-        topics: By name.
-        user_count, client_count, broker_count: Entities with settings of their own; a client of a user is a client.
+        topics: Topics by name.
+        user_count, client_count, broker_count: Entities with own settings; a user's client id counts as a client.
         quota_count: Users and clients with quotas.
         access_rule_count: Resources with access rules.
     """
@@ -65,7 +65,7 @@ class HeldTree:
 
 
 def summarize(tree: TreeCopy) -> HeldTree:
-    """Count what a tree that was read holds."""
+    """Summarize the contents of a tree."""
     nodes = tree.nodes
     held = HeldTree(decode_cluster_id(nodes.get(paths.CLUSTER_ID)), access_rule_count=len(access_rules(nodes)))
     for topic in children(nodes, paths.BROKER_TOPICS):
@@ -85,16 +85,16 @@ def summarize(tree: TreeCopy) -> HeldTree:
 
 
 def find_missing(plan: ReleasePlan, registry: TreeCopy, before: TreeCopy, after: TreeCopy) -> list[str]:
-    """List what is not as it should be in a tree that was written.
+    """List the differences of a tree from its expected contents.
 
     Args:
-        plan: What was done.
+        plan: The plan that was carried out.
         registry: The embedded registry.
-        before: The tree as it was when that was planned.
-        after: The tree as it is now.
+        before: The tree at the time of the plan.
+        after: The tree now.
 
     Returns:
-        A line for each; none: all is there.
+        A line for each difference; empty if the tree is complete.
     """
     ours, there = carried(registry.nodes), carried(after.nodes)
     found = dict.fromkeys(_unlike(carried(_expected(before.nodes, plan.ops)), there))
@@ -118,9 +118,9 @@ def _unlike(expected: Nodes, there: Nodes) -> Iterator[str]:
         if path not in there:
             yield f"{path} is missing"
         elif path not in expected:
-            yield f"{path} should not be there"
+            yield f"{path} should not exist"
         elif not is_same(expected[path], there[path]):
-            yield f"{path} holds something else"
+            yield f"{path} has other data"
 
 
 def _absent(plan: ReleasePlan, ours: Nodes, there: Nodes) -> Iterator[str]:

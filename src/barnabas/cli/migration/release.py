@@ -1,23 +1,22 @@
-"""Plans what goes into a ZooKeeper tree so that Kafka starts on the directory as if it had never left. Pure.
+"""Plans the changes of a ZooKeeper tree with which Kafka can start on an adopted directory. Pure.
 
-Three states of the tree are compared (`three_states`): as it was when the directory was adopted, as it is in the
-embedded registry now, and as it is in ZooKeeper now:
+Three states of the tree are compared (`three_states`): at the adoption, in the embedded registry now, and in ZooKeeper
+now:
 
     only this broker changed it     it is written
-    only somebody else changed it   theirs stays
+    only another client changed it  its change stays
     both, to the same               nothing to do
-    both, to different things       a conflict: nothing at all is written until it is settled
+    both, to different data         a conflict: nothing is written until it is resolved
 
-Partitions are another matter: only this broker has the records that it appended, so of those it led it is written as
-leader and sole in-sync replica, under a leader epoch that nobody had before. Of controller epochs and producer ids the
-higher one counts.
+Partitions are treated differently: only this broker has the records that it appended, so it is written as leader and
+sole in-sync replica of the partitions that it led, with a new leader epoch. Of controller epochs and producer ids the
+higher one is kept.
 
 Invariants:
 
-- A plan for a tree that already has everything is empty; one that was carried out half way is carried out by planning
-  and doing the rest.
-- No node is written or deleted that is not as it was read.
-- What the tree never had is new to it: only the tree that was adopted can have lost something meanwhile.
+- A plan for a complete tree is empty; an interrupted plan is completed by planning again.
+- A node is written or deleted only if it did not change since it was read.
+- Nodes that a tree never had count as new: only the adopted tree can have lost nodes meanwhile.
 
 Source: zookeeper.md; semantics, controller (partition states, controller epoch).
 """
@@ -47,7 +46,7 @@ _STATE = "/state"
 
 
 class Action(Enum):
-    """What happens to something."""
+    """The kind of a change."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -56,11 +55,11 @@ class Action(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Change:
-    """One line of the plan as a person reads it.
+    """One line of the plan.
 
     Attributes:
         subject: `topic views`, `settings of topic views`, or a path.
-        text: What about it.
+        text: Details of the change.
     """
 
     action: Action
@@ -70,14 +69,14 @@ class Change:
 
 @dataclass(slots=True)
 class ReleasePlan:
-    """What will be written, and what there is to say about it.
+    """The plan of a release, with findings.
 
     Attributes:
-        target: The ZooKeeper that is written.
-        ops: In the order in which they can be done.
-        changes: The same for a person.
-        deleted_there: What the registry holds and the tree does not get, because somebody else deleted it there.
-        kafka: The Kafka that will start on the directories.
+        target: The ZooKeeper to write.
+        ops: Operations in a valid order.
+        changes: The operations in words.
+        deleted_there: Nodes of the registry that are not written, because another client deleted them in the tree.
+        kafka: The Kafka version that will start on the directories.
     """
 
     target: str
@@ -110,9 +109,9 @@ def plan_release(
     Args:
         directories: All of the broker's log.dirs.
         registry: The embedded registry.
-        target: The ZooKeeper tree; empty where there is none yet.
-        told_cluster_id: Whose that tree is, where `adopt` had to make up the directories' cluster id; None: it must be
-            the same cluster's.
+        target: The ZooKeeper tree; empty if it does not exist yet.
+        told_cluster_id: Cluster id of that tree, if `adopt` had to generate the directories' cluster id; None if the
+            ids must be equal.
     """
     return _Release(directories, registry, target, told_cluster_id).plan()
 
@@ -157,7 +156,7 @@ class _Release:
         own_id = decode_cluster_id(self._ours.get(paths.CLUSTER_ID))
         plan.findings += unreadable(self._theirs, plan.target)
         if self._adopted is not None and self._adopted.source is not None and not self._states.is_adopted_tree:
-            text = f"is not the tree that was adopted from {self._adopted.source}: it gets all that it lacks"
+            text = f"is not the tree that was adopted from {self._adopted.source}: all missing nodes are written"
             plan.say(Kind.NOTE, plan.target, text)
         for broker_id in self._target.live_brokers:
             plan.say(
@@ -170,7 +169,7 @@ class _Release:
             if directory.problem is not None:
                 plan.say(Kind.BLOCKED, directory.path, directory.problem)
             elif directory.is_in_use:
-                plan.say(Kind.BLOCKED, directory.path, "a broker has it open: stop that first")
+                plan.say(Kind.BLOCKED, directory.path, "a broker has the directory open: stop the broker first")
             elif identity is None or identity.broker_id is None:
                 plan.say(Kind.BLOCKED, directory.path, "has no meta.properties with a broker.id")
             elif identity.cluster_id not in (None, own_id, plan.cluster_id):
@@ -185,22 +184,24 @@ class _Release:
                     )
 
     def _check_cluster(self) -> None:
-        """The tree must be that of the directories' cluster. One that `adopt` made an id up for belongs to any: it is
-        told which, as the wrong tree would be overwritten."""
+        """Check that the tree belongs to the directories' cluster.
+
+        If `adopt` generated the id, the user must confirm it, because a wrong tree would be overwritten.
+        """
         plan, told = self._plan, self._told_cluster_id
         ours = plan.cluster_id = decode_cluster_id(self._ours.get(paths.CLUSTER_ID)) or ""
         theirs = decode_cluster_id(self._theirs.get(paths.CLUSTER_ID))
         if told is not None and told != theirs:
-            of = "of no cluster yet" if theirs is None else f"the tree of cluster {theirs}"
+            of = "a tree without a cluster id" if theirs is None else f"the tree of cluster {theirs}"
             plan.say(Kind.BLOCKED, plan.target, f"is {of}, not of {told} (--cluster-id)")
         elif theirs is None or theirs == ours:
             return
         elif self._adopted is None or not self._adopted.has_made_up_id:
-            plan.say(Kind.BLOCKED, plan.target, f"is the tree of cluster {theirs}, the directory is of {ours}")
+            plan.say(Kind.BLOCKED, plan.target, f"is the tree of cluster {theirs}, but the directory belongs to {ours}")
         elif told is None:
             text = (
-                f"is the tree of cluster {theirs}; which cluster the directory is of was not known when it was adopted "
-                f"({ours} was made up). If it is the tree that was lost, say so: --cluster-id {theirs}"
+                f"is the tree of cluster {theirs}; the directory's cluster was unknown when it was adopted ({ours} was "
+                f"generated). If this is the right tree, confirm it with --cluster-id {theirs}"
             )
             plan.say(Kind.BLOCKED, plan.target, text)
         else:
@@ -219,7 +220,7 @@ class _Release:
         self._done.add(path)
         block, known = decode_producer_id_block(self._ours.get(path)), decode_producer_id_block(self._theirs.get(path))
         if block is not None and (known is None or block.last > known.last):
-            text = f"given out up to {block.last}"
+            text = f"allocated up to {block.last}"
             self._write(path, self._ours[path], Change(Action.CHANGE, "producer ids", text))
         elif path in self._ours and path not in self._theirs:
             self._write(path, self._ours[path], None)
@@ -240,7 +241,7 @@ class _Release:
         if path not in self._theirs:
             if changed is Changed.THERE:
                 self._plan.say(
-                    Kind.NOTE, subject, "was deleted in ZooKeeper meanwhile and stays so; its logs stay, too"
+                    Kind.NOTE, subject, "was deleted in ZooKeeper meanwhile and stays deleted; its logs are kept"
                 )
                 self._plan.deleted_there.add(path)
                 return
@@ -268,7 +269,7 @@ class _Release:
         self._plan.changes.append(Change(Action.DELETE, f"topic {topic}"))
         settings = paths.topic_config(topic)
         if not self._states.is_adopted_tree and settings in self._theirs:
-            # Nobody here knew them, so nobody can have changed them: they go with their topic.
+            # This broker never had these settings, so it cannot have changed them: delete them with their topic.
             self._done.add(settings)
             self._deletes.add(settings)
 
@@ -292,7 +293,7 @@ class _Release:
             return ours
         theirs = decode_partition_state(self._theirs[path])
         if ours.leader != self._plan.broker_id:
-            # Nothing was appended here: whoever has the records will lead.
+            # This broker appended nothing: the broker with the records will lead.
             return None
         if (ours.leader, ours.isr) == (theirs.leader, theirs.isr):
             return ours if ours.leader_epoch > theirs.leader_epoch else None
@@ -304,7 +305,7 @@ class _Release:
     def _merge_node(self, path: str) -> None:
         changed = self._states.changed(path)
         if changed is Changed.BOTH:
-            self._conflict(_subject(path), "was changed here and in ZooKeeper, to different things")
+            self._conflict(_subject(path), "was changed here and in ZooKeeper, to different data")
         elif changed is Changed.THERE and path not in self._theirs:
             self._plan.deleted_there.add(path)
         elif changed is not Changed.HERE:
@@ -319,7 +320,7 @@ class _Release:
             self._write(path, ours, change)
 
     def _is_of_new_topic(self, path: str) -> bool:
-        """A new topic without settings of its own has a node for them all the same."""
+        """Return whether a node has the empty settings of a new topic."""
         if paths.parent(path) != paths.CONFIG_TOPICS:
             return False
         return paths.topic(paths.name(path)) in self._creates and not decode_config(self._ours[path])
@@ -328,7 +329,7 @@ class _Release:
         if any(other.startswith(path + "/") and other in self._theirs for other in self._theirs):
             strangers = [it for it in children(self._theirs, path) if paths.child(path, it) not in self._states.began]
             if strangers:
-                self._conflict(_subject(path), "was deleted here, and something was added below it in ZooKeeper")
+                self._conflict(_subject(path), "was deleted here, but nodes were added below it in ZooKeeper")
                 return
         self._deletes.add(path)
         if self._theirs[path] is not None:
@@ -371,11 +372,11 @@ def _subject(path: str) -> str:
 
 
 def _difference(path: str, before: bytes | None, after: bytes | None) -> str:
-    """The settings that differ; those of topics are no secrets, others may be."""
+    """Return the settings that differ, with values only for topics, because others may be secret."""
     if not path.startswith("/config/"):
         return ""
     old, new = decode_config(before), decode_config(after)
     names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     if paths.parent(path) != paths.CONFIG_TOPICS:
         return ", ".join(names)
-    return ", ".join(f"{name}={new[name]}" if name in new else f"{name} goes" for name in names)
+    return ", ".join(f"{name}={new[name]}" if name in new else f"{name} removed" for name in names)

@@ -1,13 +1,13 @@
-"""Who changed a node of the tree since its directory was adopted: this broker, somebody else, or both. Pure.
+"""Finds whether a node changed since the adoption here, in ZooKeeper, or in both. Pure.
 
-Three states are compared: as it was at the adoption, as it is here now, and as it is in the tree that is written. What
-that tree held at the adoption is known only where it is the one that was adopted; of any other one (a fresh chroot, a
-restored one, any one at all when there was none to adopt) nothing is known, so what it lacks was never deleted there:
+Three states are compared: at the adoption, here now, and in the target tree now. The target's state at the adoption is
+known only if it is the tree that was adopted. For any other tree (a new or restored chroot, or any tree if none was
+adopted) it is unknown, so missing nodes do not count as deleted there:
 
     tree            it lacks the node   it has the node
-    the adopted     deleted there       compared with what it held then
-    another         new to it           where the two say different things, both changed it
-    any, if none    new to it           as above, but what was guessed at the adoption and left alone gives way
+    the adopted     deleted there       compared with its data then
+    another         new to it           changed by both if the data differs
+    any, if none    new to it           as above, but unchanged guesses of the adoption yield to the tree
     was adopted
 
 Source: zookeeper.md, all tables.
@@ -22,7 +22,7 @@ IsSame = Callable[[bytes | None, bytes | None], bool]
 
 
 class Changed(Enum):
-    """By whom a node was changed."""
+    """The side on which a node was changed."""
 
     NEITHER = "neither"
     HERE = "here"
@@ -31,13 +31,13 @@ class Changed(Enum):
 
 
 class ThreeStates:
-    """The nodes that go along, in all three states.
+    """The migrated nodes, in all three states.
 
     Attributes:
-        began: What this broker's registry held when the directory was adopted; empty if it was never Kafka's.
-        ours: What it holds now.
-        theirs: What the tree that is written holds now.
-        is_adopted_tree: That tree is the one that was adopted.
+        began: The registry's nodes at the adoption; empty if the directory was never Kafka's.
+        ours: The registry's nodes now.
+        theirs: The target tree's nodes now.
+        is_adopted_tree: The target is the tree that was adopted.
     """
 
     __slots__ = ("_base", "_is_guess", "began", "is_adopted_tree", "ours", "theirs")
@@ -52,11 +52,11 @@ class ThreeStates:
         self._base: Nodes = {path: data for path, data in self.began.items() if path not in added}
 
     def changed(self, path: str, says_same: IsSame = is_same) -> Changed:
-        """By whom a node was changed.
+        """The side on which a node was changed.
 
         Args:
             path: The node.
-            says_same: Compares the data of two nodes that are there.
+            says_same: Compares the data of two existing nodes.
         """
         ours, theirs = self.ours.get(path), self.theirs.get(path)
         is_ours, is_theirs = path in self.ours, path in self.theirs
@@ -70,7 +70,7 @@ class ThreeStates:
             here, there = path in self.began, _differ(self.began, self.theirs, path, says_same)
         else:
             is_left_alone = self._is_guess and not _differ(self.began, self.ours, path, says_same)
-            # A node without data only holds others.
+            # A node without data is only a parent of others.
             here, there = ours is not None and not is_left_alone, theirs is not None
         return _BY[here, there]
 

@@ -1,17 +1,17 @@
-"""A registry as one JSON document: everything that outlives a session, to be looked at, kept, or put into another one.
+"""Export and import of a registry's persistent nodes as one JSON document.
 
     {"format":"barnabas-registry","version":1,
      "nodes":{"/brokers/topics/t":"{\\"version\\":2,...}","/brokers/ids":null,"/x":{"base64":"/w=="}},
      "sequence":3}
 
-`sequence` is the version of /brokers/seqid, of which new broker ids are made.
+`sequence` is the version of /brokers/seqid, from which new broker ids are generated.
 
 Invariants:
 
-- What lives with a session, and notifications, which every broker reads afresh at its start, stay behind.
-- What is below /barnabas, which only an embedded registry has, does not go into a ZooKeeper.
-- A tree of another cluster is never written, nor one with a broker that is alive; what differs only where asked for.
-- What a kill interrupts can be done again.
+- Ephemeral nodes and notifications, which every broker reads again at its start, are left out.
+- Nodes below /barnabas, which only an embedded registry has, are not written to a ZooKeeper.
+- A tree of another cluster or with a live broker is never written; different nodes are replaced only on request.
+- An interrupted import can be repeated.
 
 Source: zookeeper.md, all tables.
 """
@@ -32,12 +32,12 @@ _MOST_NAMED = 5
 
 
 class TransferError(BarnabasError):
-    """A document that is none, or that can't be put there; one line that says why."""
+    """A document is invalid or can't be imported; the message is one line with the reason."""
 
 
 @dataclass(slots=True)
 class Document:
-    """What a registry holds.
+    """The persistent contents of a registry.
 
     Attributes:
         nodes: Path to data.
@@ -49,13 +49,13 @@ class Document:
 
 
 def document_of(tree: TreeCopy) -> Document:
-    """Return the part of a tree that outlives a session."""
+    """Return the persistent nodes of a tree."""
     nodes = {path: data for path, data in tree.nodes.items() if is_carried(path) or _is_own(path)}
     return Document(nodes, tree.versions.get(paths.BROKER_SEQUENCE, 0))
 
 
 def encode_document(document: Document) -> str:
-    """The JSON text, a node on each line."""
+    """Return the JSON text, with one node on each line."""
     nodes = ",\n".join(
         f"  {json.dumps(path)}: {json.dumps(_encoded(data))}" for path, data in sorted(document.nodes.items())
     )
@@ -64,47 +64,47 @@ def encode_document(document: Document) -> str:
 
 
 def decode_document(text: str) -> Document:
-    """Read what `encode_document` wrote.
+    """Decode the text of `encode_document`.
 
     Raises:
-        TransferError: It is none.
+        TransferError: The text has another form.
     """
     try:
         payload = json.loads(text)
     except ValueError as error:
-        raise TransferError(f"this is no JSON: {error}") from None
+        raise TransferError(f"the file must be JSON: {error}") from None
     if not isinstance(payload, dict) or payload.get("format") != _FORMAT:
-        raise TransferError("this is not what `barnabas registry export` writes")
+        raise TransferError("the file was not written by `barnabas registry export`")
     if payload.get("version") != 1:
-        raise TransferError("this was written by a newer version of Barnabas")
+        raise TransferError("the file was written by a newer version of Barnabas")
     nodes, sequence = payload.get("nodes"), payload.get("sequence", 0)
     if not isinstance(nodes, dict) or type(sequence) is not int or not 0 <= sequence < 1 << 31:
-        raise TransferError("its nodes are not nodes")
+        raise TransferError("its nodes or sequence are invalid")
     found: Nodes = {}
     for path, value in nodes.items():
         if not paths.is_valid(path):
-            raise TransferError(f"{path!r} is no path")
+            raise TransferError(f"{path!r} is not a valid path")
         found[path] = _decoded(path, value)
     return Document(found, sequence)
 
 
 def operations(document: Document, there: TreeCopy, *, is_zookeeper: bool, overwrites: bool) -> list[Op]:
-    """Return the operations after which a tree holds a document.
+    """Return the operations that import a document into a tree.
 
     Args:
-        document: What it is to hold.
-        there: What it holds.
-        is_zookeeper: It is no embedded registry.
-        overwrites: What differs becomes as in the document.
+        document: The document.
+        there: The present tree.
+        is_zookeeper: The tree is not an embedded registry.
+        overwrites: Replace different data with the document's.
 
     Raises:
-        TransferError: It must not be done.
+        TransferError: The import is refused.
     """
     if there.live_brokers:
         raise TransferError(f"broker {there.live_brokers[0]} is alive in {there.source}: stop it first")
     ours, theirs = (decode_cluster_id(nodes.get(paths.CLUSTER_ID)) for nodes in (document.nodes, there.nodes))
     if ours is not None and theirs is not None and ours != theirs:
-        raise TransferError(f"{there.source} is of cluster {theirs}, and this of cluster {ours}")
+        raise TransferError(f"{there.source} belongs to cluster {theirs}, but the file to cluster {ours}")
     wanted = {path: data for path, data in document.nodes.items() if not (is_zookeeper and _is_own(path))}
     wanted = {path: data for path, data in with_parents(wanted).items() if path != paths.ROOT}
     differing = [path for path, data in wanted.items() if path in there.nodes and not is_same(there.nodes[path], data)]
@@ -121,10 +121,10 @@ def operations(document: Document, there: TreeCopy, *, is_zookeeper: bool, overw
 
 
 async def write(registry: Registry, ops: list[Op], *, is_zookeeper: bool) -> None:
-    """Carry operations out: at once, or as much at a time as ZooKeeper takes.
+    """Carry out operations: all at once, or in packets that ZooKeeper accepts.
 
     Raises:
-        RegistryError: Somebody else changed the tree meanwhile.
+        RegistryError: Another client changed the tree meanwhile.
     """
     for some in in_packets(ops) if is_zookeeper else [ops]:
         await registry.multi(some)
@@ -151,4 +151,4 @@ def _decoded(path: str, value: object) -> bytes | None:
             return base64.b64decode(value["base64"], validate=True)
     except (KeyError, TypeError, ValueError):
         pass
-    raise TransferError(f"{path} has no data that can be read")
+    raise TransferError(f"{path} has invalid data")

@@ -1,7 +1,7 @@
-"""A copy of a ZooKeeper tree, and which of its nodes a broker takes along when it moves.
+"""A copy of a ZooKeeper tree, and the selection of nodes to migrate.
 
-What lives only as long as a session, and notifications that every broker reads afresh at its start, stay behind;
-everything else goes along as it is, also what this broker does not understand.
+Ephemeral nodes and notifications, which every broker reads again at its start, are left out. All other nodes are copied
+unchanged, also unknown ones.
 
 Source: zookeeper.md, all tables.
 """
@@ -20,7 +20,7 @@ Nodes = dict[str, bytes | None]
 """Path to data; None: null."""
 
 ADOPTED = "/barnabas/adopted"
-"""What the tree held when the directory was adopted: only the embedded registry has this node."""
+"""The tree's nodes at the adoption; only the embedded registry has this node."""
 
 _ZOOKEEPERS_OWN = "/zookeeper"
 _LEFT_BEHIND_BELOW = (
@@ -37,15 +37,15 @@ _REQUESTS_AT_ONCE = 256
 
 @dataclass(slots=True)
 class TreeCopy:
-    """A tree at one moment, as nearly as a tree can be read while nobody writes it.
+    """A snapshot of a tree; consistent if no client writes while it is read.
 
     Attributes:
-        source: Where it was read.
+        source: Address of the tree.
         nodes: All persistent nodes.
-        versions: The version of each.
+        versions: Version of each node.
         live_brokers: Ids of the brokers that are registered.
-        tree_id: Tells it from every other tree of Kafka's, also from one that was made later at the same address: when
-            its /brokers/topics was made. None: it has none.
+        tree_id: Identifies the tree, also against a later tree at the same address: the creation time of its
+            /brokers/topics. None without that node.
     """
 
     source: str
@@ -55,18 +55,18 @@ class TreeCopy:
     tree_id: str | None = None
 
     def below(self, path: str) -> list[str]:
-        """The names of a node's children."""
+        """Return the names of a node's children."""
         return children(self.nodes, path)
 
 
 def children(nodes: Iterable[str], path: str) -> list[str]:
-    """The names of a node's children among some paths, sorted."""
+    """Return the names of a node's children among some paths, sorted."""
     start = paths.child(path, "")
     return sorted({node[len(start) :] for node in nodes if node.startswith(start) and "/" not in node[len(start) :]})
 
 
 def is_carried(path: str) -> bool:
-    """Return whether a node goes along when a broker moves."""
+    """Return whether a node is migrated."""
     if path in (paths.ROOT, paths.CONTROLLER, paths.BARNABAS) or path.startswith(
         (paths.BARNABAS + "/", _ZOOKEEPERS_OWN)
     ):
@@ -75,12 +75,12 @@ def is_carried(path: str) -> bool:
 
 
 def carried(nodes: Mapping[str, bytes | None]) -> Nodes:
-    """The nodes that go along."""
+    """Return the nodes to migrate."""
     return {path: data for path, data in nodes.items() if is_carried(path)}
 
 
 def with_parents(nodes: Nodes) -> Nodes:
-    """The same with every node above them that is missing, null, sorted so that parents come first."""
+    """Return nodes with their missing parents (without data), sorted so that parents come first."""
     complete = dict(nodes)
     for path in nodes:
         for above in paths.ancestors(path):
@@ -89,7 +89,7 @@ def with_parents(nodes: Nodes) -> Nodes:
 
 
 def is_same(one: bytes | None, other: bytes | None) -> bool:
-    """Return whether two nodes say the same: the order of keys and spaces are no difference."""
+    """Return whether the data of two nodes is equal, ignoring JSON key order and whitespace."""
     if one == other:
         return True
     if one is None or other is None:
@@ -101,15 +101,15 @@ def is_same(one: bytes | None, other: bytes | None) -> bool:
 
 
 async def read_tree(registry: Registry, source: str) -> TreeCopy:
-    """Read all of a tree.
+    """Read a whole tree.
 
     Raises:
         RegistryError: A node may not be read, or the registry closed.
-        StartupError: There is no such chroot.
+        StartupError: The chroot does not exist.
     """
     copy = TreeCopy(source)
     if await registry.exists(paths.ROOT) is None:
-        raise StartupError(f"{source}: there is no such path in this ZooKeeper")
+        raise StartupError(f"{source}: the chroot does not exist in this ZooKeeper")
     live: list[str] = []
     level = [paths.ROOT]
     while level:
@@ -138,19 +138,19 @@ async def _read(registry: Registry, path: str) -> tuple[bytes | None, Stat, list
         data, stat = await registry.get(path)
         return data, stat, await registry.children(path) if stat.num_children else []
     except NoNodeError:
-        # It went while this was read.
+        # The node was deleted during the read.
         return None
 
 
 class Adopted(NamedTuple):
-    """What is remembered of an adoption.
+    """The record of an adoption.
 
     Attributes:
-        source: The ZooKeeper that was read; None: there was none, and `nodes` are guesses.
-        tree_id: Of the tree that was read; None: not known.
-        nodes: What the registry held at the beginning.
-        added: Those of them that the tree did not hold.
-        has_made_up_id: Nothing that was there knew the cluster's id, so it got a new one.
+        source: The ZooKeeper that was read; None without one, when `nodes` are guesses.
+        tree_id: Id of the tree that was read, if known.
+        nodes: The registry's initial nodes.
+        added: Nodes that were not in the tree.
+        has_made_up_id: The cluster's id was unknown, so a new one was generated.
     """
 
     source: str | None
@@ -160,16 +160,16 @@ class Adopted(NamedTuple):
     has_made_up_id: bool = False
 
     def is_from(self, tree: TreeCopy) -> bool:
-        """Return whether a tree is the one that was adopted."""
+        """Return whether a tree is the adopted tree."""
         if self.source is None:
             return False
-        # Registries of the first versions remember no more than the address.
+        # Registries of the first versions record only the address.
         return self.source == tree.source if self.tree_id is None else self.tree_id == tree.tree_id
 
 
 def encode_adopted(adopted: Adopted, now_ms: int) -> bytes:
-    """The payload of `ADOPTED`."""
-    # Latin-1 gives every byte a character and back, whatever a node holds.
+    """Encode the data of the node `ADOPTED`."""
+    # Latin-1 maps every byte to a character and back, for any data.
     texts = {path: None if data is None else data.decode("latin-1") for path, data in adopted.nodes.items()}
     payload = {
         "version": 1,
@@ -184,7 +184,7 @@ def encode_adopted(adopted: Adopted, now_ms: int) -> bytes:
 
 
 def decode_adopted(data: bytes | None) -> Adopted | None:
-    """Decode what is remembered of the adoption; None: the directory was not adopted."""
+    """Decode the record of the adoption; None if the directory was not adopted."""
     if data is None:
         return None
     payload = json.loads(data)

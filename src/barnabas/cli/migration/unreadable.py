@@ -1,7 +1,7 @@
-"""Nodes of a tree that do not hold what Kafka writes there: nothing is planned from what would be a guess. Pure.
+"""Finds nodes of a tree with data that Kafka does not write, so that no plan is based on guesses. Pure.
 
-Kafka's own readers, and ours, take what they can't decode for empty. Of a topic that would mean no partitions, and its
-logs would count for nothing.
+The decoders of Kafka and Barnabas treat undecodable data as empty. A topic would then have no partitions, and its logs
+would be ignored.
 
 Source: zookeeper.md, all tables.
 """
@@ -17,14 +17,14 @@ _ENTITIES = (paths.CONFIG_TOPICS, paths.CONFIG_CLIENTS, paths.CONFIG_USERS, path
 
 
 def unreadable(nodes: Nodes, source: str) -> list[Finding]:
-    """A blocking finding for each node that can't be understood.
+    """Return a blocking finding for each invalid node.
 
     Args:
-        nodes: Of a tree.
-        source: Where it was read.
+        nodes: Nodes of a tree.
+        source: Address of the tree.
     """
     return [
-        Finding(Kind.BLOCKED, f"{source}{path}", f"does not hold what Kafka writes there ({wanted}): mend it first")
+        Finding(Kind.BLOCKED, f"{source}{path}", f"has invalid data: must be {wanted}; repair the node first")
         for path, data in sorted(nodes.items())
         for wanted in _complaint(path, data)
     ]
@@ -77,7 +77,7 @@ def _is_block(data: bytes | None) -> bool:
 
 
 _RULES: tuple[tuple[Callable[[str], bool], Callable[[bytes | None], bool], str], ...] = (
-    (lambda path: path == paths.CLUSTER_ID, _is_cluster_id, "the cluster's id"),
+    (lambda path: path == paths.CLUSTER_ID, _is_cluster_id, "the cluster id"),
     (lambda path: path == paths.CONTROLLER_EPOCH, _is_number, "a number"),
     (lambda path: path == paths.PRODUCER_ID_BLOCK, _is_block, "a block of producer ids"),
     (lambda path: paths.parent(path) == paths.BROKER_TOPICS, _is_assignment, "the replicas of each partition"),

@@ -1,4 +1,4 @@
-"""What in the logs of a directory needs a Kafka of some version or a later one to be read. Changes nothing.
+"""Finds the contents of logs that need at least some Kafka version to be read. Read-only.
 
 | what | needs |
 | --- | --- |
@@ -6,11 +6,11 @@
 | a batch that is compressed with zstd | 2.1 |
 | in `__consumer_offsets`: the value of an offset or a group | by its version |
 
-A Kafka that is too old tells nobody: it takes what it can't read for the end of a log and gives its offsets out again,
-or drops the groups of a whole partition of `__consumer_offsets` for one record.
+A version of Kafka that is too old reports no error: it treats unreadable data as the end of a log and reuses its
+offsets, or drops the groups of a whole partition of `__consumer_offsets` because of one record.
 
-Batches are known by their heads; records are unpacked in `__consumer_offsets` alone. Every record there counts, also
-one that a later one replaces: Kafka reads them all.
+Batches are judged by their headers; records are unpacked only in `__consumer_offsets`. There every record counts, also
+replaced ones, because Kafka reads them all.
 
 Source: core/config/versions.py; Kafka 0.10.2.2, 0.11.0.3, 1.1.1 and 2.3.1, seen to lose it.
 """
@@ -38,16 +38,16 @@ from barnabas.wire.records.record import Record
 
 _OFFSET_AND_LENGTH = Struct(">qi")
 _VALUE_VERSION = Struct(">h")
-# The low byte of a batch's attributes, and all of a message's.
+# The low byte of a batch's attributes, and a message's whole attributes.
 _CODEC_POSITIONS = (17, 17, 22)
 _LEAST_HEAD_BYTES = 23
 
 
 class Batch(NamedTuple):
-    """The head of a batch or message.
+    """The header of a batch or message.
 
     Attributes:
-        offset: As it stands: a batch's first, a message's own or last.
+        offset: Stored offset: a batch's first, a message's own or last.
     """
 
     offset: int
@@ -59,12 +59,12 @@ class Batch(NamedTuple):
 
 @dataclass(slots=True)
 class Requirement:
-    """What needs a version.
+    """Contents that need a Kafka version.
 
     Attributes:
-        topic_partition, offset: Where it was seen first.
-        what: A clause, for a person.
-        groups: Ids of the groups that it concerns, in the order they were seen.
+        topic_partition, offset: First occurrence.
+        what: Description of the contents.
+        groups: Ids of the affected groups, in the order found.
     """
 
     version: KafkaVersion
@@ -75,22 +75,22 @@ class Requirement:
 
 
 Requirements = dict[KafkaVersion, Requirement]
-"""The first thing that needs a version, for each."""
+"""The first occurrence of contents that need a version, by version."""
 
 
 @lru_cache
 def reader_of_batch(magic: int, codec: int) -> KafkaVersion:
-    """The oldest Kafka that reads a batch of this format and codec."""
+    """Return the oldest Kafka version that reads batches of a format and codec."""
     has_zstd = magic == MAGIC and codec == Codec.ZSTD
     return oldest_version(lambda version: version.magic >= magic and (version.has_zstd or not has_zstd))
 
 
 @lru_cache
 def reader_of_value(is_group: bool, value_version: int) -> KafkaVersion:
-    """The oldest Kafka that reads such a value of `__consumer_offsets`.
+    """Return the oldest Kafka version that reads values of `__consumer_offsets` of a version.
 
     Raises:
-        ConfigError: None up to 2.7 does.
+        ConfigError: No version up to 2.7 reads it.
     """
     return oldest_version(
         lambda version: (version.group_value_version if is_group else version.offset_value_version) >= value_version
@@ -99,7 +99,7 @@ def reader_of_value(is_group: bool, value_version: int) -> KafkaVersion:
 
 @lru_cache
 def newest_requirement(topic: str) -> KafkaVersion:
-    """The version from which on everything in a topic's logs can be read."""
+    """Return the oldest version that can read all possible contents of a topic's logs."""
     return oldest_version(
         lambda version: (
             version.has_zstd and (topic != GROUP_OFFSETS_TOPIC or version.group_value_version >= _NEWEST_GROUP_VALUE)
@@ -108,11 +108,11 @@ def newest_requirement(topic: str) -> KafkaVersion:
 
 
 def find_requirements(topic_partition: TopicPartition, log: Path, above: KafkaVersion) -> Requirements:
-    """What in a log a version can't read.
+    """Find the contents of a log that a version can't read.
 
     Args:
-        topic_partition: Whose log it is.
-        log: Its directory.
+        topic_partition: Partition of the log.
+        log: Directory of the log.
         above: The version.
 
     Raises:
@@ -133,14 +133,14 @@ def find_requirements(topic_partition: TopicPartition, log: Path, above: KafkaVe
 
 
 def batch_heads(data: mmap.mmap | bytes) -> Iterator[Batch]:
-    """The heads of the whole batches and messages in a segment's bytes, as far as they can be followed."""
+    """Iterate over the headers of whole batches and messages in a segment's bytes, up to the first invalid one."""
     size = len(data)
     position = 0
     while size - position >= _LEAST_HEAD_BYTES:
         offset, length = _OFFSET_AND_LENGTH.unpack_from(data, position)
         magic = data[position + MAGIC_POSITION]
         end = position + LOG_OVERHEAD + length
-        # A file that was sized in advance ends in zeros; what a kill tore is cut off at the next start.
+        # A preallocated file ends in zeros; the next start truncates a torn end.
         if length <= 0 or magic > MAGIC or end > size:
             return
         yield Batch(offset, magic, data[position + _CODEC_POSITIONS[magic]] & CODEC_MASK, position, end - position)
@@ -162,7 +162,7 @@ def _look_at_segment(
                 for record in iterate_any_records(data[batch.position : batch.position + batch.size]):
                     _look_at_value(needs, topic_partition, record, above)
             except CorruptRecordsError:
-                # What a kill tore is cut off at the next start.
+                # The next start truncates a torn end.
                 return
 
 
@@ -174,7 +174,7 @@ def _look_at_value(needs: Requirements, topic_partition: TopicPartition, record:
         is_group = isinstance(key, GroupKey)
         version = reader_of_value(is_group, _VALUE_VERSION.unpack_from(record.value)[0])
     except (ProtocolError, ConfigError):
-        # A marker of a transaction, or what no Kafka up to 2.7 wrote: the broker left it out, too.
+        # A transaction marker, or a record that no Kafka up to 2.7 wrote: the broker skipped it too.
         return
     if version <= above or not isinstance(key, GroupKey | OffsetKey):
         return

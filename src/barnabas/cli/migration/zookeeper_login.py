@@ -1,7 +1,7 @@
-"""How our commands reach ZooKeeper: by the file that BARNABAS_ZOOKEEPER_CONFIG names, if it does.
+"""ZooKeeper client settings of commands, from the file named by BARNABAS_ZOOKEEPER_CONFIG.
 
-It holds what `barnabas.clients.zookeeper` looks at, as the file of `--zk-tls-config-file` of Kafka's tools does. Not an
-option: passwords are in it, and every command that takes --zookeeper takes it alike.
+The file has the settings of `barnabas.clients.zookeeper`, as the file of `--zk-tls-config-file` of Kafka's tools. It is
+an environment variable, not an option, because all commands with --zookeeper share the file with its passwords.
 """
 
 import os
@@ -17,13 +17,13 @@ VARIABLE: Final = "BARNABAS_ZOOKEEPER_CONFIG"
 
 
 def command_options(connect: str) -> ZooKeeperOptions:
-    """Read how a command reaches a ZooKeeper.
+    """Read the ZooKeeper client settings of a command.
 
     Args:
-        connect: As zookeeper.connect.
+        connect: Address as in zookeeper.connect.
 
     Raises:
-        ConfigError: The file can't be read, or what it says can't be.
+        ConfigError: The file can't be read, or a setting is invalid.
     """
     path = os.environ.get(VARIABLE)
     if not path:
@@ -32,7 +32,7 @@ def command_options(connect: str) -> ZooKeeperOptions:
         values, _ = read_properties(path)
         unknown = [name for name in values if name not in ZOOKEEPER_SETTINGS]
         if unknown:
-            raise ConfigError(f"{unknown[0]} says nothing of how ZooKeeper is reached")
+            raise ConfigError(f"{unknown[0]} is not a setting of the ZooKeeper client")
         return zookeeper_options(connect, values, system_dice())
     except ConfigError as error:
         raise ConfigError(f"{VARIABLE}={path}: {error}") from None

@@ -1,4 +1,4 @@
-"""Mirrors: topics of one cluster into another, batches copied whole, each record once.
+"""Mirrors: copy topics of one cluster to another in whole batches, each record once.
 
     source's log ─► batches (`batches.py`) ─► a transaction (`writer.py`) ─► target's log
                                                      └─ place and paths ─► target's offset table (`table.py`)

@@ -1,15 +1,15 @@
-"""Record batches on their way from one log into another: told apart, given another header, taken apart. Pure.
+"""Record batches between the source's log and the target's: split, re-headered or rewritten. Pure.
 
-A batch that is copied whole keeps its records as they lie, compressed or not. Of its header these are new:
+A batch that is copied whole keeps its record bytes, compressed or not. These header fields are new:
 
-    base offset 0, leader epoch -1    as produce wants it
+    base offset 0, leader epoch -1    as produce requires
     producer id, epoch, sequence      the mirror's
     attributes                        the codec and the transactional bit, nothing else
     CRC                               of all that
 
-Records are written anew, in batches with the same codec, of what brokers would not take so or would change: message
-formats 0 and 1, a batch that compaction has been in (its offsets have gaps), one with append times (those are to stay),
-one whose first records are not wanted.
+Other batches are rewritten with the same codec, because brokers would reject or change them: message formats 0 and 1,
+compacted batches (their offsets have gaps), batches with append times (the times must be kept), and batches whose first
+records must be skipped.
 
 Source: wire/records/batch.py; KIP-98; Kafka 2.7.2, LogValidator and Fetcher.
 """
@@ -45,7 +45,7 @@ from barnabas.wire.records.formats import (
 )
 from barnabas.wire.records.record import iterate_records
 
-# Of batches that are written anew: below any max.message.bytes but a very small one.
+# The size of rewritten batches: below every max.message.bytes except a very small one.
 REWRITTEN_BYTES: Final = 100_000
 # KIP-534: Kafka 3 keeps a time in the header of what its cleaner has been in.
 _DELETE_HORIZON_BIT: Final = 0x40
@@ -53,7 +53,7 @@ _PRODUCER: Final = Struct(">qhi")
 
 
 class FoundBatch(NamedTuple):
-    """One batch of the source's log, or messages of an old format that lie there side by side.
+    """One batch of the source's log, or adjacent messages of an old format.
 
     Attributes:
         data: All of it.
@@ -67,17 +67,17 @@ class FoundBatch(NamedTuple):
 
     @property
     def end_offset(self) -> int:
-        """What follows its last offset."""
+        """Return the offset after the batch's last one."""
         return self.header.last_offset + 1
 
     @property
     def mark(self) -> BatchMark:
-        """What tells it from another one at its place."""
+        """Return the mark that distinguishes the batch from another one at the same offset."""
         return BatchMark(self.header.last_offset, self.header.max_timestamp_ms, self.header.crc)
 
 
 class Outgoing(NamedTuple):
-    """A batch for the target, but for its producer; `source_offsets` are those of its records."""
+    """A batch for the target without its producer fields; `source_offsets` are the offsets of its records."""
 
     data: bytearray
     source_offsets: Sequence[int]
@@ -90,17 +90,17 @@ def find_batches(
     position: int,
     end_offset: int,
 ) -> list[FoundBatch]:
-    """Cut what was fetched into its batches; a last one that is cut short is left out.
+    """Split fetched data into batches; an incomplete last one is dropped.
 
     Args:
-        partition: Where it is from.
-        data: As it was fetched.
-        aborted: Producer ids and first offsets of the transactions that were aborted, as the broker told them.
+        partition: The source partition.
+        data: The fetched data.
+        aborted: Producer ids and first offsets of the transactions that were aborted, as reported by the broker.
         position: The first offset that is wanted.
         end_offset: Nothing is wanted that begins here or later.
 
     Raises:
-        CorruptRecordsError: Something in it can't be: names the partition and the offset.
+        CorruptRecordsError: The data is invalid; names the partition and the offset.
     """
     begins = sorted(aborted, key=lambda each: each[1], reverse=True)
     is_aborted: set[int] = set()
@@ -137,7 +137,7 @@ def find_batches(
 
 
 def _are_joined(before: FoundBatch, header: AnyHeader, size: int) -> bool:
-    """Return whether a message of this header and size goes with the one before, so that they are written together."""
+    """Return whether a message with this header and size is written together with the one before."""
     return (
         MAGIC not in (before.header.magic, header.magic)
         and before.header.codec == header.codec
@@ -151,7 +151,7 @@ def _is_abort(batch: memoryview) -> bool:
 
 
 def can_be_copied(header: AnyHeader, position: int) -> bool:
-    """Return whether a batch of which records from `position` on are wanted may be copied whole."""
+    """Return whether a batch can be copied whole if its records from `position` on are needed."""
     return (
         isinstance(header, BatchHeader)
         and header.base_offset >= position
@@ -162,12 +162,12 @@ def can_be_copied(header: AnyHeader, position: int) -> bool:
 
 
 def outgoing(batch: FoundBatch, position: int, rewritten_bytes: int | None = None) -> Iterator[Outgoing]:
-    """Return what a batch becomes in the target: itself, or batches that are written anew.
+    """Yield the batches for the target: the same batch, or rewritten ones.
 
     Args:
         batch: Of the source.
         position: Records from this offset on are wanted.
-        rewritten_bytes: Write it anew in batches that end when they are so large; None: where it must be.
+        rewritten_bytes: Rewrite it in batches of about this size; None: rewrite only if necessary.
 
     Raises:
         CorruptRecordsError: It had to be unpacked, and holds other things than its header says.
@@ -193,7 +193,7 @@ def outgoing(batch: FoundBatch, position: int, rewritten_bytes: int | None = Non
 
 
 def stamp(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
-    """Make a batch one of a transaction of this producer, in place; its records stay as they are."""
+    """Set the producer fields of a batch, in place; its records stay unchanged."""
     attributes: int = INT16.unpack_from(batch, ATTRIBUTES_POSITION)[0]
     INT64.pack_into(batch, 0, 0)
     set_leader_epoch(batch, 0, NO_EPOCH)
@@ -203,9 +203,9 @@ def stamp(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence
 
 
 def mark_at(data: memoryview, offset: int) -> BatchMark | None:
-    """Return the mark of the batch that holds an offset now.
+    """Return the current mark of the batch at an offset.
 
-    None: it can't be told, as compaction has taken it or has been in it.
+    None: unknown, because compaction has removed or rewritten it.
 
     Args:
         data: Batches from there on, the first of them whole.

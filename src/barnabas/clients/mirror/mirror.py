@@ -1,4 +1,4 @@
-"""One source into the target, by this process: a few partitions side by side, until it is stopped or at its end."""
+"""Mirrors one source into the target in this process: several partitions in parallel, until stopped or complete."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import TopicPartition
 
 _SIDE_BY_SIDE: Final = 4
-# A partition gives way to others, and a stop waits, for so many offsets at the most.
+# The maximum number of offsets before a partition yields to others, or a stop takes effect.
 _SLICE_OFFSETS: Final = 100_000
 _IDLE_S: Final = 0.5
 _LOOK_S: Final = 10.0
 _FIRST_RETRY_S: Final = 0.5
 _LONGEST_RETRY_S: Final = 10.0
-# What a new start finds out about: who else writes, what became of a transaction, where a log begins now.
+# Errors that a restart resolves: another writer, the fate of a transaction, a new log start.
 _PASSING: Final = RETRIABLE | {
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -36,11 +36,11 @@ _PASSING: Final = RETRIABLE | {
 
 @dataclass(slots=True)
 class MirrorFigures:
-    """How a mirror fares.
+    """Progress figures of a mirror.
 
     Attributes:
-        run: What it is called.
-        record_count, payload_bytes: Of what it has brought into the target.
+        run: Its name.
+        record_count, payload_bytes: Of the records mirrored to the target.
         skipped_count: Records that it has left out, as they have been in the target.
         lag: Offsets that are still to be mirrored, as it was looked last.
         restart_count: How often it has failed, and was started again.
@@ -56,7 +56,7 @@ class MirrorFigures:
 
 
 class Mirror:
-    """One source's mirror.
+    """The mirror of one source.
 
     Attributes:
         figures: How it fares.
@@ -69,16 +69,16 @@ class Mirror:
         warn: Callable[[str], None],
         give_up_s: float = 120.0,
     ) -> None:
-        """Nothing is asked yet.
+        """Create a mirror; no request is sent yet.
 
         Args:
             plan: What to mirror.
             report: Called with the figures when something was mirrored.
-            warn: Told in one line what a person should know.
+            warn: Receives warnings for people, one line each.
             give_up_s: How long a cluster may be away.
 
         Raises:
-            BarnabasError: An option or an address can't be.
+            BarnabasError: An option or an address is invalid.
         """
         self.figures = MirrorFigures(plan.run)
         self._plan = plan
@@ -92,14 +92,14 @@ class Mirror:
         self._retry_s = _FIRST_RETRY_S
 
     async def run(self, stopped: asyncio.Event, *, is_once: bool) -> None:
-        """Mirror until it is to stop, or, where that is wanted, all is mirrored that was there at the start.
+        """Mirror until `stopped` is set or, with `is_once`, until everything present at the start is mirrored.
 
         Raises:
             RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
             MirrorFencedError: another process mirrors the source under the same name.
-            UnmirrorableError: something of the source can't be in the target.
-            PlanError: it can't be as asked.
-            KafkaError: it was not to be done for longer than it may take.
+            UnmirrorableError: the target cannot store a source record.
+            PlanError: the plan is impossible.
+            KafkaError: a cluster was unavailable for too long.
         """
         targets: Offsets | None = None
         self._last_success_s = asyncio.get_running_loop().time()
@@ -185,7 +185,7 @@ class Mirror:
         self._retry_s = _FIRST_RETRY_S
 
     async def _pass(self, error: Exception, stopped: asyncio.Event) -> None:
-        """Wait with the next start; raises what does not pass, or has not passed for too long."""
+        """Wait before a restart; raise an error that is permanent or has lasted too long."""
         self._drop()
         if not is_passing(error) or asyncio.get_running_loop().time() - self._last_success_s > self._give_up_s:
             raise error
@@ -202,7 +202,7 @@ class Mirror:
 
 
 def is_passing(error: Exception) -> bool:
-    """Return whether a mirror that has failed with this may fare better when it is started again."""
+    """Return whether a restart may succeed after this error."""
     return isinstance(error, ProtocolError) or (isinstance(error, KafkaError) and error.code in _PASSING)
 
 
@@ -211,7 +211,7 @@ def _partitions(extents: Extents) -> dict[str, set[int]]:
 
 
 def _cause(error: Exception) -> Exception:
-    """Return what partitions have failed with; what does not pass first."""
+    """Return the cause of failed partitions; permanent errors come first."""
     if not isinstance(error, ExceptionGroup):
         return error
     causes = [_cause(each) for each in error.exceptions]

@@ -1,4 +1,4 @@
-"""One source partition on its way into the target: its log is read, what has been there left out, the rest written."""
+"""Mirrors one partition: reads the source's log, skips records that come from the target, and writes the rest."""
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
@@ -17,14 +17,14 @@ from barnabas.wire.records.errors import CorruptRecordsError
 
 
 class UnmirrorableError(BarnabasError):
-    """What stands in the source can't be in the target: one line that names the partition and the offset."""
+    """The target cannot store a source record: one line that names the partition and the offset."""
 
 
 class Link:
-    """A source and a target as one process mirrors the one into the other: connections, and what their tables say.
+    """Connections to a source and a target, and the state of their tables.
 
     Attributes:
-        plan: What is mirrored.
+        plan: The plan of the mirror.
         source, target: Connections.
         table: The target's.
         source_id, target_id: The clusters' own ids; empty before they are known.
@@ -32,7 +32,7 @@ class Link:
     """
 
     def __init__(self, plan: MirrorPlan) -> None:
-        """Nothing is connected yet. Raises BarnabasError: an option or an address can't be."""
+        """Create a link without connections. Raises BarnabasError: an option or an address is invalid."""
         self.plan = plan
         self.source = plan.source.pool()
         self.target = plan.target.pool()
@@ -42,11 +42,11 @@ class Link:
         self.generation = 0
 
     def partition(self, topic: str, number: int) -> SourcePartition:
-        """Name a partition of the source as the table does."""
+        """Return the key of a source partition in the table."""
         return SourcePartition(self.plan.name, self.source_id, topic, number)
 
     async def open_writer(self, topic: str, number: int, start_offset: int) -> PartitionWriter:
-        """Return a writer of one partition, which goes on at its place; where it has none, at an offset.
+        """Return a writer of one partition, which resumes from its place; without one, from an offset.
 
         Raises:
             KafkaError, MirrorFencedError: As `PartitionWriter.open`.
@@ -57,18 +57,18 @@ class Link:
         return await PartitionWriter.open(route, self.target, self.table, start_offset)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self.source.close()
         await self.target.close()
 
 
 @dataclass(slots=True)
 class Mirrored:
-    """What has become of a range of offsets.
+    """The result of mirroring a range of offsets.
 
     Attributes:
         position: The next offset to be mirrored.
-        record_count, payload_bytes: Of what is in the target now: records, and bytes of their batches.
+        record_count, payload_bytes: Of records now in the target, and the bytes of their batches.
         skipped_count: Records that were left out, as they have been in the target.
     """
 
@@ -79,10 +79,10 @@ class Mirrored:
 
 
 class PartitionMirror:
-    """One partition's part of a mirror; keeps its writer from range to range."""
+    """The mirror of one partition; keeps its writer between ranges."""
 
     def __init__(self, link: Link, source: TopicPartition) -> None:
-        """Nothing is asked yet."""
+        """Create a partition mirror; no request is sent yet."""
         self._link = link
         self._source = source
         self._writer: PartitionWriter | None = None
@@ -94,7 +94,7 @@ class PartitionMirror:
         forgotten: Sequence[tuple[int, int]] = (),
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> Mirrored:
-        """Bring a range into the target, from its place there on.
+        """Mirror a range of offsets, starting from the partition's place.
 
         Args:
             start_offset: Where to begin if the target has no place of this partition.
@@ -103,7 +103,7 @@ class PartitionMirror:
             is_stopped: Whether to end with the transaction under way.
 
         Raises:
-            UnmirrorableError: Something of it can't be mirrored.
+            UnmirrorableError: A record cannot be mirrored.
             MirrorFencedError: Another process has taken over.
             KafkaError: Trying again may help.
         """
@@ -114,7 +114,7 @@ class PartitionMirror:
                     self._writer = await self._link.open_writer(*self._source, start_offset)
                 return await self._copy(self._writer, end_offset, forgotten, is_stopped, rewritten_bytes)
             except RefusedBatchError as error:
-                # Such as it is the target does not take it: once more, in smaller batches that are written anew.
+                # The target rejects the batch as it is: try again with smaller, rewritten batches.
                 self.close()
                 refusal = error
             except CorruptRecordsError as error:
@@ -127,7 +127,7 @@ class PartitionMirror:
         raise UnmirrorableError(f"partition {self._source}, offset {refusal.offset}: the target refuses it: {refusal}")
 
     def close(self) -> None:
-        """Give the writer up. What was not committed never will be."""
+        """Close the writer. Uncommitted records are aborted."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -161,7 +161,7 @@ class PartitionMirror:
         return done
 
     async def _path_of(self, batch: FoundBatch, done: Mirrored) -> tuple[str, ...] | None:
-        """Return the clusters that a batch has passed, the source included; None: it is left out."""
+        """Return the clusters that a batch has passed, the source included; None: it must be skipped."""
         if not batch.is_data:
             return None
         path = await self._link.paths.path_of(batch.header.producer_id)

@@ -1,4 +1,4 @@
-"""A partition's place after a transaction, and the segments that its older runs become. Pure."""
+"""Updates of a partition's place after a transaction, and the move of its older runs into segments. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ def advanced(
     forgotten_ends: Iterable[int] = (),
     runs_per_segment: int = RUNS_PER_SEGMENT,
 ) -> tuple[Place, list[Segment]]:
-    """Return the place behind what a transaction has mirrored, and the segments to be written with it.
+    """Return the place after a transaction, and the segments to be written with it.
 
     Args:
         place: Before the transaction.
@@ -26,7 +26,7 @@ def advanced(
     """
     runs, begin = place.runs, max([place.begin, *forgotten_ends])
     if mirrored and runs and mirrored[0].target_offset < runs[-1].target_offset + runs[-1].record_count:
-        # The target's topic was deleted and made anew: offsets of before mean nothing there now.
+        # The target topic was deleted and recreated, so earlier offsets are invalid.
         runs, begin = (), max(begin, place.position)
     runs, segments = split_runs(extended(runs, mirrored), place.target_topic, runs_per_segment)
     return replace(place, position=position, runs=runs, begin=begin, batch=mark or place.batch), segments
@@ -35,10 +35,10 @@ def advanced(
 def split_runs(
     runs: tuple[Run, ...], target_topic: str, runs_per_segment: int = RUNS_PER_SEGMENT
 ) -> tuple[tuple[Run, ...], list[Segment]]:
-    """Return the runs that a place keeps, and those before them as segments, none with more runs than it may have."""
+    """Split runs into those that a place keeps and segments of older ones, each with at most `runs_per_segment`."""
     segments = []
     while len(runs) > runs_per_segment:
         older, runs = runs[:runs_per_segment], runs[runs_per_segment:]
-        # A segment speaks for what comes up to the next run: nothing of that was mirrored.
+        # A segment covers the offsets up to the next run, of which none was mirrored.
         segments.append(Segment(target_topic, runs[0].source_offset, older))
     return runs, segments

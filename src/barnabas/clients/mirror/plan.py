@@ -1,4 +1,4 @@
-"""What a mirror was asked for: from which cluster into which, which topics, under what names. Pure."""
+"""The configuration of a mirror: source, target, topics and names. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +22,11 @@ REMEDY = (
 
 
 class MirrorFencedError(BarnabasError):
-    """Another process mirrors the same source under the same name, and came later, or elsewhere: one line."""
+    """Another process mirrors the same source under the same name, and came later, or from another host: one line."""
 
 
 class RecordsLostError(BarnabasError):
-    """Records are gone before they were mirrored, and the mirror is to stop then: says which, and what can be done."""
+    """Records were deleted before they were mirrored, and the mirror must stop: names them and the remedies."""
 
     def __init__(self, run: str, losses: Sequence[LostRange]) -> None:
         lines = "\n".join(f"  {loss}" for loss in losses)
@@ -36,17 +36,17 @@ class RecordsLostError(BarnabasError):
 
 @dataclass(frozen=True, slots=True)
 class MirroredCluster:
-    """A cluster's addresses, `host:port,...`, and Kafka's client options by their names, some of which are secrets."""
+    """A cluster's addresses, `host:port,...`, and Kafka's client settings by name, some of them secrets."""
 
     bootstrap_servers: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def security(self) -> ClientSecurity | None:
-        """Return how it is reached. Raises ConfigError."""
+        """Return the security settings of the connections. Raises ConfigError."""
         return client_security(self.options)
 
     def pool(self) -> Pool:
-        """Return connections to it. Raises BarnabasError: an option or an address can't be."""
+        """Return connections to the cluster. Raises BarnabasError: an option or an address is invalid."""
         return Pool(
             self.bootstrap_servers,
             self.options.get("client.id", CLIENT_ID),
@@ -57,7 +57,7 @@ class MirroredCluster:
 
     @property
     def transaction_timeout_ms(self) -> int:
-        """How long a transaction may be open in it."""
+        """Return how long a transaction may stay open in the cluster."""
         return self._number("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS)
 
     def _number(self, name: str, default: int) -> int:
@@ -69,11 +69,11 @@ class MirroredCluster:
 
 @dataclass(frozen=True, slots=True)
 class MirrorPlan:
-    """A source cluster and the way in which it is to be mirrored.
+    """A source cluster, a target cluster, and the options of the mirror between them.
 
     Attributes:
-        name: Who mirrors: its places in the target's table are under this name.
-        alias: What the source cluster is called.
+        name: The mirror's name, under which the target's table has its places.
+        alias: The name of the source cluster.
         source: The cluster that is read.
         target: The cluster that is written.
         topics: Of the source; a text between slashes is a pattern.
@@ -96,21 +96,21 @@ class MirrorPlan:
 
     @property
     def run(self) -> str:
-        """The name of this source's mirror, for people."""
+        """Return the readable name of this source's mirror."""
         return f"{self.name}/{self.alias}"
 
     @property
     def topic_prefix(self) -> str:
-        """The prefix with the alias in its place."""
+        """Return the prefix with the alias filled in."""
         return self.prefix.replace(_ALIAS_PLACE, self.alias)
 
     def target_topic(self, topic: str) -> str:
-        """Name a source's topic in the target."""
+        """Return the target's name for a source topic."""
         return f"{self.topic_prefix}{topic}"
 
 
 def check_clusters(plan: MirrorPlan, source_cluster_id: str, target_cluster_id: str) -> None:
-    """Find a mirror of a cluster onto itself.
+    """Reject a mirror of a cluster into itself.
 
     Raises:
         PlanError: source and target are one cluster, and the topics would be their own mirrors.
@@ -123,15 +123,15 @@ def check_clusters(plan: MirrorPlan, source_cluster_id: str, target_cluster_id: 
 
 
 def is_mirrored(topic: str) -> bool:
-    """Return whether a pattern may take a topic: not the clusters' own, nor the table of a mirror into the source."""
+    """Return whether patterns may match a topic; excluded are internal topics and a mirror's offset table."""
     return not topic.startswith("__") and topic != TABLE_TOPIC
 
 
 def parse_sources(texts: Sequence[str]) -> dict[str, str]:
-    """Read `[ALIAS=]HOST:PORT,...` options: the addresses by alias.
+    """Parse `[ALIAS=]HOST:PORT,...` options: the addresses by alias.
 
     Raises:
-        PlanError: one is none, or two have the same alias.
+        PlanError: an option is invalid, or two have the same alias.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -146,7 +146,7 @@ def parse_sources(texts: Sequence[str]) -> dict[str, str]:
 
 
 def files_of(texts: Sequence[str], aliases: Sequence[str]) -> dict[str, list[str]]:
-    """Read `[ALIAS=]FILE` options: by alias the files that are of all, then its own.
+    """Parse `[ALIAS=]FILE` options: by alias, the common files first, then its own.
 
     Raises:
         PlanError: There is no source of that alias.

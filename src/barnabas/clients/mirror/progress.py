@@ -1,4 +1,4 @@
-"""A mirror's progress in the target's table: whose it is, how far it is, what was lost meanwhile."""
+"""A mirror's progress in the target's table: owner, positions and lost records."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -30,18 +30,18 @@ from barnabas.wire.records.builder import BatchBuilder
 
 
 class MirrorProgress:
-    """One source's rows in the table, claimed for this process, and the topics that they are about.
+    """One source's rows in the table, claimed for this process, and the topics that they cover.
 
     Attributes:
-        extents: What the source's topics hold, as far as readers of committed records see, when it was looked last.
+        extents: The offsets in the source's topics for read_committed consumers, at the last check.
     """
 
     def __init__(self, link: Link, warn: Callable[[str], None]) -> None:
-        """Nothing is asked yet.
+        """Create the progress; no request is sent yet.
 
         Args:
             link: The clusters.
-            warn: Told in one line what a person should know.
+            warn: Receives warnings for people, one line each.
         """
         self.extents: Extents = {}
         self._link = link
@@ -50,16 +50,16 @@ class MirrorProgress:
         self._targets = TargetTopics(link.plan, self._source, self._target, warn)
         self._warn = warn
         self._left_topics: set[str] = set()
-        # What the plan's start means, until it is in the table; None: not known yet.
+        # The start offsets of the plan, until they are in the table; None: not known yet.
         self._chosen: Offsets | None = None
 
     async def begin(self) -> Offsets:
-        """Claim the source, and return where each of its partitions goes on, or begins.
+        """Claim the source, and return the start position of each of its partitions.
 
         Raises:
             RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
             MirrorFencedError: another process has come later.
-            PlanError: it can't be as asked.
+            PlanError: the plan is impossible.
             KafkaError: a cluster did not answer, or refused.
         """
         source_id, self._link.target_id = await _cluster_id(self._source), await _cluster_id(self._target)
@@ -70,7 +70,7 @@ class MirrorProgress:
         await self.look()
         positions = await self._positions()
         if self._chosen is None:
-            # The plan's start is for a mirror that has nothing yet: what comes later is mirrored from its first record.
+            # The plan's start applies to a new mirror: later partitions are mirrored from their first record.
             is_first = not positions and self._plan.start != Bound()
             self._chosen = await self._start_offsets() if is_first else {}
         if self._chosen:
@@ -86,7 +86,7 @@ class MirrorProgress:
         }
 
     async def look(self) -> None:
-        """See which topics and partitions there are, and as `measure`. Raises KafkaError, PlanError."""
+        """Refresh topics and partitions, then `measure`. Raises KafkaError, PlanError."""
         counts = {topic: count for topic, count in (await self._source.there()).items() if is_mirrored(topic)}
         topics = matching_topics(counts, self._plan.topics)
         if not topics:
@@ -95,7 +95,7 @@ class MirrorProgress:
         await self._measure([TopicPartition(topic, number) for topic in topics for number in range(counts[topic])])
 
     async def measure(self) -> None:
-        """See what partitions hold now, and that the target has topics for that. Raises KafkaError, PlanError."""
+        """Refresh the partitions' extents, and create target topics for them. Raises KafkaError, PlanError."""
         await self._measure(
             [TopicPartition(topic, number) for topic, found in self.extents.items() for number in found]
         )
@@ -110,27 +110,27 @@ class MirrorProgress:
         self.extents = extents
 
     async def check(self) -> None:
-        """See that nobody has come later. Raises MirrorFencedError, KafkaError."""
+        """Raise MirrorFencedError if another process claimed the source later. Raises KafkaError."""
         link = self._link
         await link.table.refresh()
         link.table.check_owner(self._plan.name, self._plan.alias, link.source_id, link.generation)
 
     def forgotten(self, topic: str, number: int) -> list[tuple[int, int]]:
-        """Return the segments, by first source offset and end, that are below the source's log start."""
+        """Return the segments below the source's log start, by first source offset and end."""
         start_offset = self.extents[topic][number].start_offset
         segments = self._link.table.offsets.segments.get(self._link.partition(topic, number), {})
         return [(first, each.end_offset) for first, each in segments.items() if each.end_offset <= start_offset]
 
-    # Whose it is.
+    # The owner.
 
     async def _claim(self, source_id: str) -> None:
-        """Become the one that mirrors this source, or see that it still is."""
+        """Claim the source for this process, or verify the existing claim."""
         link, plan = self._link, self._plan
         if link.generation:
             await self.check()
             if source_id == link.source_id:
                 return
-        # Nobody else can write an owner of this mirror and cluster any more, so that no two have the same generation.
+        # No other process can write an owner of this mirror and cluster any more, so generations are unique.
         name = f"barnabas-mirror-{plan.name}-{source_id}"
         producer = TransactionalProducer(link.target, name, plan.target.transaction_timeout_ms)
         await producer.fence()
@@ -163,7 +163,7 @@ class MirrorProgress:
     # How far it is.
 
     async def _positions(self) -> Offsets:
-        """Return where to go on in the partitions that the table has a place of, having dealt with what was lost."""
+        """Return the positions of the partitions with a place, after handling lost records."""
         await self._link.table.refresh()
         positions, marks = self._places()
         found = await self._found_marks(readable_marks(marks, self.extents))
@@ -185,16 +185,16 @@ class MirrorProgress:
         return positions
 
     def _tell_left(self, topics: set[str]) -> None:
-        """Say which topics of a pattern were deleted, each once: who deletes one does not mean to stop the others.
+        """Report each deleted topic of a pattern once: its deletion does not stop the other topics.
 
         Their places stay: should a topic come back, it is seen whether it is the same.
         """
         for topic in sorted(topics - self._left_topics):
-            self._warn(f"{self._plan.run}: topic {topic} is not there any more, and mirrored no further")
+            self._warn(f"{self._plan.run}: topic {topic} was deleted, and is not mirrored any more")
         self._left_topics = topics
 
     def _places(self) -> tuple[Offsets, dict[str, dict[int, BatchMark]]]:
-        """Return the positions and the last batches read, of all partitions that the plan's topics have or had."""
+        """Return the positions and the last read batches of all partitions that the plan's topics have or had."""
         offsets, own = self._link.table.offsets, self._link.partition("", 0)
         known = [each for each in offsets.places if (each.mirror, each.cluster_id) == (own.mirror, own.cluster_id)]
         wanted = set(matching_topics({source.topic for source in known}, self._plan.topics))
@@ -212,7 +212,7 @@ class MirrorProgress:
         return positions, marks
 
     async def _found_marks(self, marks: Mapping[str, Mapping[int, BatchMark]]) -> dict[str, dict[int, BatchMark]]:
-        """Return what stands now where batches were read last; one that can't be told is left out."""
+        """Return the current marks at the offsets of the last read batches; unknown ones are left out."""
         found: dict[str, dict[int, BatchMark]] = {}
         for topic, partitions in marks.items():
             for number, mark in partitions.items():
@@ -222,17 +222,17 @@ class MirrorProgress:
         return found
 
     async def _resume(self, loss: LostRange) -> None:
-        """Let a partition go on where there is something to read."""
+        """Resume a partition at the first readable offset."""
         writer = await self._link.open_writer(loss.topic, loss.partition, loss.start_offset)
         if loss.loss is Loss.OVERTAKEN and loss.resume_offset is not None:
-            # The records that are there are those of before: what the table says of them stays true.
+            # The remaining records are unchanged, so the table stays valid for them.
             await writer.commit(loss.resume_offset, None)
         else:
             segments = self._link.table.offsets.segments.get(self._link.partition(loss.topic, loss.partition), {})
             await writer.reset(loss.resume_offset, segments)
 
     async def _start_offsets(self) -> Offsets:
-        """Return where the plan begins in the partitions that are there."""
+        """Return the plan's start offsets in the existing partitions."""
         start = self._plan.start
         partitions = [TopicPartition(topic, number) for topic, found in self.extents.items() for number in found]
         at_time = {} if start.time_ms is None else await self._source.offsets(partitions, start.time_ms)
@@ -249,9 +249,9 @@ class MirrorProgress:
         return chosen
 
     async def _write_starts(self, starts: Offsets) -> None:
-        """Write down where partitions begin that have no place yet; those that have one keep it.
+        """Store the start offsets of partitions without a place; existing places are kept.
 
-        So a moment that was asked for is that of the first start, also for who starts again before anything came.
+        So a start time counts from the first start, also after a restart before the first record.
         """
         for topic, partitions in starts.items():
             for number, offset in partitions.items():
@@ -261,11 +261,11 @@ class MirrorProgress:
 
 
 def ends_of(extents: Extents) -> Offsets:
-    """Return where partitions end."""
+    """Return the ends of partitions."""
     return {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
 
 
 async def _cluster_id(admin: MirrorAdmin) -> str:
-    """Return the cluster's own id. Raises KafkaError."""
+    """Return the cluster's id. Raises KafkaError."""
     metadata = await admin.retry(lambda: admin.pool.metadata([]))
     return metadata.cluster_id or ""

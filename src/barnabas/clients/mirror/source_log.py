@@ -1,4 +1,4 @@
-"""Reads one partition of the source as its batches lie, a fetch ahead of who uses them.
+"""Reads the raw batches of one source partition, one fetch ahead of their use.
 
 Source: protocol guide, Fetch.
 """
@@ -31,17 +31,17 @@ _READ_COMMITTED: Final = 1
 async def read_log(
     pool: Pool, partition: TopicPartition, position: int, end_offset: int
 ) -> AsyncGenerator[list[FoundBatch]]:
-    """Batches from an offset up to an end, some at a time; what was aborted is marked as no data.
+    """Yield lists of batches in a range of offsets; aborted batches are marked as no data.
 
     Args:
         pool: The source's.
-        partition: Which one.
+        partition: The partition.
         position: The first offset that is wanted.
         end_offset: At most the last stable offset.
 
     Raises:
-        KafkaError: It can't be read.
-        CorruptRecordsError: What was read can't be.
+        KafkaError: The partition cannot be read.
+        CorruptRecordsError: The data is invalid.
     """
     if position >= end_offset:
         return
@@ -64,7 +64,7 @@ async def read_log(
 
 
 async def read_mark(pool: Pool, partition: TopicPartition, offset: int) -> BatchMark | None:
-    """Return the mark of the batch with an offset that can be read; None: it can't be told. Raises KafkaError."""
+    """Return the mark of the readable batch at an offset; None: unknown. Raises KafkaError."""
     part = await _fetch(pool, partition, offset, 1, _READ_UNCOMMITTED)
     return None if part.records is None else mark_at(_view(part), offset)
 
@@ -97,7 +97,7 @@ def _view(part: PartitionData) -> memoryview:
 async def _fetch(
     pool: Pool, partition: TopicPartition, offset: int, max_bytes: int, isolation_level: int
 ) -> PartitionData:
-    """Fetch a partition's part of an answer, waiting as long as a quota throttles the client. Raises KafkaError."""
+    """Fetch data of one partition, waiting while a quota throttles the client. Raises KafkaError."""
     asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
         max_wait_ms=_MAX_WAIT_MS,
@@ -121,4 +121,4 @@ async def _fetch(
         # A throttled answer has no partitions.
         is_throttled = response.throttle_time_ms > 0 and not code
     pool.forget(partition.topic)
-    raise KafkaError(code or ErrorCode.UNKNOWN_SERVER_ERROR, f"partition {partition} can't be read: {code.name}")
+    raise KafkaError(code or ErrorCode.UNKNOWN_SERVER_ERROR, f"cannot read partition {partition}: {code.name}")

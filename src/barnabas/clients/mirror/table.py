@@ -1,4 +1,4 @@
-"""A cluster's offset table as one process knows it, read on from where it was read last; and what it says of paths."""
+"""A process's copy of a cluster's offset table, refreshed incrementally, and lookup of producers' paths."""
 
 import asyncio
 
@@ -11,29 +11,29 @@ _MOST_KNOWN = 100_000
 
 
 class OffsetTable:
-    """Reads the table of one cluster.
+    """Reads the offset table of one cluster.
 
     Attributes:
-        offsets: What the table says, as far as it was read.
+        offsets: The content of the table, as far as it was read.
     """
 
     def __init__(self, pool: Pool) -> None:
-        """Nothing is read yet."""
+        """Create an empty copy."""
         self.offsets = MirrorOffsets()
         self._pool = pool
         self._read_offset = 0
         self._lock = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Take in what was committed to the table before this call. Raises KafkaError."""
+        """Apply everything that was committed to the table before this call. Raises KafkaError."""
         async with self._lock:
             self._read_offset = await read_table(self._pool, self.offsets, self._read_offset)
 
     def check_owner(self, mirror: str, alias: str, cluster_id: str, generation: int) -> None:
-        """See that nobody has come later.
+        """Check that no other process claimed the source later.
 
         Raises:
-            MirrorFencedError: somebody has.
+            MirrorFencedError: another process has.
         """
         owner = self.offsets.latest_owner(mirror, alias, cluster_id)
         if owner is not None and owner.generation > generation:
@@ -45,10 +45,10 @@ class OffsetTable:
 
 
 class SourcePaths:
-    """Tells by the producer of a batch of the source which clusters it has passed before it came there.
+    """Looks up, by producer id of a source batch, the clusters that the batch has passed.
 
-    A path is committed before its producer's first batch is written. So what the table does not say when it is read
-    after a batch was seen is so for good: the producer is one of the source's own.
+    A path is committed before its producer's first batch is written. So if the table, read after a batch was seen, has
+    no path of its producer, that is final: the producer belongs to the source itself.
     """
 
     def __init__(self, table: OffsetTable) -> None:
@@ -59,7 +59,10 @@ class SourcePaths:
         self._known: dict[int, tuple[str, ...]] = {}
 
     async def path_of(self, producer_id: int) -> tuple[str, ...]:
-        """Return the ids of the clusters, the origin first; none of what was sent to the source. Raises KafkaError."""
+        """Return the ids of the clusters, origin first; none for records sent to the source directly.
+
+        Raises KafkaError.
+        """
         if producer_id < 0:
             return ()
         path = self._known.get(producer_id)

@@ -1,4 +1,4 @@
-"""The topics of the target: made as those of the source are, and grown with them."""
+"""The target's topics: created like the source's, and grown with them."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -18,10 +18,10 @@ _REPLICA_LISTS = ("leader.replication.throttled.replicas", "follower.replication
 
 
 class MirrorAdmin(TopicAdmin, OffsetAdmin, ConfigAdmin):
-    """What a mirror asks of a cluster."""
+    """Administration of a cluster, as far as a mirror needs it."""
 
     async def there(self) -> dict[str, int]:
-        """The topics that are there, and how many partitions each has. Raises KafkaError."""
+        """Return the existing topics with their number of partitions. Raises KafkaError."""
         return {
             name: len(topic.partitions)
             for name, topic in (await self.topics()).items()
@@ -29,16 +29,16 @@ class MirrorAdmin(TopicAdmin, OffsetAdmin, ConfigAdmin):
         }
 
     async def topic_configs(self, topic: str) -> list[ConfigEntry]:
-        """The settings that hold for a topic. Raises KafkaError."""
+        """Return the settings in force for a topic. Raises KafkaError."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         return (await self.describe_configs([resource], include_synonyms=False))[resource]
 
 
 class TargetTopics:
-    """Sees to it that source topics have their topics in the target, with as many partitions at least."""
+    """Ensures that source topics have target topics with at least as many partitions."""
 
     def __init__(self, plan: MirrorPlan, source: MirrorAdmin, target: MirrorAdmin, warn: Callable[[str], None]) -> None:
-        """Nothing is asked yet."""
+        """Create the object; no request is sent yet."""
         self._plan = plan
         self._source = source
         self._target = target
@@ -46,18 +46,18 @@ class TargetTopics:
         self._partition_counts: dict[str, int] = {}
 
     async def prepare_table(self) -> None:
-        """Make sure that the offset table is there. Raises KafkaError."""
+        """Create the offset table if it does not exist. Raises KafkaError."""
         if TABLE_TOPIC not in await self._target.there():
             await self._create(NewTopic(TABLE_TOPIC, 1, configs=TABLE_CONFIGS))
 
     async def prepare(self, ends: Mapping[str, Mapping[int, int]]) -> None:
-        """Make sure that the targets of topics can take their partitions.
+        """Create or grow the target topics, so that they have all partitions of the source.
 
-        A topic that a pattern has taken gets its target when it has had a record: mirrors both ways whose patterns take
-        each other's topics would make topics of topics without end.
+        A topic that matches a pattern gets its target after its first record: otherwise mirrors in both directions,
+        whose patterns match each other's topics, would create topics without end.
 
         Args:
-            ends: Where topics of the source end: by topic and partition, what follows the last record ever.
+            ends: The ends of the source's topics, by topic and partition: the offset after the last record ever.
 
         Raises:
             PlanError: a topic that is there would put its own timestamps.
@@ -84,7 +84,7 @@ class TargetTopics:
             self._partition_counts[topic] = count
 
     def forget(self) -> None:
-        """Ask again the next time: topics may have been deleted."""
+        """Discard cached topics, which may have been deleted."""
         self._partition_counts.clear()
 
     async def _make(self, topic: str, name: str, partition_count: int) -> None:
@@ -115,7 +115,7 @@ class TargetTopics:
 
 
 def target_settings(configs: Iterable[ConfigEntry]) -> tuple[dict[str, str], bool]:
-    """Return the settings of a target topic, as set for the source's own; and whether the source has its own time.
+    """Return a target topic's settings, from the source topic's own; and whether the source sets timestamps.
 
     Timestamps are always CreateTime there, else the target would put its own.
     """

@@ -1,10 +1,10 @@
-"""Writes batches in transactions, each batch as it is given but for its producer.
+"""Writes batches in transactions; only the producer fields of each batch change.
 
     fence ─► begin ─► send, send, ... ─► commit ─► begin ...
 
-A few batches of a transaction are on their way at a time; they go over one connection, so they arrive in order. Nothing
-of what fails is tried again here, but for what a coordinator says of itself: whoever gets an error gives this producer
-up, and the next one of its id ends what was begun (`fence`).
+A few batches of a transaction are in flight at a time over one connection, so they arrive in order. Failures are not
+retried here, except a coordinator's errors about its own state: after an error the caller discards this producer, and
+the next producer with its id ends the open transaction (`fence`).
 
 Source: KIP-98; protocol guide, InitProducerId, AddPartitionsToTxn, Produce, EndTxn.
 """
@@ -56,11 +56,11 @@ class TransactionalProducer:
     """
 
     def __init__(self, pool: Pool, transactional_id: str, timeout_ms: int) -> None:
-        """Nothing is asked yet.
+        """Create a producer; no request is sent yet.
 
         Args:
             pool: The cluster's.
-            transactional_id: Whoever has it next ends what this one has begun.
+            transactional_id: The next producer with this id ends the open transaction.
             timeout_ms: How long a transaction may be open.
         """
         self.transactional_id = transactional_id
@@ -73,19 +73,19 @@ class TransactionalProducer:
         self._pause_until_s = 0.0
 
     async def fence(self) -> None:
-        """End what others of this id have begun, and keep them from going on. Raises KafkaError."""
+        """Abort the open transaction of earlier producers with this id, and fence them. Raises KafkaError."""
         request = InitProducerIdRequest(self.transactional_id, self._timeout_ms)
         answer = await self._ask(request, InitProducerIdResponse)
         self.producer_id, self._epoch = answer.producer_id, answer.producer_epoch
 
     async def begin(self, *partitions: TopicPartition) -> None:
-        """Begin a transaction in some partitions, as soon as the one before is complete. Raises KafkaError."""
+        """Begin a transaction in partitions, after the previous one is complete. Raises KafkaError."""
         topics = [AddPartitionsToTxnTopic(topic, numbers) for topic, numbers in grouped(partitions)]
         request = AddPartitionsToTxnRequest(self.transactional_id, self.producer_id, self._epoch, topics)
         await self._ask(request, AddPartitionsToTxnResponse)
 
     async def send(self, partition: TopicPartition, batch: bytearray, record_count: int) -> asyncio.Task[int]:
-        """Send a batch of the transaction, as soon as not too much is under way.
+        """Send a batch of the transaction, after waiting while too much is in flight.
 
         Args:
             partition: Where to.
@@ -115,15 +115,15 @@ class TransactionalProducer:
         return task
 
     async def commit(self) -> None:
-        """Commit what was sent. Raises KafkaError: it may be committed or not."""
+        """Commit the sent batches. Raises KafkaError: they may be committed or not."""
         await self._end(is_committed=True)
 
     async def abort(self) -> None:
-        """Undo what was sent. Raises KafkaError."""
+        """Abort the sent batches. Raises KafkaError."""
         await self._end(is_committed=False)
 
     def close(self) -> None:
-        """Forget what is under way."""
+        """Discard batches in flight."""
         for task, _ in self._under_way:
             task.cancel()
             task.add_done_callback(_forget)
@@ -153,7 +153,7 @@ class TransactionalProducer:
         raise ProtocolError(f"{channel.host}:{channel.port} answered Produce, and no partition of it")
 
     async def _ask(self, request: Message, answer: type[R]) -> R:
-        """Ask the coordinator until it is ready to answer."""
+        """Send a request to the coordinator until the coordinator is ready to answer."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _PATIENCE_S
         while True:
@@ -182,6 +182,6 @@ def _error_code(response: Message) -> int:
 
 
 def _forget(task: "asyncio.Task[int]") -> None:
-    """What it failed with nobody wants to know."""
+    """Retrieve a task's exception, so that asyncio does not report it."""
     if not task.cancelled():
         task.exception()

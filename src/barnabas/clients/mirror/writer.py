@@ -1,23 +1,23 @@
 """Writes one partition's batches into the target, each once.
 
     a fresh writer:    fence main ─► read the table ─► fence the producers of its paths ─► read the table: its place
-    each transaction:  batches that have passed the same clusters ─► the place behind them, into the table ─► commit
+    each transaction:  batches that have passed the same clusters ─► the place after them, into the table ─► commit
 
-Which clusters a batch has passed is told in the target by its producer id: a partition has a transactional producer for
-each path of clusters that its batches have come by. The one of what was sent to the source itself is the main one; its
-transactions also write down the paths, its own included, and move the place where there is nothing to write.
+In the target, a batch's producer id identifies the clusters that the batch has passed: a partition has one
+transactional producer for each path of clusters. The producer of records sent to the source directly is the main one.
+Its transactions also store the paths, its own included, and move the place if there is nothing to write.
 
 Invariants:
-- What is committed is batches and the place behind them, or nothing. A place is therefore never behind or ahead of what
-  the target's readers see.
-- A path is in the table, and complete with all markers, before its producer's first batch: whoever sees the batch can
-  know the path.
-- Who was fenced can't commit. Say an old writer holds on to what a new one has fenced, or fences a path's producer anew
-  after that. It can't write down another path, as its main producer is fenced. And it has read its place after it
-  fenced the producers that it uses: so what follows that place was either committed before it looked, or waits for just
-  the producer that belongs to the batch which comes next. That one can be fenced by either writer, not used by both.
-  Whoever loses it gives up; nothing behind that batch can be committed without it.
-- What fails in any way is not gone on with: the next writer finds out what was committed.
+- A commit contains batches and the place after them, or nothing. So a place always matches what the target's readers
+  see.
+- A path is in the table, and complete with all markers, before its producer's first batch: every reader of the batch
+  can know the path.
+- A fenced writer cannot commit. Suppose an old writer still runs, or fences a path's producer again after a new writer
+  did. It cannot store another path, because its main producer is fenced. It read its place after it fenced its
+  producers, so the records after that place were either committed before that read, or need the producer of the next
+  batch. Either writer can fence that producer, but not both can use it. The writer that loses it gives up; nothing
+  after that batch can be committed without it.
+- A writer stops after any error: the next writer finds out what was committed.
 
 Source: KIP-98.
 """
@@ -58,7 +58,7 @@ from barnabas.wire.records.builder import BatchBuilder
 _FULL_BYTES = 16 << 20
 _FULL_S = 10.0
 _TABLE = TopicPartition(TABLE_TOPIC, 0)
-# What a broker says of a batch that it will never take so.
+# The error codes of a batch that the broker will never accept.
 _REFUSALS = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -74,7 +74,7 @@ TableRecord = tuple[bytes, bytes | None]
 
 
 class RefusedBatchError(BarnabasError):
-    """The target does not take a batch; `offset` is that of its first record in the source."""
+    """The target rejected a batch; `offset` is the source offset of its first record."""
 
     def __init__(self, offset: int, reason: str) -> None:
         super().__init__(reason)
@@ -83,11 +83,11 @@ class RefusedBatchError(BarnabasError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Whose records go where, and on whose behalf.
+    """The source and target of one partition, and the process that mirrors it.
 
     Attributes:
         source: Of the mirror, the partition that is read.
-        alias: What the source cluster is called.
+        alias: The name of the source cluster.
         target: The partition that is written.
         generation: Of the process that mirrors.
         timeout_ms: How long a transaction may be open.
@@ -101,26 +101,26 @@ class Route:
 
     @property
     def transactional_id(self) -> str:
-        """That of the main producer."""
+        """Return the transactional id of the main producer."""
         mirror, cluster_id, topic, partition = self.source
         return f"barnabas-mirror-{mirror}-{cluster_id}-{topic}-{partition}"
 
 
 class PartitionWriter:
-    """One partition's producers, and how far they have committed.
+    """One partition's producers, and their committed progress.
 
     Attributes:
-        path: Of the transaction that is open; None: none is.
+        path: The path of the open transaction; None: none is open.
     """
 
     def __init__(self, route: Route, pool: Pool, table: OffsetTable) -> None:
-        """Use `open`."""
+        """Create a writer; call `open` instead."""
         self.path: tuple[str, ...] | None = None
         self._route = route
         self._pool = pool
         self._table = table
         self._main = TransactionalProducer(pool, route.transactional_id, route.timeout_ms)
-        # Those that the table knows, by path.
+        # The producers in the table, by path.
         self._producers: dict[tuple[str, ...], TransactionalProducer] = {}
         self._sent: list[tuple[asyncio.Task[int], Outgoing]] = []
         self._sent_bytes = 0
@@ -129,7 +129,7 @@ class PartitionWriter:
 
     @classmethod
     async def open(cls, route: Route, pool: Pool, table: OffsetTable, start_offset: int) -> "PartitionWriter":
-        """Fence who wrote this partition before, and find out where to go on.
+        """Fence earlier writers of this partition, and find its position.
 
         Args:
             route: Which partition.
@@ -150,7 +150,7 @@ class PartitionWriter:
             if producer is not writer._main:
                 await producer.fence()
             known = table.offsets.producers.get(producer.producer_id)
-            # One that was forgotten by its coordinator has another id now, which is yet to be written down.
+            # A producer that its coordinator forgot has a new id, which must still be stored.
             if known is not None and known.path == path:
                 writer._producers[path] = producer
         await table.refresh()
@@ -166,20 +166,20 @@ class PartitionWriter:
 
     @property
     def position(self) -> int:
-        """The next source offset to be mirrored, as far as it is committed."""
+        """Return the next source offset to mirror, by the committed place."""
         return self._place.position
 
     @property
     def is_full(self) -> bool:
-        """Whether the open transaction is to be committed."""
+        """Return whether the open transaction should be committed."""
         return self._sent_bytes >= _FULL_BYTES or asyncio.get_running_loop().time() >= self._full_at_s
 
     async def add(self, path: tuple[str, ...], batch: Outgoing) -> None:
-        """Write a batch; nobody sees it before `commit`. An open transaction is of the same path.
+        """Write a batch, invisible until `commit`. An open transaction must have the same path.
 
         Raises:
             RefusedBatchError: The target does not take it, or one before it.
-            KafkaError: It was not written; this writer is done with.
+            KafkaError: It was not written; this writer must not be used any more.
         """
         if self.path is None:
             producer = await self._producer(path)
@@ -195,7 +195,7 @@ class PartitionWriter:
         self._sent_bytes += size
 
     async def commit(self, position: int, mark: BatchMark | None, forgotten: Sequence[tuple[int, int]] = ()) -> None:
-        """Commit what was added, and the place behind it.
+        """Commit the added batches, and the place after them.
 
         Args:
             position: The next source offset to be mirrored.
@@ -203,8 +203,8 @@ class PartitionWriter:
             forgotten: Segments to be dropped from the table, by first source offset and end.
 
         Raises:
-            RefusedBatchError: The target did not take what was added.
-            KafkaError: It may be committed or not; this writer is done with.
+            RefusedBatchError: The target rejected a batch.
+            KafkaError: It may be committed or not; this writer must not be used any more.
         """
         source = self._route.source
         runs: list[Run] = []
@@ -223,11 +223,11 @@ class PartitionWriter:
         )
 
     async def reset(self, position: int | None, segments: Iterable[int]) -> None:
-        """Go on from another source offset, as the records there are others than those of before.
+        """Move the place to another source offset, after the records there were replaced.
 
         Args:
             position: Where to go on; None: the partition is no more, and is forgotten.
-            segments: Of the partition in the table, by first source offset: they speak of what was before.
+            segments: The partition's old segments in the table, by first source offset.
 
         Raises:
             KafkaError: It may have happened or not.
@@ -240,7 +240,7 @@ class PartitionWriter:
             await self._put(forgotten, Place(route.target.topic, position, route.generation, (), position))
 
     def close(self) -> None:
-        """Let go of it. What was not committed never will be."""
+        """Discard the writer. Uncommitted records are aborted."""
         for producer in {self._main, *self._producers.values()}:
             producer.close()
 
@@ -250,7 +250,7 @@ class PartitionWriter:
         return TransactionalProducer(self._pool, f"{self._route.transactional_id}/{before}", self._route.timeout_ms)
 
     async def _producer(self, path: tuple[str, ...]) -> TransactionalProducer:
-        """Return the producer of a path, written down where it is not yet."""
+        """Return the producer of a path, after storing the path if it is new."""
         producer = self._producers.get(path)
         if producer is None:
             if path == (self._route.source.cluster_id,):
@@ -263,7 +263,7 @@ class PartitionWriter:
         return producer
 
     async def _write_path(self, producer_id: int, path: tuple[str, ...]) -> None:
-        """Write down a producer's path, and what has become of those that it replaces."""
+        """Store a producer's path, and close or delete the paths that it replaces."""
         own = ProducerPath(self._route.source, path)
         records: list[TableRecord] = [path_record(producer_id, own)]
         replaced = {
@@ -286,14 +286,14 @@ class PartitionWriter:
         await self._main.abort()
 
     async def _put(self, records: Sequence[TableRecord], place: Place) -> None:
-        """Commit, with these records of the table and the place."""
+        """Write records of the table and the place in one commit."""
         producer = self._main if self.path is None else self._producers[self.path]
         await self._transact(producer, [*records, place_record(self._route.source, place)])
         self._place = place
         self._sent, self._sent_bytes, self.path = [], 0, None
 
     async def _transact(self, producer: TransactionalProducer, records: Iterable[TableRecord]) -> None:
-        """Write records of the table and commit, in the open transaction or in one of their own."""
+        """Write records of the table and commit, in the open transaction or in a new one."""
         if self.path is None:
             await producer.begin(_TABLE)
         builder = BatchBuilder()
@@ -304,7 +304,7 @@ class PartitionWriter:
         await producer.commit()
 
     def _refusal(self) -> RefusedBatchError | None:
-        """Find the first batch that failed; None: it was not for what it is."""
+        """Return the first rejected batch; None: the failure had another cause."""
         for task, batch in self._sent:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 if isinstance(error, KafkaError) and error.code in _REFUSALS:
@@ -314,7 +314,7 @@ class PartitionWriter:
 
 
 def mirrored_elsewhere(source: SourcePartition, place: Place, target_topic: str) -> str:
-    """Say that a place is of another target topic: what is there is not in this one, and offsets are others."""
+    """Describe the conflict of a place with another target topic, whose records and offsets differ."""
     return (
         f"mirror {source.mirror}: {source.topic} of this cluster is mirrored to {place.target_topic}, not to "
         f"{target_topic}: give this one another --name"

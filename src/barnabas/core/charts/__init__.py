@@ -1,5 +1,5 @@
-"""Charts as SVG that is coloured by CSS classes, for the pipeline's report and for the page.
+"""Charts as SVG, coloured by CSS classes, for the pipeline's report and the page.
 
-`time_plot.py` works out where all lies, `chart.html.jinja` draws it, `chart.css` says how that looks. Both who show
-charts have Jinja2; nothing in here imports it, and no broker loads it.
+`time_plot.py` computes positions, `chart.html.jinja` draws, `chart.css` sets the look. Both users of charts have
+Jinja2; nothing in this package imports it, and no broker loads it.
 """

@@ -1,4 +1,4 @@
-"""Numbers and times as charts, their axes and the tables below them show them."""
+"""Numbers and times as text for charts, their axes and the tables below them."""
 
 from datetime import date, datetime
 

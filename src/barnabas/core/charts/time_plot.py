@@ -1,10 +1,10 @@
-"""Columns or lines over time: their axes and shapes, in the units in which the page's template draws them.
+"""Columns or lines over time: axes and shapes, in the units of the page's template.
 
-The page draws a plot as an SVG of as many units' width as it has columns, 100 units high, stretched to the room that
-there is; labels stand beside it as HTML, so that letters keep their size on a phone and on a screen.
+The page draws a plot as an SVG, one unit wide per column and 100 units high, stretched to the available room. Labels
+are HTML beside it, so letters keep their size on a phone and on a screen.
 
-Why no library: those that draw in the browser bring megabytes of script (Plotly, Vega, Bokeh), those that draw SVG here
-(Matplotlib) are larger than all else that a report needs and fix colours and sizes in the file.
+No library is used: browser libraries need megabytes of script (Plotly, Vega, Bokeh); Matplotlib, which draws SVG here,
+is larger than everything else that a report needs and fixes colours and sizes in the file.
 
 Invariants: heights are proportional to values, from a baseline at zero; labels never overlap.
 """
@@ -33,7 +33,7 @@ _LAST_LABEL = 94
 
 
 class Series(NamedTuple):
-    """One value for each column, None where there is none; `style` is the CSS class that colours it."""
+    """One value per column, None if a column has none; `style` is the CSS class of its colour."""
 
     name: str
     style: str
@@ -55,12 +55,12 @@ class TimePlot(NamedTuple):
 
     @property
     def column_count(self) -> int:
-        """The number of columns."""
+        """Return the number of columns."""
         return len(self.series[0].values)
 
     @property
     def ticks(self) -> list[float]:
-        """0 and the round values up to the first that is not below the highest: two to six, at equal distances."""
+        """Return 0 and the round values up to the first that reaches the highest: two to six, at equal distances."""
         columns = zip(*([value or 0 for value in series.values] for series in self.series), strict=True)
         highest = max((sum(column) if self.is_stacked else max(column) for column in columns), default=0)
         # What is that small is a share that nobody can see.
@@ -92,7 +92,7 @@ class TimePlot(NamedTuple):
         return labels
 
     def columns(self) -> Iterator[tuple[Series, list[tuple[int, float, float]]]]:
-        """Yield of each series its boxes, stacked on those before: column, top and height."""
+        """Yield each series with its boxes, stacked on the previous series: column, top and height."""
         unit = 100 / self.ticks[-1]
         heights = [0.0] * self.column_count
         for series in self.series:
@@ -104,7 +104,7 @@ class TimePlot(NamedTuple):
             yield series, boxes
 
     def lines(self) -> Iterator[tuple[Series, list[tuple[float, float]]]]:
-        """Yield of each series the points of its lines, in the middle of its columns: a gap where there is no value."""
+        """Yield each series with the points of its lines, in the middle of its columns; a missing value makes a gap."""
         unit = 100 / self.ticks[-1]
         for series in self.series:
             for is_there, run in groupby(enumerate(series.values), key=lambda numbered: numbered[1] is not None):
@@ -112,14 +112,14 @@ class TimePlot(NamedTuple):
                     yield series, [(n + 0.5, 100 - unit * (value or 0)) for n, value in run]
 
     def rows(self) -> list[list[str]]:
-        """Return the same as a table: of each column when it begins, and the values of all series."""
+        """Return the data as table rows: each column's start, and the values of all series."""
         return [
             [self._when(self.start + n * self.step), *(self.said(series.values[n]) for series in self.series)]
             for n in range(self.column_count)
         ]
 
     def summary(self) -> str:
-        """Return what somebody who hears it has to know: from when on, and of each series its highest and its last."""
+        """Return a description for screen readers: the start, and each series' highest and last value."""
         return "; ".join([f"from {self._when(self.start)} on", *map(self._summed_up, self.series)])
 
     def _summed_up(self, series: Series) -> str:
@@ -134,7 +134,7 @@ class TimePlot(NamedTuple):
         return labels.moment(moment) if self.step >= _MINUTE else f"{labels.moment(moment)}:{moment:%S}"
 
     def tick_label(self, value: float) -> str:
-        """Return what stands at a height of the axis."""
+        """Return the label of a height of the axis."""
         return f"{labels.tick(value)} %" if self.unit == "%" else labels.tick(value)
 
     def said(self, value: float | None) -> str:
@@ -145,7 +145,7 @@ class TimePlot(NamedTuple):
 
 
 def buckets(first: datetime, last: datetime, finest: timedelta = _HOUR) -> tuple[datetime, timedelta, int]:
-    """Divide the time between two moments into columns, as fine as is readable, and as `finest` at the most.
+    """Divide the time between two moments into columns, as fine as is readable, and as `finest` at most.
 
     Returns:
         Start of the first column, length of each, how many.

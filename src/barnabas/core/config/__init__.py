@@ -1,7 +1,7 @@
-"""Configuration: Kafka's settings by their own names, checked, with their types.
+"""Configuration: Kafka's settings under their own names, checked and typed.
 
-`BrokerConfig` and `TopicConfig` are what the rest of the package reads; `support` says which settings work, `describe`
-what DescribeConfigs answers. The tables behind them are generated from `schemas/configs.json`.
+The rest of the package reads `BrokerConfig` and `TopicConfig`; `support` lists the settings that work, `describe`
+answers DescribeConfigs. The tables behind them are generated from `schemas/configs.json`.
 """
 
 from barnabas.core.config.broker import BrokerConfig

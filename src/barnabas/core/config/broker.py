@@ -56,10 +56,10 @@ SINGLE_BROKER_PROPERTIES: dict[str, str] = {
 
 
 def single_broker_properties(overrides: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings, as text, of a broker that is started without a file."""
+    """Return the settings, as text, of a broker started without a file."""
     properties = {**SINGLE_BROKER_PROPERTIES, **overrides}
     if overrides.get("zookeeper.connect") and "broker.id" not in overrides:
-        # It may be one of several: the registry gives it an id of its own.
+        # It may be one of several brokers: the registry assigns its id.
         del properties["broker.id"]
     return properties
 
@@ -68,15 +68,15 @@ class BrokerConfig(BrokerFields):
     """All settings of one broker.
 
     Attributes:
-        explicit: What is set, as text, by name; the rest has its default.
-        given: The names that a person set, in a file or as overrides.
-        default_overrides: What was set for all brokers while this one runs, as text, by name; see `LiveConfig`.
-        broker_overrides: What was set for this broker while it runs.
-        endpoints: Where to listen.
-        advertised_endpoints: What clients are told; an empty host stands for the machine's own name, and a port 0
-            for the one that the system chose.
-        inter_broker_listener: The name of the listener on which brokers meet.
-        control_plane_listener: That on which the controller and the brokers reach each other; mostly the same.
+        explicit: The given settings, as text, by name; others have their default.
+        given: The names set by a person, in a file or as overrides.
+        default_overrides: The dynamic defaults of all brokers, as text, by name; see `LiveConfig`.
+        broker_overrides: The dynamic settings of this broker.
+        endpoints: The addresses to listen on.
+        advertised_endpoints: The addresses for clients; an empty host means the machine's own name, and a port 0
+            the one that the system chose.
+        inter_broker_listener: The name of the listener for requests between brokers.
+        control_plane_listener: The listener between controller and brokers; mostly the same.
     """
 
     __slots__ = (
@@ -101,7 +101,7 @@ class BrokerConfig(BrokerFields):
     control_plane_listener: str
 
     def __init__(self, explicit: Mapping[str, str], own: Mapping[str, Value]) -> None:
-        """Use `from_properties`."""
+        """Create a config; call `from_properties` instead."""
         self.explicit = dict(explicit)
         self.given = frozenset(explicit)
         self.default_overrides = {}
@@ -114,26 +114,26 @@ class BrokerConfig(BrokerFields):
 
     @property
     def leader_replication_throttled_rate(self) -> int:
-        """The bytes/s that followers of throttled partitions are given who are not in sync."""
+        """Return the leaders' limit, bytes/s, for replicas of throttled partitions that are not in sync."""
         return self.throttle("leader.replication.throttled.rate")
 
     @property
     def follower_replication_throttled_rate(self) -> int:
-        """The bytes/s that throttled partitions fetch that are not in sync."""
+        """Return the followers' limit, bytes/s, for replicas of throttled partitions that are not in sync."""
         return self.throttle("follower.replication.throttled.rate")
 
     @property
     def replica_alter_log_dirs_io_max_bytes_per_second(self) -> int:
-        """The bytes/s of logs that move between directories."""
+        """Return the limit, bytes/s, for moves of logs between directories."""
         return self.throttle("replica.alter.log.dirs.io.max.bytes.per.second")
 
     def throttle(self, name: str) -> int:
-        """Return one of `BROKER_DYNAMIC_ONLY_SETTINGS`: never in a file, only set while the broker runs."""
+        """Return one of `BROKER_DYNAMIC_ONLY_SETTINGS`, which are never in a file but set while the broker runs."""
         # differs from Kafka (throttles-of-all-brokers): there what is set for all brokers has no effect.
         setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
         value = setting.default_value
         for overrides in (self.default_overrides, self.broker_overrides):
-            # What somebody else wrote and can't be is kept, but has no effect.
+            # Invalid values from other programs are kept, but have no effect.
             with contextlib.suppress(ConfigError):
                 value = parse(setting, overrides[name]) if name in overrides else value
         assert isinstance(value, int)
@@ -143,16 +143,16 @@ class BrokerConfig(BrokerFields):
     def from_properties(
         cls, properties: Mapping[str, str], lines: Mapping[str, int] | None = None, source: str = "server.properties"
     ) -> "BrokerConfig":
-        """Check settings and put them together; unknown ones are kept without an effect.
+        """Check and combine settings; unknown ones are kept without an effect.
 
         Args:
-            properties: Texts by name; what is not there has Kafka's default.
+            properties: Texts by name; missing settings have Kafka's default.
             lines: The line of each that came from a file.
             source: The file's name, for errors.
 
         Raises:
             InvalidSettingsError: Values are invalid, or a name that begins with `barnabas.` is unknown; a line for
-                each names file, line, setting and what is allowed.
+                each names file, line, setting and the allowed values.
         """
         problems = _Problems(properties, lines or {}, source)
         own: dict[str, Value] = {}
@@ -189,20 +189,20 @@ class BrokerConfig(BrokerFields):
 
     @classmethod
     def single_broker(cls, overrides: Mapping[str, str] | None = None) -> "BrokerConfig":
-        """The settings of a broker that is started without a file. Raises ConfigError."""
+        """Return the settings of a broker started without a file. Raises ConfigError."""
         given = dict(overrides or {})
         config = cls.from_properties(single_broker_properties(given))
         config.given = frozenset(given)
         return config
 
     def write_for(self, version: KafkaVersion) -> list[str]:
-        """Write only what a version of Kafka reads, as far as nothing else was asked for.
+        """Restrict writing to the formats that a version of Kafka reads, unless settings require others.
 
         Returns:
-            Which settings ask for something else, and what that Kafka can't read then; one clause each.
+            The settings that require newer formats, as `name=value`.
 
         Raises:
-            ConfigError: The settings can't be together any more.
+            ConfigError: The settings contradict each other now.
         """
         for name in (INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION):
             if name not in self.given:
@@ -219,8 +219,7 @@ class BrokerConfig(BrokerFields):
         ]
 
     def _settle_versions(self) -> None:
-        """Derive one of inter.broker.protocol.version and log.message.format.version from the other where only that is
-        set.
+        """Derive inter.broker.protocol.version or log.message.format.version from the other, if only one is set.
 
         # differs from Kafka (protocol-version-alone): it does not start with an inter.broker.protocol.version below
         # 0.11 alone.
@@ -235,7 +234,7 @@ class BrokerConfig(BrokerFields):
             setattr(self, attribute_name(name), version.name)
 
     def take_over(self, other: "BrokerConfig", names: Collection[str]) -> set[str]:
-        """Become like another one in some settings, and in what each setting was given.
+        """Take some settings, and their sources, from another config.
 
         Returns:
             Which of those settings changed: they, or others that win over them, have another value now. Those for one
@@ -255,7 +254,7 @@ class BrokerConfig(BrokerFields):
         return changed
 
     def of_listener(self, listener_name: str, name: str) -> Value:
-        """Return a setting's value for one listener alone; None: nothing."""
+        """Return a setting's value for one listener alone; None: it has none."""
         return self._own.get(f"{LISTENER_PREFIX}{listener_name.lower()}.{name}")
 
     def everywhere(self, name: str) -> list[tuple[str, Value]]:
@@ -264,22 +263,22 @@ class BrokerConfig(BrokerFields):
         return [(each, self._own[each]) for each in (name, *prefixed) if each in self._own]
 
     def text(self, name: str) -> str | None:
-        """The value that counts, as text."""
+        """Return the effective value, as text."""
         if name.startswith(LISTENER_PREFIX):
             return format_value(self._own.get(name))
         return format_value(getattr(self, attribute_name(name)))
 
     def of_authorizer(self, name: str) -> Value:
-        """The value of one of `AUTHORIZER_SETTINGS`, given or default."""
+        """Return the value of one of `AUTHORIZER_SETTINGS`, given or default."""
         return self._own.get(name, AUTHORIZER_SETTINGS[name].default_value)
 
     def raw(self, name: str) -> Value:
-        """The value of this one setting, given or default, even where another setting has precedence over it."""
+        """Return the value of this one setting, given or default, even if another setting takes precedence over it."""
         return self._own[name] if name in self._own else BROKER_SETTINGS[name].default_value
 
 
 class _Problems:
-    """Collects what is wrong with settings, the first problem of each."""
+    """Collects problems of settings, the first of each setting."""
 
     __slots__ = ("_found", "_lines", "_properties", "_source")
 
@@ -304,7 +303,7 @@ class _Problems:
 
 
 def _settle_precedence(config: BrokerConfig, own: Mapping[str, Value]) -> None:
-    """Fill the attributes that several settings decide, in Kafka's order."""
+    """Set the attributes that several settings decide, in Kafka's order of precedence."""
 
     def first(names: tuple[str, ...], scales: tuple[int, ...]) -> int:
         for name, scale in zip(names, scales, strict=True):
@@ -374,7 +373,7 @@ def _advertised(config: BrokerConfig, protocols: Mapping[str, str]) -> list[Endp
 
 
 def _check_together(config: BrokerConfig, problems: _Problems) -> None:
-    """Check what concerns several settings together, as Kafka does at its start."""
+    """Check combinations of settings, as Kafka does at its start."""
 
     def require(condition: bool, name: str, reason: str) -> None:
         if not condition:

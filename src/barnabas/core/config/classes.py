@@ -1,7 +1,7 @@
-"""Settings that name a Java class which decides who may do what, or how much.
+"""Settings that name a Java class for authorization or quotas.
 
-Barnabas loads no Java classes. Such a class must not be ignored: without it the broker would allow what the class
-refuses. So the broker only starts with Kafka's own classes, whose behaviour it has.
+Barnabas loads no Java classes. Such a class must not be ignored, because the broker would then allow requests that the
+class denies. So the broker starts only with Kafka's own classes, whose behaviour it implements.
 
 Source: Apache Kafka 2.7 documentation, broker configs; 3.1, secured OAUTHBEARER.
 """
@@ -19,7 +19,7 @@ class ClassSetting(NamedTuple):
 
     Attributes:
         accepted: Kafka's classes that Barnabas replaces.
-        requirement: What the value must be, and what to use instead of another class.
+        requirement: The required value, and the alternative to another class.
     """
 
     accepted: tuple[str, ...]
@@ -88,7 +88,7 @@ CLASS_SETTINGS: dict[str, ClassSetting] = {
 
 
 def refuse_class(name: str, text: str) -> str | None:
-    """Return why a setting can't have a value, and what to do; None if it can.
+    """Return why a class setting's value is invalid and what to do; None: it is valid.
 
     Args:
         name: The setting's name without the prefix of a listener.

@@ -1,8 +1,8 @@
-"""What DescribeConfigs tells of a broker's or a topic's settings.
+"""DescribeConfigs: the settings of a broker or a topic, with their sources.
 
-A setting's synonyms are all places that give it a value, strongest first: what was set for this broker while it runs
-(each name in its order of precedence), what was set for all brokers, what the file sets, the defaults. Those before the
-first with the setting's own name are left out, as Kafka does: with log.retention.hours alone in the file,
+A setting's synonyms are all sources that give it a value, in order of precedence: dynamic values of this broker (each
+name in its own order of precedence), dynamic defaults of all brokers, the file, the built-in defaults. Synonyms before
+the first one with the setting's own name are left out, as in Kafka: with only log.retention.hours in the file,
 log.retention.ms has no synonym and counts as a default.
 
 Source: semantics of DescribeConfigs (API key 32), checked against Kafka 2.7.2.
@@ -27,7 +27,7 @@ from barnabas.core.config.topic import TopicConfig
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from, in the protocol's numbers."""
+    """The source of a value, by the protocol's numbers."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -51,7 +51,7 @@ TYPE_CODES = {
 
 
 class ConfigSynonym(NamedTuple):
-    """One place that gives a setting a value."""
+    """One source that gives a setting a value."""
 
     name: str
     value: str | None
@@ -59,7 +59,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One setting as it is described; `value` is None when it has none or must not be shown."""
+    """One setting in a description; `value` is None if it has none or is secret."""
 
     name: str
     value: str | None
@@ -71,14 +71,14 @@ class ConfigEntry(NamedTuple):
 
 
 def describe_broker(config: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
-    """Describe the broker's settings; only those in `names` unless it is None or empty (unknown ones are left out)."""
+    """Describe the broker's settings in `names`; None or empty: all. Unknown names are left out."""
     given = {**config.explicit, **config.default_overrides, **config.broker_overrides}
     wanted = [*BROKER_SETTINGS, *(name for name in given if name not in BROKER_SETTINGS)]
     return [_broker_entry(config, name) for name in wanted if not names or name in names]
 
 
 def describe_broker_defaults(config: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
-    """Describe what was set for all brokers while they run; only those in `names` unless it is None or empty."""
+    """Describe the dynamic defaults of all brokers in `names`; None or empty: all."""
     entries = []
     for name, text in config.default_overrides.items():
         if names and name not in names:
@@ -96,11 +96,11 @@ def describe_broker_defaults(config: BrokerConfig, names: Collection[str] | None
 
 
 def describe_topic(config: TopicConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
-    """Describe a topic's settings; only those in `names` unless it is None or empty (what is nowhere is left out)."""
+    """Describe a topic's settings in `names`; None or empty: all. Unknown names are left out."""
     entries = [_topic_entry(config, setting) for name, setting in TOPIC_SETTINGS.items() if not names or name in names]
     for name in sorted(config.overrides.keys() - TOPIC_SETTINGS.keys()):
         if not names or name in names:
-            # Somebody else wrote it; it might be a secret.
+            # Another program wrote it; it might be a secret.
             synonym = ConfigSynonym(name, None, ConfigSource.TOPIC)
             entries.append(ConfigEntry(name, None, ConfigSource.TOPIC, False, True, [synonym], 0))
     return entries
@@ -108,7 +108,7 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
     setting = find_broker_setting(name)
-    # What has no declared type might be a secret.
+    # A setting without a declared type might be a secret.
     is_sensitive = setting is None or setting.is_sensitive
     synonyms = _broker_synonyms(config, name, is_sensitive)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
@@ -133,7 +133,7 @@ def _topic_entry(config: TopicConfig, setting: Setting) -> ConfigEntry:
 
 
 def _broker_synonyms(config: BrokerConfig, own_name: str, is_sensitive: bool) -> list[ConfigSynonym]:
-    # What is set for one listener alone stands over what is set for any.
+    # A value for one listener takes precedence over a general one.
     names = PRECEDENCE.get(own_name) or tuple(dict.fromkeys((own_name, name_for_any(own_name))))
     layers = (
         (config.broker_overrides, ConfigSource.DYNAMIC_BROKER),

@@ -1,9 +1,9 @@
-"""Which settings can be set while a broker runs, for whom, and to what. Pure.
+"""Dynamic settings: which can change while a broker runs, on which level, and to which values. Pure.
 
-A setting may be for one listener alone (`listener.name.<listener>.<setting>`); names that nobody knows may be set, too.
+A setting may apply to one listener (`listener.name.<listener>.<setting>`); unknown names can be set as well.
 
-Source: Kafka 2.7.2, kafka.server.DynamicBrokerConfig (validateConfigs, fromPersistentProps), whose words these are;
-configuration page, updating broker configs.
+Source: Kafka 2.7.2, kafka.server.DynamicBrokerConfig (validateConfigs, fromPersistentProps), whose error texts are
+used; configuration page, updating broker configs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,14 +41,14 @@ _NAMES_CLASSES = frozenset(["metric.reporters"])
 
 
 class Layer(Enum):
-    """For whom something was set while the broker runs."""
+    """The level of a dynamic setting: one broker or all."""
 
     ALL_BROKERS = "all brokers"
     THIS_BROKER = "this broker"
 
 
 def check_settable(layer: Layer, overrides: Mapping[str, str]) -> None:
-    """Refuse what can't be set while a broker runs.
+    """Reject settings that cannot change while a broker runs.
 
     Raises:
         ConfigError: Of the first thing that is wrong, in Kafka's words and order.
@@ -68,7 +68,7 @@ def check_settable(layer: Layer, overrides: Mapping[str, str]) -> None:
 
 
 def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return what can be set of what another program may have written to the registry, be its value possible or not.
+    """Return the settable ones of the settings in the registry, whether their values are valid or not.
 
     Returns:
         That, and the names of the rest by the reason for which they are left out.
@@ -85,13 +85,13 @@ def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str,
 
 
 def has_known_value(name: str) -> bool:
-    """Return whether a setting is one of those that change while a broker runs, for one listener alone or for all."""
+    """Return whether a setting is a known dynamic one, for one listener or for all."""
     setting = BROKER_SETTINGS.get(name_for_any(name))
     return setting is not None and setting.extra != READ_ONLY
 
 
 def is_possible(name: str, text: str) -> bool:
-    """Return whether a setting can have a value; what nobody knows can have any."""
+    """Return whether a setting can have a value; unknown settings accept any value."""
     try:
         _check_value(name, text)
     except ConfigError:
@@ -100,7 +100,7 @@ def is_possible(name: str, text: str) -> bool:
 
 
 def _obstacle(layer: Layer, name: str) -> str | None:
-    """Why a setting can't be set while the broker runs; None where it can, or nothing is known of it."""
+    """Return why a setting cannot change while the broker runs; None: it can, or it is unknown."""
     if _is_read_only(name):
         return "only in the file"
     if name in _PER_LISTENER_ONLY:

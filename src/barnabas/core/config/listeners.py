@@ -1,13 +1,14 @@
-"""Where the broker listens and what it tells clients to connect to.
+"""Listeners of a broker, and the addresses that it advertises to clients.
 
-`listeners` is a list of `NAME://host:port`; a name is a security protocol or one that `listener.security.protocol.map`
-maps to one. An empty host means every interface; port 0 lets the system choose. `advertised.listeners` has the same
-form, may name no listener that does not exist, and may not say 0.0.0.0. The older `host.name` and `port` count where
-`listeners` is not set, `advertised.host.name` and `advertised.port` where `advertised.listeners` is not.
+`listeners` is a list of `NAME://host:port`; a name is a security protocol, or a name that
+`listener.security.protocol.map` maps to one. An empty host means every interface; port 0 lets the system choose.
+`advertised.listeners` has the same form; it must name existing listeners and must not contain 0.0.0.0. The older
+`host.name` and `port` apply if `listeners` is not set, `advertised.host.name` and `advertised.port` if
+`advertised.listeners` is not set.
 
-Brokers meet on the listener that `inter.broker.listener.name` names, else on the one that is named as
-`security.inter.broker.protocol`; it must be advertised. The controller's requests, and those to it, take another one
-where `control.plane.listener.name` names it.
+Brokers connect to each other on the listener that `inter.broker.listener.name` names, or else on the one named like
+`security.inter.broker.protocol`; it must be advertised. Requests between controller and brokers use the listener that
+`control.plane.listener.name` names, if it is set.
 
 Source: Apache Kafka 2.7 documentation, broker configs `listeners` and `advertised.listeners`.
 """
@@ -27,7 +28,7 @@ SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 class Endpoint(NamedTuple):
-    """One address of a broker; `host` is empty for every interface (advertised: for the machine's own name)."""
+    """One address of a broker; an empty `host` means every interface (advertised: the machine's own name)."""
 
     listener_name: str
     host: str
@@ -40,7 +41,7 @@ class Endpoint(NamedTuple):
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
-    """Read `listener.security.protocol.map`: listener name (upper case) to security protocol."""
+    """Parse `listener.security.protocol.map`: listener name (upper case) to security protocol."""
     protocols: dict[str, str] = {}
     for item in split_list(text):
         name, colon, protocol = item.rpartition(":")
@@ -53,7 +54,7 @@ def parse_protocol_map(text: str) -> dict[str, str]:
 
 
 def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
-    """Read a list of listeners.
+    """Parse a list of listeners.
 
     Raises:
         ConfigError: Not of the form, an unmapped name, or a protocol that is not there yet.
@@ -72,10 +73,10 @@ def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
 
 
 def parse_addresses(items: list[str], example: str) -> list[tuple[str, int]]:
-    """Read `barnabas.http.listeners` and their like: `host:port`, or a port alone, which is one of this machine only.
+    """Parse `barnabas.http.listeners` and the like: `host:port`, or a port alone, which means this machine only.
 
     Args:
-        example: One, for who gives none.
+        example: An example for the error text.
     """
     addresses: list[tuple[str, int]] = []
     for item in items:
@@ -90,7 +91,7 @@ def parse_addresses(items: list[str], example: str) -> list[tuple[str, int]]:
 
 
 def parse_counts_by_host(text: str) -> dict[str, int]:
-    """Read `max.connections.per.ip.overrides`: how many connections each host may have."""
+    """Parse `max.connections.per.ip.overrides`: the maximum number of connections by host."""
     counts: dict[str, int] = {}
     for item in split_list(text):
         host, _, count = item.rpartition(":")
@@ -101,7 +102,7 @@ def parse_counts_by_host(text: str) -> dict[str, int]:
 
 
 def check_listeners(endpoints: list[Endpoint]) -> None:
-    """Each name and each port (0 apart) once."""
+    """Check that each name and each port (except 0) occurs once."""
     names = [endpoint.listener_name for endpoint in endpoints]
     ports = [endpoint.port for endpoint in endpoints if endpoint.port != 0]
     if not endpoints:
@@ -113,7 +114,7 @@ def check_listeners(endpoints: list[Endpoint]) -> None:
 
 
 def check_advertised(advertised: list[Endpoint], endpoints: list[Endpoint]) -> None:
-    """Check that what clients are told exists and is an address that they can connect to."""
+    """Check that advertised listeners exist and have addresses to which clients can connect."""
     names = {endpoint.listener_name for endpoint in endpoints}
     for endpoint in advertised:
         if endpoint.listener_name not in names:
@@ -129,7 +130,7 @@ def choose_inter_broker_listener(
     protocols: Mapping[str, str],
     advertised: list[Endpoint],
 ) -> str:
-    """The listener on which brokers meet, by Kafka's rules and in its words.
+    """Return the name of the inter-broker listener, by Kafka's rules and with its error texts.
 
     Args:
         name: inter.broker.listener.name, if it is set.
@@ -157,15 +158,15 @@ def choose_inter_broker_listener(
 def choose_control_plane_listener(
     name: str | None, protocols: Mapping[str, str], advertised: list[Endpoint], inter_broker_listener: str
 ) -> str:
-    """The listener of the controller's requests and of those to it, by Kafka's rules and in its words.
+    """Return the name of the control plane listener, by Kafka's rules and with its error texts.
 
     Args:
         name: control.plane.listener.name, if it is set.
         protocols: listener.security.protocol.map.
-        inter_broker_listener: Where brokers meet, which nothing else may be said for; used where no name is set.
+        inter_broker_listener: The inter-broker listener, which must differ; used if no name is set.
 
     Raises:
-        ConfigError: No such listener is advertised, or brokers meet there anyway.
+        ConfigError: No such listener is advertised, or it is the inter-broker listener.
     """
     if name is None:
         return inter_broker_listener

@@ -21,7 +21,7 @@ _KEY_END = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 
 
 def parse_properties(text: str) -> tuple[dict[str, str], dict[str, int]]:
-    """Read the text of a properties file.
+    """Parse the text of a properties file.
 
     Returns:
         The settings, and for each the number of the line on which it begins, from 1.
@@ -44,7 +44,7 @@ def parse_properties(text: str) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def read_properties(path: str) -> tuple[dict[str, str], dict[str, int]]:
-    """Read a properties file; see `parse_properties`.
+    """Read and parse a properties file; see `parse_properties`.
 
     Raises:
         ConfigError: No such file, or it cannot be read; one line that names it.

@@ -1,14 +1,14 @@
-"""One setting: its type, its bounds, and how its text becomes a value and a value its text.
+"""One setting: its type, its bounds, and the conversion between text and value.
 
 | type | text | value |
 | --- | --- | --- |
 | boolean | true, false (any case) | bool |
 | short, int, long | decimal, within 16, 32, 64 bits | int |
 | double | decimal or scientific | float |
-| list | items divided by commas | list[str] |
-| string, class, password | as it is | str |
+| list | items separated by commas | list[str] |
+| string, class, password | unchanged | str |
 
-White space around a value never counts. The reasons in errors are Kafka's words, as its clients show them.
+White space around a value is ignored. The reasons in errors are Kafka's texts, as its clients show them.
 
 Source: Apache Kafka 2.7 documentation, broker and topic configs; schemas/configs.json.
 """
@@ -28,7 +28,7 @@ THROTTLED_REPLICAS = ("throttled-replicas",)
 
 
 class Setting(NamedTuple):
-    """What is known of one setting.
+    """The definition of one setting.
 
     Attributes:
         extra: How it may be updated (`read-only`, `per-broker`, `cluster-wide`); for a topic's setting the name of
@@ -46,12 +46,12 @@ class Setting(NamedTuple):
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether the value must never be shown."""
+        """Return whether the value is secret."""
         return self.type == "password"
 
     @property
     def default_value(self) -> Value:
-        """The default as `parse` would have given it; a fresh list for a list."""
+        """Return the default as `parse` would return it; a fresh list for a list."""
         return split_list(str(self.default)) if self.type == "list" and self.default is not None else self.default
 
 
@@ -68,12 +68,12 @@ AUTHORIZER_SETTINGS: dict[str, Setting] = _by_name(
         ("allow.everyone.if.no.acl.found", "boolean", False, None, None, None, "medium", "read-only"),
     )
 )
-"""What Kafka's authorizer reads of the file beside what Kafka declares; no value of theirs is ever described."""
+"""Settings that Kafka's authorizer reads from the file in addition to the declared ones; they are never described."""
 
 
 LISTENER_PREFIX = "listener.name."
 _OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)")
-# Those that may be set for one SASL mechanism of a listener, with its name before theirs.
+# Settings that may be set for one SASL mechanism of a listener, with its name as prefix.
 _OF_A_MECHANISM = (
     "sasl.jaas.config",
     "sasl.login.callback.handler.class",
@@ -84,7 +84,7 @@ _OF_A_MECHANISM = (
 
 
 def name_for_any(name: str) -> str:
-    """Return a setting's name where it is not for one listener (and mechanism) alone."""
+    """Return a setting's name without the prefix of a listener (and mechanism)."""
     match = _OF_A_LISTENER.fullmatch(name)
     if match is None:
         return name
@@ -92,7 +92,7 @@ def name_for_any(name: str) -> str:
 
 
 def find_broker_setting(name: str) -> Setting | None:
-    """Find a setting of brokers, be it for one listener alone, or one that no file may have."""
+    """Return a broker setting, also with a listener's prefix, and also one that no file may contain."""
     name = name_for_any(name)
     return BROKER_SETTINGS.get(name) or BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
 
@@ -101,12 +101,12 @@ OWN_PREFIX = "barnabas."
 
 
 def find_file_setting(name: str) -> Setting | None:
-    """Find a setting that a broker's file may have, be it for one listener alone; None: it is unknown."""
+    """Return a setting of a broker's file, also with a listener's prefix; None: it is unknown."""
     return BROKER_SETTINGS.get(name_for_any(name)) or AUTHORIZER_SETTINGS.get(name)
 
 
 def hint(name: str) -> str:
-    """Return what an unknown setting of a file may mean; empty if nothing is near."""
+    """Return a hint at the known setting nearest to an unknown one; empty if none is near."""
     if name in BROKER_DYNAMIC_ONLY_SETTINGS:
         return "; it can only be set while the broker runs (barnabas configs)"
     of_topics = TOPIC_SETTINGS.get(name)
@@ -120,18 +120,18 @@ def hint(name: str) -> str:
 
 
 def attribute_name(name: str) -> str:
-    """The Python attribute that holds a setting: dots become underscores."""
+    """Return the Python attribute of a setting: dots become underscores."""
     return name.replace(".", "_").lower()
 
 
 def split_list(text: str) -> list[str]:
-    """The items of a list setting."""
+    """Return the items of a list setting."""
     text = text.strip()
     return [item.strip() for item in text.split(",")] if text else []
 
 
 def parse(setting: Setting, text: str) -> Value:
-    """Turn a setting's text into its value, or say why it cannot be one.
+    """Convert a setting's text to its value, or raise the reason why it is invalid.
 
     Raises:
         ConfigError: Not of the type, or out of bounds; its text is the reason alone, without the setting's name.
@@ -151,7 +151,7 @@ def parse(setting: Setting, text: str) -> Value:
 
 
 def parse_named(name: str, setting: Setting, text: str) -> Value:
-    """The same, with an error that says all, in Kafka's words. Raises ConfigValueError."""
+    """Like `parse`, with a complete error in Kafka's words. Raises ConfigValueError."""
     try:
         return parse(setting, text)
     except ConfigError as error:
@@ -221,7 +221,7 @@ def _is_choice(choices: tuple[str, ...], text: str) -> bool:
 
 
 def allowed(setting: Setting) -> str:
-    """Return a setting's allowed values, in words for a person."""
+    """Return a readable description of a setting's allowed values."""
     if setting.choices is not None and _are_versions(setting.choices):
         return f"a version from {setting.choices[0]} to {setting.choices[-1]}"
     if setting.choices is not None and setting.choices != THROTTLED_REPLICAS:
@@ -244,7 +244,7 @@ def allowed(setting: Setting) -> str:
 
 
 def format_value(value: Value) -> str | None:
-    """A value as Kafka writes it in answers and znodes."""
+    """Return a value in the form that Kafka uses in responses and znodes."""
     match value:
         case None:
             return None
@@ -258,7 +258,7 @@ def format_value(value: Value) -> str | None:
 
 
 def _java_double(value: float) -> str:
-    """Java's own notation: `0.5`, `1.0E9`, `1.7976931348623157E308`."""
+    """Return a number in Java's notation: `0.5`, `1.0E9`, `1.7976931348623157E308`."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     mantissa, exponent = f"{value:e}".split("e")

@@ -1,11 +1,11 @@
-"""The one table of what is implemented: which settings do what Kafka's documentation says, which do nothing here.
+"""The table of supported settings: which work as Kafka documents them, and which have no effect.
 
-- `HONOURED`: the broker's settings that work, and the authorizer's.
-- `PARTLY_HONOURED`: those of which only a part can work yet, with that part in words.
-- `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories, Java's reporters).
-- `REFUSED`: those with which the broker does not start, unless they name Kafka's own class.
+- `HONOURED`: settings of brokers and of the authorizer that work.
+- `PARTLY_HONOURED`: settings that work in part, with that part in words.
+- `WITHOUT_EFFECT`: settings for parts that this broker does not have (thread pools, purgatories, Java's reporters).
+- `REFUSED`: settings that prevent the start, unless they name Kafka's own class.
 
-Invariant: what is called honoured is what the code reads; tests/docs/test_settings.py reads the code.
+Invariant: the code reads every setting in `HONOURED`; tests/docs/test_settings.py reads the code.
 """
 
 from collections.abc import Collection
@@ -269,14 +269,14 @@ WORKS, NO_EFFECT = "works", "no effect"
 
 
 def status(name: str) -> str:
-    """Return how a broker's setting is supported, in words: `works`, which part of it does, or why it does not."""
+    """Return how a broker's setting is supported: `works`, the part that works, or the reason why it does not."""
     if name in HONOURED:
         return WORKS
     return PARTLY_HONOURED.get(name) or REFUSED.get(name, NO_EFFECT)
 
 
 def ineffective(names: Collection[str], has_zookeeper: bool) -> list[str]:
-    """Return those of a file's known settings that do nothing, sorted."""
+    """Return the known settings of a file that have no effect, sorted."""
     return sorted(
         name
         for name in names
@@ -287,18 +287,18 @@ def ineffective(names: Collection[str], has_zookeeper: bool) -> list[str]:
 
 
 def unknown(names: Collection[str]) -> list[str]:
-    """Return those of a file's settings that Kafka would ignore because it does not know them, sorted."""
+    """Return the settings of a file that Kafka does not know and would ignore, sorted."""
     return sorted(name for name in names if find_file_setting(name) is None and not name.startswith(OWN_PREFIX))
 
 
 def startup_warnings(config: BrokerConfig) -> list[str]:
-    """Return the lines of the log on settings that a person set and that do nothing."""
+    """Return log lines about given settings that have no effect."""
     found = ineffective(config.given, bool(config.zookeeper_connect))
     return [*([f"without effect here: {', '.join(found)}"] if found else []), *unknown_warnings(config.given)]
 
 
 def unknown_warnings(names: Collection[str]) -> list[str]:
-    """Return the lines of the log on a file's unknown settings, in Kafka's words."""
+    """Return log lines about unknown settings of a file, in Kafka's words."""
     return [
         f"The configuration '{name}' was supplied but isn't a known config{hint(name) or '.'}"
         for name in unknown(names)

@@ -1,7 +1,8 @@
-"""A topic's settings: the broker's, with the topic's own over them.
+"""A topic's settings: the broker's, overridden by the topic's own.
 
-Attributes are named as the settings with dots as underscores. The broker's `log_retention_ms` (which several settings
-decide) is the topic's `retention_ms`, and so on for each; what no broker setting backs has its own default.
+Attributes are named like the settings, with underscores for dots. The broker's `log_retention_ms` (derived from several
+settings) is the topic's `retention_ms`, and so on; settings without a broker setting behind them have their own
+default.
 
 Source: Apache Kafka 2.7 documentation, topic configs; schemas/configs.json.
 """
@@ -32,8 +33,8 @@ class TopicConfig(TopicFields):
     """All settings of one topic.
 
     Attributes:
-        broker: The broker's settings, on which these stand.
-        overrides: What the topic itself sets, as text, by name.
+        broker: The broker's settings, which provide the defaults.
+        overrides: The topic's own settings, as text, by name.
     """
 
     __slots__ = ("broker", "overrides")
@@ -42,7 +43,7 @@ class TopicConfig(TopicFields):
     overrides: dict[str, str]
 
     def __init__(self, broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
-        """Use `from_broker` and `with_overrides`."""
+        """Create a config; call `from_broker` and `with_overrides` instead."""
         self.broker = broker
         self.overrides = dict(overrides)
         for name, fallback, default in _FIELDS:
@@ -50,26 +51,26 @@ class TopicConfig(TopicFields):
 
     @classmethod
     def from_broker(cls, broker: BrokerConfig) -> "TopicConfig":
-        """The settings of a topic that sets nothing itself."""
+        """Return the settings of a topic without overrides."""
         return cls(broker, {})
 
     @property
     def ignored_format(self) -> str | None:
-        """The topic's message.format.version, where the broker's inter.broker.protocol.version is too old for it."""
+        """Return the message.format.version that is too new for the broker's inter.broker.protocol.version."""
         text = self.overrides.get(MESSAGE_FORMAT_VERSION)
         if text is None or kafka_version(text) <= kafka_version(self.broker.inter_broker_protocol_version):
             return None
         return text
 
     def for_logs(self) -> "TopicConfig":
-        """The settings for logs: a message format that the broker may not write yet is replaced by the broker's."""
+        """Return the settings for logs: the broker's message format replaces one that it may not write yet."""
         if self.ignored_format is None:
             return self
         overrides = {name: text for name, text in self.overrides.items() if name != MESSAGE_FORMAT_VERSION}
         return self.with_overrides(overrides)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "TopicConfig":
-        """The same broker's settings with exactly these over them (those of before are gone).
+        """Return the broker's settings with these overrides in place of the current ones.
 
         Raises:
             ConfigError: Unknown or impossible; the message is the one that Kafka answers. ConfigValueError where it is
@@ -91,7 +92,7 @@ class TopicConfig(TopicFields):
         return config
 
     def with_stored(self, overrides: Mapping[str, str]) -> "TopicConfig":
-        """The same, with names that nobody knows, and whether they fit each other or not: as they are described.
+        """Like `with_overrides`, but accept unknown names and conflicting settings; for descriptions.
 
         Raises:
             ConfigValueError: Impossible.
@@ -104,7 +105,7 @@ class TopicConfig(TopicFields):
         return config
 
     def with_possible(self, overrides: Mapping[str, str]) -> tuple["TopicConfig", list[str]]:
-        """Apply those of these overrides that are valid; another program may have written invalid ones to the registry.
+        """Apply the valid overrides; another program may have written invalid ones to the registry.
 
         Returns:
             The settings, and one line for each override that was left out.

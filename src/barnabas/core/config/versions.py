@@ -1,8 +1,8 @@
-"""Kafka's versions, as `inter.broker.protocol.version` names them, and what each of them reads and writes.
+"""Kafka's versions, as named by `inter.broker.protocol.version`, and the formats that each reads and writes.
 
-A version is named in full (`2.1-IV1`) or short (`2.1`, `0.10.2`, `2.7.2`), and then means its last step.
+A version is named in full (`2.1-IV1`) or in short (`2.1`, `0.10.2`, `2.7.2`); the short form means its last step.
 
-| since | what is new |
+| since | new format |
 | --- | --- |
 | 0.10.0 | message format 1 |
 | 0.10.1 | group values of version 1 |
@@ -10,7 +10,7 @@ A version is named in full (`2.1-IV1`) or short (`2.1`, `0.10.2`, `2.7.2`), and 
 | 2.1 | zstd; group values of version 2; offset values of version 2 (2.1-IV0) and 3 (2.1-IV1) |
 | 2.3 | group values of version 3 |
 
-What a version writes, every later one reads.
+Every version reads the formats of all earlier ones.
 
 Source: Kafka 2.7.2, kafka.api.ApiVersion, GroupMetadataManager (groupMetadataValue, offsetCommitValue), LogValidator.
 """
@@ -30,7 +30,7 @@ _NAMES: tuple[str, ...] = BROKER_SETTINGS[INTER_BROKER_PROTOCOL_VERSION].choices
 
 
 class KafkaVersion(NamedTuple):
-    """A version; they compare as their order of appearance.
+    """A version; versions compare in order of release.
 
     Attributes:
         rank: Its place among all.
@@ -42,22 +42,22 @@ class KafkaVersion(NamedTuple):
 
     @property
     def short_name(self) -> str:
-        """The release that it belongs to: `2.1`, `0.10.2`."""
+        """Return its release: `2.1`, `0.10.2`."""
         return self.name.partition("-")[0]
 
     @property
     def magic(self) -> int:
-        """The newest message format: 0, 1 or 2."""
+        """Return the newest message format: 0, 1 or 2."""
         return (self >= _MAGIC_1) + (self >= _MAGIC_2)
 
     @property
     def group_value_version(self) -> int:
-        """The newest version of a group's value in `__consumer_offsets`."""
+        """Return the newest version of a group's value in `__consumer_offsets`."""
         return (self >= _GROUP_VALUE_1) + (self >= _GROUP_VALUE_2) + (self >= _GROUP_VALUE_3)
 
     @property
     def offset_value_version(self) -> int:
-        """The newest version of an offset's value in `__consumer_offsets`."""
+        """Return the newest version of an offset's value in `__consumer_offsets`."""
         return 1 + (self >= _OFFSET_VALUE_2) + (self >= _OFFSET_VALUE_3)
 
     @property
@@ -67,7 +67,7 @@ class KafkaVersion(NamedTuple):
 
 @lru_cache(maxsize=64)
 def kafka_version(text: str) -> KafkaVersion:
-    """The version that a text names, in full or short.
+    """Return the version with this name, full or short.
 
     Raises:
         ConfigError: There is no such version up to 2.7.
@@ -77,11 +77,11 @@ def kafka_version(text: str) -> KafkaVersion:
         name = _NAMES[rank]
         if name == text or ("-" not in text and name.partition("-")[0] == release):
             return KafkaVersion(rank, name)
-    raise ConfigError(f"{text} is no version of Kafka's from {_NAMES[0]} to {NEWEST.short_name}")
+    raise ConfigError(f"{text} is not a Kafka version from {_NAMES[0]} to {NEWEST.short_name}")
 
 
 def oldest_version(can: Callable[[KafkaVersion], bool]) -> KafkaVersion:
-    """The oldest version that can do something.
+    """Return the oldest version for which `can` is true.
 
     Raises:
         ConfigError: None up to 2.7 can.
@@ -94,7 +94,7 @@ def oldest_version(can: Callable[[KafkaVersion], bool]) -> KafkaVersion:
 
 
 def message_magic(format_version: str) -> int:
-    """The magic that a message.format.version stands for."""
+    """Return the magic of a message.format.version."""
     return kafka_version(format_version).magic
 
 

@@ -1,1 +1,1 @@
-"""One question in each file: what was seen goes in, findings come out, the worst first."""
+"""Rules, one question per file: they turn a snapshot into findings, the most severe first."""

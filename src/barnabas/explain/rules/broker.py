@@ -1,6 +1,6 @@
-"""How is a broker, and may it stop now: who does not answer, what it stood still for, which limits are near.
+"""State of brokers, and whether one may stop now: unanswered queries, event loop stalls, limits nearly reached.
 
-Whether a broker may stop is decided where `barnabas cluster status` decides it: `clients/cluster_state.py`.
+`clients/cluster_state.py` decides whether a broker may stop, also for `barnabas cluster status`.
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from barnabas.explain.finding import Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Seen
 from barnabas.explain.words import duration, silence, times
 
-# A loop that stood still for so long held up everybody.
+# A stall of the event loop of this length delays every client.
 _STALL_MS: Final = 200
-# A limit is near from this part of it on.
+# A limit is nearly reached from this share of it on.
 _NEAR: Final = 0.8
 
 
 def explain_broker(seen: Seen) -> list[Finding]:
-    """Explain each broker, or the one that is asked about, the worst first."""
+    """Explain each broker, or the one that is asked about, the most severe first."""
     cluster = seen.cluster
     assert cluster is not None
     found: list[Finding] = []
@@ -27,14 +27,14 @@ def explain_broker(seen: Seen) -> list[Finding]:
         if seen.asked.name in (None, str(each.broker_id)):
             found += _broker(seen, cluster, each)
     if not found and seen.asked.name is not None:
-        text = f"broker {seen.asked.name} is not there, and no partition has a replica on it"
+        text = f"broker {seen.asked.name} is not registered, and no partition has a replica on it"
         see = command("cluster", "status")
         found.append(Finding(f"broker {seen.asked.name}", "not-there", text, Severity.NOTICE, commands=(see,)))
     return worst_first(found)
 
 
 def silent_brokers(seen: Seen) -> Iterator[Finding]:
-    """Name the brokers that do not answer."""
+    """Yield findings about brokers that do not answer."""
     failures = dict(seen.silent)
     for each in () if seen.cluster is None else seen.cluster.brokers.values():
         if each.failure:
@@ -57,27 +57,27 @@ def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
         figures = {"obstacles": obstacles}
         yield Finding(subject, "may-not-stop", text, Severity.FINE, figures=figures, commands=(see,))
     else:
-        text = f"{seen.address(broker_id)} may stop now: other brokers have all that it has"
+        text = f"{seen.address(broker_id)} may stop now: other brokers have all of its data"
         yield Finding(subject, "may-stop", text, commands=(see,))
     yield from stalls(seen, broker_id)
     yield from near_limits(seen, broker_id)
 
 
 def near_limits(seen: Seen, wanted_id: int | None = None) -> Iterator[Finding]:
-    """Tell which of a broker's limits are near: whoever comes behind them is turned away, or waits."""
+    """Yield findings about nearly reached limits of a broker, at which it rejects or delays clients."""
     for row in seen.rows("broker"):
         broker_id = row["broker_id"]
         for limit in row["limits"] if wanted_id in (None, broker_id) else ():
             used, most = limit["used"], limit["most"]
             if used < _NEAR * most:
                 continue
-            text = f"{seen.address(broker_id)} is near its {limit['name']}: {used:,} of {most:,}"
+            text = f"{seen.address(broker_id)} has nearly reached {limit['name']}: {used:,} of {most:,}"
             figures: dict[str, Figure] = {"limit": limit["name"], "used": used, "most": most}
             yield Finding(f"broker {broker_id}", "near-limit", text, Severity.NOTICE, figures=figures)
 
 
 def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
-    """Tell how often a broker's loop stood still, and what for the longest time."""
+    """Yield findings about stalls of a broker's event loop, with count and longest cause."""
     by_broker: dict[int, list[tuple[int, int, str]]] = {}
     for row in seen.facts.get("stalls", ()):
         if row["at_ms"] >= seen.since_ms and row["ms"] >= _STALL_MS and broker_id in (None, row["broker_id"]):
@@ -85,8 +85,8 @@ def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
     for each, found in by_broker.items():
         longest_ms, at_ms, what = max(found)
         text = (
-            f"{seen.address(each)} stood still {times(len(found))}, for {duration(longest_ms)} the longest time"
-            f"{f' ({what})' if what else ''}: whoever asked meanwhile waited"
+            f"the event loop of {seen.address(each)} stalled {times(len(found))}, for up to {duration(longest_ms)}"
+            f"{f' ({what})' if what else ''}: requests had to wait meanwhile"
         )
         figures: dict[str, Figure] = {"stall_count": len(found), "longest_ms": longest_ms, "what": what or None}
         yield Finding(f"broker {each}", "stalled", text, Severity.NOTICE, since_ms=at_ms, figures=figures)

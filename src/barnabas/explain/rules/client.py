@@ -1,7 +1,7 @@
-"""What is the matter with my client: which limit holds it and who shares that, what was slow, what was refused.
+"""Problems of a client: the quota that throttles it and the sharers of that quota, slow requests, refusals.
 
-Which limit is in force the broker says (`ExplainQuotas`); of a Kafka, which tells limits and not what they do, it
-follows from their order, decided where brokers decide it: `wire/quotas/levels.py`.
+Brokers report the quota in force (`ExplainQuotas`). Kafka reports only the quotas themselves; there it follows from
+their order, decided by the same code as in brokers: `wire/quotas/levels.py`.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _RECEIVE_MEMORY: Final = "queued.max.request.bytes"
 
 
 def explain_client(seen: Seen) -> list[Finding]:
-    """Explain what holds a client: the one that asks, or the one that is asked about."""
+    """Explain the throttling of a client: the caller, or the one that is asked about."""
     found = [each for row in seen.limits for each in _limits(seen, row)]
     found += _holds(seen)
     found += [each for each in explain_slow(seen) if each.severity]
@@ -35,7 +35,7 @@ def explain_client(seen: Seen) -> list[Finding]:
     if not seen.limits and seen.asked.client_id is not None:
         found += _by_order(seen, seen.asked.user or "ANONYMOUS", seen.asked.client_id)
     if not any(each.severity for each in found):
-        text = f"nothing holds {_name(seen)}"
+        text = f"nothing throttles {_name(seen)}"
         certainty = Certainty.MEASURED if seen.limits or seen.tellers else Certainty.UNKNOWN
         found.append(Finding(f"client {_name(seen)}", "not-held", text, certainty=certainty))
     return worst_first(found)
@@ -46,7 +46,7 @@ def _name(seen: Seen) -> str:
 
 
 def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
-    """Tell what a broker says of each limit that is in force."""
+    """Yield a finding for each quota that a broker reports as in force."""
     see = ("quotas", "explain", ("--user", told["user"]), ("--client-id", told["client_id"]))
     for quota in told["quotas"]:
         if quota["limit"] is None:
@@ -54,9 +54,9 @@ def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
         limit, unit = quota["limit"], quota["unit"]
         measured = amount(quota["rate"], unit) if quota["is_measured"] else "nothing yet"
         is_held = bool(quota["held_count"] or quota["throttle_ms"])
-        state = f"whoever asks now waits {duration(quota['throttle_ms'])}" if is_held else "nobody is held"
+        state = f"the next request waits {duration(quota['throttle_ms'])}" if is_held else "nobody is throttled"
         text = (
-            f"{seen.address(told['broker_id'])}: {quota['key']} is at most {amount(limit, unit)} ({quota['why']}); "
+            f"{seen.address(told['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} ({quota['why']}); "
             f"measured {measured}, {state}"
         )
         others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != told["client_id"]]
@@ -76,7 +76,7 @@ def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
 
 
 def _holds(seen: Seen) -> Iterator[Finding]:
-    """Tell how often and by what clients were held in the window."""
+    """Yield findings about the throttling of clients in the window: how often, and by which quota."""
     by_client: dict[tuple[str, str, str], list[Row]] = {}
     for row in seen.facts.get("holds", ()):
         if row["last_ms"] >= seen.since_ms and seen.asked.client_id in (None, row["client_id"]):
@@ -86,8 +86,8 @@ def _holds(seen: Seen) -> Iterator[Finding]:
         total_ms = sum(int(row["total_ms"]) for row in rows)
         longest_ms = max(int(row["throttle_ms"]) for row in rows)
         text = (
-            f"{client_id or 'a client without an id'} of {user} was held {times(number)} by {quota}: "
-            f"{duration(total_ms)} in all, {duration(longest_ms)} the longest"
+            f"{client_id or 'a client without an id'} of {user} was throttled {times(number)} by {quota}: "
+            f"{duration(total_ms)} in total, up to {duration(longest_ms)} at a time"
         )
         figures: dict[str, Figure] = {
             "quota": quota,
@@ -97,7 +97,7 @@ def _holds(seen: Seen) -> Iterator[Finding]:
         }
         see = command("quotas", "explain", ("--user", user), ("--client-id", client_id))
         if quota == _RECEIVE_MEMORY:
-            text += "; the broker had no memory left to receive its requests: raise that, or have less come at once"
+            text += "; the broker had no memory left to receive its requests: raise the setting, or send less at once"
             see = command("explain", "broker", (NAME, rows[-1]["broker_id"]))
         since_ms = min(int(row["first_ms"]) for row in rows)
         subject = f"client {client_id or '-'}"
@@ -105,12 +105,12 @@ def _holds(seen: Seen) -> Iterator[Finding]:
 
 
 def held_clients(seen: Seen) -> list[Finding]:
-    """Tell of those who were held, whoever they are."""
+    """Return findings about all throttled clients."""
     return list(_holds(seen))
 
 
 def _by_order(seen: Seen, user: str, client_id: str) -> Iterator[Finding]:
-    """Tell which limits are in force by their order alone; whether they hold anybody is unknown."""
+    """Yield the quotas in force by their order alone; whether they throttle a client is unknown."""
     subject = f"client {client_id}"
     for key, unit in _UNITS.items():
         limits = Limits()
@@ -121,8 +121,8 @@ def _by_order(seen: Seen, user: str, client_id: str) -> Iterator[Finding]:
         if resolution.limit is not None:
             figures: dict[str, Any] = {"quota": key, "limit": resolution.limit, "level": resolution.level}
             text = (
-                f"{key} is at most {amount(resolution.limit, unit)} (level {resolution.level}, {resolution.entity}); "
-                "whether it holds anybody, a Kafka does not tell"
+                f"{key} is limited to {amount(resolution.limit, unit)} (level {resolution.level}, {resolution.entity})"
+                "; Kafka does not report whether it throttles anybody"
             )
             see = command("quotas", "list")
             yield Finding(subject, "limited", text, certainty=Certainty.UNKNOWN, figures=figures, commands=(see,))

@@ -1,4 +1,4 @@
-"""Why is the disk full, why is this segment still here: what grows, what keeps it, and where that is set."""
+"""Causes of full disks and of segments that stay: growth, retention, and the settings behind them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -12,24 +12,24 @@ from barnabas.explain.words import amount, count, duration, listed
 _NEARLY_FULL: Final = 0.9
 _MOST_TOPICS: Final = 5
 _FOREVER: Final = "-1"
-# By the words of retention, `broker/log/retention.py`.
+# By the reasons of `broker/log/retention.py`.
 _KEPT_BY: Final = {
-    "active": "it is empty, and records will be written to it",
-    "high watermark": "not all replicas in sync have all of it",
+    "active": "it is the active segment, and empty",
+    "high watermark": "not all in-sync replicas have all of it",
     "retention.ms": "its newest record is not old enough (retention.ms)",
     "retention.bytes": "the partition is not larger than retention.bytes",
-    "timestamp in the future": "its newest record's timestamp lies in the future",
-    "older segment": "segments go from the oldest on, and an older one stays",
+    "timestamp in the future": "its newest record's timestamp is in the future",
+    "older segment": "segments are deleted in order, and an older one stays",
     "compaction": "it is compacted, and keeps the newest record of each key",
-    "": "its time is over, and the next look removes it (log.retention.check.interval.ms)",
-    "no rule": "no rule removes anything: retention.ms and retention.bytes are -1",
+    "": "it has expired, and the next check deletes it (log.retention.check.interval.ms)",
+    "no rule": "nothing deletes it: retention.ms and retention.bytes are -1",
 }
 _FUTURE: Final = "timestamp in the future"
 _GOING: Final = ""
 
 
 def explain_disk(seen: Seen) -> list[Finding]:
-    """Explain what fills the disks; with a topic, which of its segments stay and why."""
+    """Explain disk usage; with a topic, the reasons why its segments stay."""
     if seen.asked.name is not None:
         return worst_first(_topic(seen, seen.asked.name))
     found = [_directory(seen, each) for each in seen.directories]
@@ -38,15 +38,15 @@ def explain_disk(seen: Seen) -> list[Finding]:
 
 
 def kept_by(segment: Mapping[str, object]) -> str:
-    """Say what keeps a segment for now."""
+    """Describe why a segment is still kept."""
     if segment["kept_by"] is None:
-        return f"nothing, it is about to go by {segment['rule']}"
+        return f"nothing: {segment['rule']} is about to delete it"
     reason = str(segment["kept_by"])
     return _KEPT_BY.get(reason, reason)
 
 
 def full_disks(seen: Seen) -> list[Finding]:
-    """Tell of directories that failed or are nearly full alone, and of logs that only grow."""
+    """Return findings about failed or nearly full directories, and about logs that only grow."""
     return [each for each in explain_disk(seen) if each.severity]
 
 
@@ -70,7 +70,7 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
     text = f"{directory.path} of {seen.address(directory.broker_id)} has {amount(log_bytes, 'bytes')} of logs ({what})"
     causes = tuple(_kept_forever(seen, topic, size) for topic, size in largest if _is_forever(seen, topic))
     if directory.total_bytes is None or directory.free_bytes is None:
-        text += "; how full its disk is, the broker does not tell"
+        text += "; the broker does not report the size of its disk"
         return Finding(
             subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(see,)
         )
@@ -81,7 +81,7 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
     if growth is not None and growth > 0:
         full_ms = directory.free_bytes * 1_000 / growth
         pace = amount(growth, "bytes/s")
-        text += f"; at the {pace} that clients write to it, it is full in {duration(full_ms)} if nothing is removed"
+        text += f"; at the {pace} that clients write to it, it is full in {duration(full_ms)} if nothing is deleted"
         figures |= {"written_bytes_per_s": growth, "full_in_ms": round(full_ms)}
         certainty = Certainty.INFERRED
     severity = Severity.PROBLEM if part >= _NEARLY_FULL else Severity.FINE
@@ -90,7 +90,7 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
 
 
 def _growth_per_s(seen: Seen, broker_id: int) -> float | None:
-    """Return how many bytes clients wrote to a broker per second of its last minute; None: it does not tell."""
+    """Return the bytes/s that clients wrote to a broker in its last minute; None: not reported."""
     minutes = [each for row in seen.rows("broker", broker_id=broker_id) for each in row["minutes"]]
     return float(minutes[-1]["produced_bytes_per_s"]) if minutes else None
 
@@ -105,7 +105,7 @@ def _is_forever(seen: Seen, topic: str) -> bool:
 def _kept_forever(seen: Seen, topic: str, size: int) -> Finding:
     settings = seen.settings[topic]
     text = (
-        f"{topic} is never removed: retention.ms=-1 (by {settings['retention.ms'].where}) and retention.bytes=-1 "
+        f"{topic} is never deleted: retention.ms=-1 (by {settings['retention.ms'].where}) and retention.bytes=-1 "
         f"(by {settings['retention.bytes'].where})"
     )
     commands = (
@@ -128,7 +128,7 @@ def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
     rows = list(seen.rows("segments", topic=topic, is_leader=True))
     causes = [each for row in rows for each in _segments(seen, row)]
     if not rows:
-        unknown = "why each of its segments stays is unknown: the broker keeps that to itself"
+        unknown = "why its segments stay is unknown: the broker does not report it"
         causes.append(Finding(f"topic {topic}", "unknown", unknown, certainty=Certainty.UNKNOWN))
     if _is_forever(seen, topic):
         causes.insert(0, _kept_forever(seen, topic, size))
@@ -136,7 +136,7 @@ def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
     yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(see,))
 
 
-# What decides on segments, by policy.
+# The settings that decide about segments, by policy.
 _SETTINGS: Final = {
     "delete": ("retention.ms", "retention.bytes", "segment.ms", "segment.bytes"),
     "compact": ("min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms"),
@@ -145,7 +145,7 @@ _SETTINGS: Final = {
 
 def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) -> Finding:
     text = (
-        f"{name} on {seen.address(broker_id)} is not compacted any more, and grows, until that broker starts anew: "
+        f"{name} on {seen.address(broker_id)} is not compacted any more, and grows, until that broker restarts: "
         f"{reason}"
     )
     figures: dict[str, Figure] = {"broker": broker_id}
@@ -154,19 +154,19 @@ def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) 
 
 
 def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
-    """Tell of a partition's segments those that stay for one reason together, and when the next one goes."""
+    """Yield findings about a partition's segments, grouped by reason, with the time of the next deletion."""
     name = TopicPartition(row["topic"], row["partition"])
     subject = f"partition {name}"
     compaction = row["compaction"]
     if compaction is not None and compaction["uncleanable"] is not None:
         yield _uncleanable(seen, row["broker_id"], name, compaction["uncleanable"])
     if row["failure"] is not None:
-        text = f"why the segments of {name} stay can't be told: {row['failure']}"
+        text = f"why the segments of {name} stay is unknown: {row['failure']}"
         yield Finding(subject, "unreadable", text, Severity.PROBLEM, Certainty.UNKNOWN)
     if row["removed"]:
         last = row["removed"][-1]
         text = (
-            f"{count(len(row['removed']), 'segment')} of {name} went of late, the last one by {last['rule']} "
+            f"{count(len(row['removed']), 'segment')} of {name} deleted recently, the last one by {last['rule']} "
             f"{duration(max(seen.now_ms - last['at_ms'], 0))} ago"
         )
         yield Finding(subject, "removed", text, since_ms=last["at_ms"])
@@ -186,7 +186,7 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
         text = f"{text if len(segments) > 1 else text + 's'}: {why}"
         dates = [int(str(each["goes_at_ms"])) for each in segments if each["goes_at_ms"] is not None]
         if dates:
-            text += f"; the next one goes in {duration(max(min(dates) - seen.now_ms, 0))}"
+            text += f"; the next one is deleted in {duration(max(min(dates) - seen.now_ms, 0))}"
         figures: dict[str, Figure] = {
             "segment_count": len(segments),
             "bytes": size,

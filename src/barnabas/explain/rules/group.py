@@ -1,7 +1,7 @@
-"""Why did a group rebalance: what began it, who came and went, how often, and how long nobody read.
+"""Causes of rebalances: the trigger, members that joined or left, frequency, and time without reading.
 
-Reasons are those that the coordinator decided by and kept. A Kafka keeps none: there the members of two looks are
-compared, and why they came or went is unknown.
+The coordinator recorded the reasons of its decisions. Kafka records none: there, the members of two snapshots are
+compared, and the reason is unknown.
 """
 
 from collections import Counter
@@ -13,15 +13,15 @@ from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst
 from barnabas.explain.seen import Group, Row, Seen
 from barnabas.explain.words import count, duration, listed, times
 
-# A group that rebalances so often, or is idle for so much of the time, has a problem. Of less time no share is told.
+# A group that rebalances this often, or is idle for this share of the time, has a problem.
 _OFTEN: Final = 3
 _OFTEN_MS: Final = 600_000
-# What begins so soon after the group was read by another broker is likely to come of that.
+# A rebalance this soon after a change of the coordinator is probably its consequence.
 _MOVED_MS: Final = 120_000
-# These do not: members go on with a new coordinator, and only who does not find it, or was joining, has to join again.
+# These are not: members continue with a new coordinator, and rejoin only if they did not find it or were joining.
 _OF_THEIR_OWN_ACCORD: Final = ("left", "removed", "subscription_changed")
 _IDLE_PART: Final = 0.1
-# Who misses a rebalance began none: it waited for him.
+# A member that misses a rebalance did not begin it: the rebalance waited for the member.
 _MISSED: Final = "poll_interval_exceeded"
 _STATES: Final = {
     "PreparingRebalance": "waits for its members to join",
@@ -38,25 +38,25 @@ _REASONS: Final = {
     "left": "{} left",
     "removed": "{} was removed by an administrator",
     "session_expired": "no heartbeat of {} came within session.timeout.ms",
-    "poll_interval_exceeded": "{} did not come back within max.poll.interval.ms: it works too long on what it fetched",
-    "subscription_changed": "{} subscribes to other topics",
-    "leader_rejoined": "{}, its leader, asked for it: there are new partitions or topics",
-    "static_replaced": "{} came in the place of another one with its group.instance.id",
-    "assignment_not_stored": "what its leader had assigned could not be stored",
-    "too_many_members": "there was no place for {}: group.max.size members are there",
+    "poll_interval_exceeded": "{} did not rejoin within max.poll.interval.ms: it takes too long to process its records",
+    "subscription_changed": "{} changed its subscription",
+    "leader_rejoined": "its leader {} requested it, for new partitions or topics",
+    "static_replaced": "{} replaced another member with its group.instance.id",
+    "assignment_not_stored": "the assignment of its leader could not be stored",
+    "too_many_members": "no room for {}: the group has group.max.size members",
 }
 _ADVICE: Final = {
-    "session_expired": "raise session.timeout.ms, or look for what stopped the member (a crash, a long pause, a cut)",
+    "session_expired": "raise session.timeout.ms, or find out why the member stopped (crash, pause, network)",
     "poll_interval_exceeded": "lower max.poll.records, or raise max.poll.interval.ms",
-    "joined": "with a group.instance.id a member that comes back within its session begins no rebalance",
-    "left": "with a group.instance.id a member that comes back within its session begins no rebalance",
-    "assignment_not_stored": "its partition of __consumer_offsets takes no acks=all: see `barnabas explain topic`",
+    "joined": "with a group.instance.id, a member that returns within its session timeout causes no rebalance",
+    "left": "with a group.instance.id, a member that returns within its session timeout causes no rebalance",
+    "assignment_not_stored": "its partition of __consumer_offsets rejects acks=all: see `barnabas explain topic`",
     "too_many_members": "raise group.max.size, or run fewer members",
 }
 
 
 def reason_text(rebalance: Row) -> str:
-    """Say what began a rebalance."""
+    """Describe the trigger of a rebalance."""
     text = _REASONS.get(rebalance["reason"], f"{rebalance['reason']} ({{}})").format(_who(rebalance))
     heard_ms = rebalance.get("heard_ms")
     if heard_ms is None:
@@ -65,13 +65,13 @@ def reason_text(rebalance: Row) -> str:
 
 
 def _who(rebalance: Row) -> str:
-    """Name who began a rebalance; where nobody did, who went for the same reason."""
+    """Name the members that triggered a rebalance or, if there are none, those that left for the same reason."""
     went = [_member(each) for each in rebalance.get("went", ()) if each["why"] == rebalance["reason"]]
     return listed(went) if went and not rebalance["client_id"] else _member(rebalance)
 
 
 def explain_group(seen: Seen) -> list[Finding]:
-    """Explain the rebalances of each group that was seen, the worst first."""
+    """Explain the rebalances of each group in the snapshot, the most severe first."""
     return worst_first(_group(seen, group) for group in seen.groups.values())
 
 
@@ -106,8 +106,8 @@ def _group(seen: Seen, group: Group) -> Finding:
     if recent > 1:
         text += f", and interrupted its members {times(recent)} in the last 10 min"
     if disturbing:
-        text += f"; nobody read for {duration(idle_ms)} meanwhile"
-    # Of a single one it would say nothing.
+        text += f"; reading stopped for {duration(idle_ms)}"
+    # For a single rebalance the share means nothing.
     if idle_part is not None and len(disturbing) > 1:
         text += f", {idle_part:.0%} of the time since the first one"
     text += f"; {_last(kept[-1])}"
@@ -124,7 +124,7 @@ def _group(seen: Seen, group: Group) -> Finding:
 
 
 def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
-    """Return whether nobody read when a rebalance began, or nobody was left to read.
+    """Return whether no member read when a rebalance began, or none was left to read.
 
     Args:
         member_count: Of members now, for a rebalance that goes on.
@@ -137,26 +137,26 @@ def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
 
 
 def _idle_ms(rebalance: Row, now_ms: int) -> int:
-    """Return how long nobody read for a rebalance; one that goes on: until now."""
+    """Return how long a rebalance stopped reading; a running one counts until now."""
     if rebalance["outcome"] is None:
         return max(now_ms - int(rebalance["began_ms"]), 0)
     return int(rebalance["gather_ms"] or 0) + int(rebalance["assign_ms"] or 0)
 
 
 def _last(rebalance: Row) -> str:
-    """Say of the newest one why it began and what it waited for."""
+    """Describe the newest rebalance: its trigger, and the member it waited for."""
     text = f"the last one: {reason_text(rebalance)}"
     last = rebalance["last"]
     missed = [_member(each) for each in rebalance["went"] if each["why"] == _MISSED]
     if missed:
-        text += f"; {listed(missed)} did not come back in {duration(rebalance['gather_ms'] or 0)}"
+        text += f"; {listed(missed)} did not rejoin in {duration(rebalance['gather_ms'] or 0)}"
     elif last is not None and last["client_id"] and int(rebalance["gather_ms"] or 0) >= 1_000:
-        text += f"; {_member(last)} was waited for longest, {duration(rebalance['gather_ms'])}"
+        text += f"; it waited longest for {_member(last)}, {duration(rebalance['gather_ms'])}"
     return text
 
 
 def _reasons(rebalance: Row) -> Iterator[Row]:
-    """Give what began a rebalance, and before it who made it wait in vain: that took the most time."""
+    """Yield the triggers of a rebalance, preceded by members that it waited for in vain, which took the most time."""
     for each in rebalance["went"]:
         if each["why"] == _MISSED:
             yield {**each, "reason": _MISSED, "began_ms": rebalance["began_ms"]}
@@ -164,10 +164,10 @@ def _reasons(rebalance: Row) -> Iterator[Row]:
 
 
 def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mapping[str, Finding]) -> Iterator[Finding]:
-    """Tell each reason once, the most frequent first: how often, whom it was about, when last.
+    """Yield each reason once, the most frequent first, with count, members and last time.
 
     Args:
-        moves: What a reason is likely to come of.
+        moves: The probable cause of a reason.
     """
     reasons = [each for rebalance in kept for each in _reasons(rebalance)]
     counts = Counter(str(each["reason"]) for each in reasons)
@@ -188,7 +188,7 @@ def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mappin
 
 
 def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[tuple[str, Finding]]:
-    """Tell of brokers that became its coordinator a moment before a rebalance, with the reason of that."""
+    """Yield findings about brokers that became coordinator just before a rebalance, with the reason."""
     for row in rows:
         moved_ms = row["loaded_ms"]
         followed = [
@@ -201,8 +201,8 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
         if followed:
             before = duration(followed[0]["began_ms"] - moved_ms)
             text = (
-                f"broker {row['broker_id']} became its coordinator, or was started, {before} before one of them: "
-                "members look for it, and join again"
+                f"broker {row['broker_id']} became its coordinator, or was started, {before} before a rebalance: "
+                "members look for the coordinator and rejoin"
             )
             figures: dict[str, Figure] = {"broker_id": row["broker_id"], "rebalance_count": len(followed)}
             see = command("explain", "broker", (NAME, row["broker_id"]))
@@ -221,7 +221,7 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
 
 
 def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> Finding:
-    """Tell of a group whose coordinator keeps no reasons what two looks tell."""
+    """Return a finding from two snapshots, for a coordinator that records no reasons."""
     subject = f"group {group.name}"
     now = {each.member_id: each for each in group.members}
     then = {each.member_id: each for each in seen.members_before.get(group.name, group.members)}
@@ -229,15 +229,15 @@ def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> 
     went = [f"{then[each].client_id} at {then[each].host}" for each in sorted(then.keys() - now.keys())]
     figures |= {"came": came, "went": went}
     text = f"group {group.name} is {group.state} with {count(len(now), 'member')}"
-    text += f"; {listed(came)} came" if came else ""
-    text += f"; {listed(went)} went" if went else ""
+    text += f"; joined: {listed(came)}" if came else ""
+    text += f"; left: {listed(went)}" if went else ""
     is_silent = group.coordinator_id in seen.silent
-    why = "does not answer" if is_silent else "keeps no reasons"
+    why = "does not answer" if is_silent else "records no reasons"
     cause = Finding(
         subject,
         "unknown",
-        f"why it rebalanced is unknown: {seen.address(group.coordinator_id)}, its coordinator, {why}; what it logged "
-        "may tell",
+        f"the reasons of its rebalances are unknown: its coordinator, {seen.address(group.coordinator_id)}, {why}; see "
+        "its log",
         certainty=Certainty.UNKNOWN,
         silent=(group.coordinator_id,) if is_silent else (),
     )

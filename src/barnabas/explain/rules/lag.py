@@ -1,23 +1,24 @@
-"""Why is there lag: what keeps a group from what it has not committed yet.
+"""Causes of consumer lag in each partition of a group.
 
-Lag is the distance of the committed offset from the partition's end. Markers of transactions and aborted records count
-in it and can't be read, so records are counted anew as far as was looked, and the age of the first one is told.
+Lag is the distance of the committed offset from the partition's end. It includes transaction markers and aborted
+records, which cannot be read; so records are counted as far as they were read, and the age of the first one is
+reported.
 
-Each partition has one cause, the first of these that holds:
+Each partition has one cause, the first of these that is true:
 
-    no leader, or one that does not answer    nobody can read, or tell how far behind the group is
-    never committed                           where it begins is auto.offset.reset's business
-    committed below the log's start           that much is lost to it
-    committed above the log's end             the topic was made anew, or the log lost its end
+    no leader, or one that does not answer    nobody can read, or report the lag
+    never committed                           auto.offset.reset decides the start
+    committed below the log's start           the records between are lost to the group
+    committed above the log's end             the topic was recreated, or the log lost its end
     committed at the last stable offset       a transaction is open behind it
     nothing but markers ahead                 no lag at all
-    the group has no members, or rebalances   nobody reads
-    no member has the partition               nobody reads this one
-    held by a quota                           its member's answers wait
+    the group has no members, or rebalances   no member reads
+    no member has the partition               no member reads this partition
+    throttled by a quota                      responses to its member are delayed
     commits nothing though it has a member    it does not read, or does not commit
-    more comes than goes                      never done: its fetches wait for the disk, or it asks seldom, or its
-                                              answers are full, or who knows
-    less comes than goes                      when it is done
+    incoming rate above the outgoing one      never caught up: its fetches wait for the disk, or are rare, or its
+                                              responses are full, or the cause is unknown
+    incoming rate below the outgoing one      the time to catch up
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -30,23 +31,23 @@ from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_
 from barnabas.explain.seen import Group, Member, Seen, rate_per_s, still_since_ms
 from barnabas.explain.words import count, duration
 
-# Members commit every 5 s by default: less says nothing.
+# Members commit every 5 s by default, so a shorter silence proves nothing.
 _SILENT_MS: Final = 30_000
-# Who was held, or waited for the disk, and does so no more for that long, has another reason by now.
+# A member that was throttled, or waited for the disk, longer ago than this has another reason now.
 _LATELY_MS: Final = 20_000
-# Who is no further behind than this keeps up.
+# A group with less lag than this keeps up.
 _FRESH_MS: Final = 10_000
-# One partition is told apart when it has this part of a topic's lag, and that is worth a word.
+# A partition gets its own finding from this share of a topic's lag on, if the lag is large enough.
 _MOST_OF_IT: Final = 0.8
 _MANY: Final = 100
-# Who has more to read and asks no more often works on what he has.
+# A member with more to read that fetches no more often than this is busy with processing.
 _SELDOM_S: Final = 3
 _PACES: Final = ("falls-behind", "asks-seldom", "cold", "answers-full", "catches-up", "unknown")
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
 def explain_lag(seen: Seen) -> list[Finding]:
-    """Explain the lag of each group that was seen, the worst first."""
+    """Explain the lag of each group in the snapshot, the most severe first."""
     return worst_first(_group(seen, group) for group in seen.groups.values())
 
 
@@ -95,7 +96,7 @@ def _group(seen: Seen, group: Group) -> Finding:
 
 
 def _unknown_to(seen: Seen, owners: Collection[TopicPartition]) -> set[TopicPartition]:
-    """Find partitions with records that nobody has, of topics that members share among them."""
+    """Find unassigned partitions with records, of topics that the members divide among themselves."""
     topics = {each.topic for each in owners}
     names = (name for topic in topics for name in seen.logs_of(topic))
     return {name for name in names if seen.logs[name].end_offset > seen.logs[name].start_offset}
@@ -116,7 +117,7 @@ def _behind(seen: Seen, group: Group, name: TopicPartition, owner: Member | None
 
 
 def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
-    """Find what keeps one partition back: a verdict, and whom it is about; those of the same are told together."""
+    """Return the cause of one partition's lag: a verdict, and its subject; equal ones become one finding."""
     name, committed, log = part.name, part.committed, part.log
     if log is None:
         known = seen.partitions.get(name)
@@ -134,7 +135,7 @@ def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
     if is_at_stable and part.ahead is not None and not part.ahead.record_count:
         if log.stable_offset == log.end_offset:
             return ("markers-only", "")
-        # Who reads all has no reason to stand exactly here.
+        # A consumer that reads everything has no reason to stop exactly here.
         return ("open-transaction", _opener(seen, name))
     return _of_members(seen, group, part)
 
@@ -169,7 +170,7 @@ def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
 
 
 def _slowness(seen: Seen, part: Behind) -> tuple[str, str]:
-    """Find what makes a member slower than what comes, as far as its fetches tell."""
+    """Return the cause of a member's slowness, as far as its fetches show it."""
     if part.owner is None:
         return ("falls-behind", "")
     client_id, leader_id = part.owner.client_id, seen.partitions[part.name].leader_id
@@ -186,19 +187,19 @@ def _slowness(seen: Seen, part: Behind) -> tuple[str, str]:
 
 
 def _was_left(seen: Seen, group: Group) -> bool:
-    """Return whether the last of a group's members has gone; who takes partitions by himself commits without any."""
+    """Return whether the group's last member has left; consumers with manual assignment commit without members."""
     ended = [row["rebalances"][-1] for row in seen.rows("groups", group=group.name) if row["rebalances"]]
     return any(each["outcome"] == "empty" for each in ended)
 
 
 def _opener(seen: Seen, name: TopicPartition) -> str:
-    """Who holds a partition's last stable offset where it is: the producer id, as text; empty: it is not known."""
+    """Return the producer id, as text, that keeps a partition's last stable offset in place; empty: unknown."""
     there = [(each.first_offset, each.producer_id) for each in seen.open_transactions if each.partition == name]
     return str(min(there)[1]) if there else ""
 
 
 def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Finding]:
-    """Tell where one partition has nearly all that a topic's readers have left, and why that may be."""
+    """Yield findings about single partitions that have nearly all of a topic's lag, with a possible reason."""
     by_topic: dict[str, list[Behind]] = {}
     for each in all_parts:
         by_topic.setdefault(each.name.topic, []).append(each)
@@ -216,7 +217,7 @@ def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Fi
         why = ""
         if part_of_it is not None:
             is_hot = part_of_it >= _MOST_OF_IT
-            why = f", and {part_of_it:.0%} of what comes: " + (
+            why = f", and {part_of_it:.0%} of the incoming records: " + (
                 "most keys are written there" if is_hot else "its reader is slower than the others"
             )
         text = f"{worst.name} alone has {worst.record_count / total:.0%} of the lag of {topic}{why}"

@@ -1,4 +1,4 @@
-"""What keeps a group back, as sentences with their figures: one for each verdict of `lag.py`."""
+"""Sentences about the causes of lag, with their figures: one for each verdict of `lag.py`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ from barnabas.explain.seen import Ahead, Group, Log, Member, Seen, still_since_m
 from barnabas.explain.words import amount, count, duration, listed
 
 CONSUMING: Final = ("consumer_byte_rate", "request_percentage")
-"""The limits that hold back who reads."""
+"""The quotas that throttle consumers."""
 _MOST_PARTITIONS: Final = 20
 
 
@@ -21,11 +21,11 @@ class Behind(NamedTuple):
     """A partition that a group has not read to its end.
 
     Attributes:
-        committed: None: nothing was.
-        log: None: nobody tells.
-        lag: Offsets; None: it is not known.
-        age_ms: Of the first record that is not committed; None: there is none, or it is not known.
-        incoming, outgoing: Records per second that come, and that are committed; None: it is not known.
+        committed: None: no offset was committed.
+        log: None: unknown.
+        lag: Offsets; None: unknown.
+        age_ms: The age of the first uncommitted record; None: there is none, or it is unknown.
+        incoming, outgoing: Records per second that arrive, and that are committed; None: unknown.
     """
 
     name: TopicPartition
@@ -40,14 +40,14 @@ class Behind(NamedTuple):
 
     @property
     def is_late(self) -> bool:
-        """Whether anything of it is to be told: it is not at its end, or nobody knows."""
+        """Return whether the partition needs a finding: it has lag, or its lag is unknown."""
         if self.committed is None or self.log is None:
             return True
         return self.committed != self.log.end_offset
 
     @property
     def record_count(self) -> int:
-        """Records that can be read; where that was not counted to the end, offsets are the bound."""
+        """Return how many records can be read; if they were not counted to the end, the offsets are the bound."""
         if self.ahead is None or not self.ahead.is_whole:
             return self.lag or 0
         open_count = 0 if self.log is None else self.log.end_offset - max(self.log.stable_offset, self.committed or 0)
@@ -55,7 +55,7 @@ class Behind(NamedTuple):
 
 
 def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
-    """Tell the cause that partitions have together."""
+    """Return the finding for partitions with the same cause."""
     names = [each.name for each in parts]
     where = listed(names)
     records = sum(each.record_count for each in parts)
@@ -69,7 +69,7 @@ def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behin
 
 
 class _Telling(NamedTuple):
-    """What a text is made of."""
+    """The input of a text."""
 
     seen: Seen
     group: Group
@@ -99,13 +99,13 @@ class _Telling(NamedTuple):
 
 
 def _no_topic(of: _Telling) -> Finding:
-    text = f"{of.where}: there is no such partition any more, and what was committed of it is of no use"
+    text = f"{of.where}: no such partition exists any more, so the committed offset is of no use"
     return of.finding(text, Severity.NOTICE, commands=[command("topics", "--list")])
 
 
 def _no_leader(of: _Telling) -> Finding:
     causes = list(_reasons(of))
-    text = f"{of.where}: no broker leads it, so nobody can read it"
+    text = f"{of.where}: there is no leader, so nothing can be read"
     return of.finding(text, Severity.URGENT, causes=causes, commands=[_explain("topic", of.parts[0].name[0])])
 
 
@@ -117,14 +117,14 @@ def _reasons(of: _Telling) -> Iterator[Finding]:
 def _leader_silent(of: _Telling) -> Finding:
     leader_id = int(of.key)
     why = of.seen.silent.get(leader_id, "its answer was an error")
-    text = f"{of.where}: {of.seen.address(leader_id)} leads it and does not say where it ends: {why}"
+    text = f"{of.where}: the leader, {of.seen.address(leader_id)}, does not report the end offset: {why}"
     return of.finding(text, Severity.PROBLEM, Certainty.UNKNOWN, commands=[command("cluster", "status")])
 
 
 def _never_committed(of: _Telling) -> Finding:
     text = (
-        f"{of.where}: nothing was ever committed, or it has expired (offsets.retention.minutes); a member that begins "
-        f"there goes by its auto.offset.reset: latest skips {count(of.records, 'record')}"
+        f"{of.where}: no offset was ever committed, or it has expired (offsets.retention.minutes); a member begins "
+        f"by its auto.offset.reset: latest skips {count(of.records, 'record')}"
     )
     reset = ("groups", "--reset-offsets", ("--group", of.group.name), ("--topic", of.key), "--to-earliest")
     severity = Severity.NOTICE if of.records else Severity.FINE
@@ -134,8 +134,8 @@ def _never_committed(of: _Telling) -> Finding:
 def _behind_start(of: _Telling) -> Finding:
     lost = sum((each.log.start_offset if each.log else 0) - (each.committed or 0) for each in of.parts)
     text = (
-        f"{of.where}: the log begins behind what was committed, so {count(lost, 'record')} that were never read are "
-        "gone; a member goes on by its auto.offset.reset"
+        f"{of.where}: the log begins after the committed offset: {count(lost, 'record')} were deleted before the group "
+        "read them; a member continues by its auto.offset.reset"
     )
     see = _explain("disk", of.key), command("configs", "--describe", ("--topic", of.key))
     return of.finding(text, Severity.URGENT, commands=see, lost_records=lost)
@@ -143,8 +143,8 @@ def _behind_start(of: _Telling) -> Finding:
 
 def _beyond_end(of: _Telling) -> Finding:
     text = (
-        f"{of.where}: what was committed lies behind the log's end: the topic was deleted and made anew, or its leader "
-        "lost records; a member goes on by its auto.offset.reset"
+        f"{of.where}: the committed offset is beyond the log's end: the topic was deleted and recreated, or its leader "
+        "lost records; a member continues by its auto.offset.reset"
     )
     reset = ("groups", "--reset-offsets", ("--group", of.group.name), ("--topic", of.key), "--to-latest")
     return of.finding(text, Severity.PROBLEM, commands=[command(*reset)])
@@ -152,13 +152,13 @@ def _beyond_end(of: _Telling) -> Finding:
 
 def _open_transaction(of: _Telling) -> Finding:
     causes = of_open(of.seen, {each.name for each in of.parts}, int(of.key) if of.key else None)
-    text = f"{of.where}: who reads committed records gets none behind a transaction that is still open"
+    text = f"{of.where}: read_committed consumers wait for the end of an open transaction"
     severity = max((each.severity for each in causes), default=Severity.NOTICE)
     return of.finding(text, max(severity, Severity.NOTICE), Certainty.INFERRED, causes=causes)
 
 
 def _markers_only(of: _Telling) -> Finding:
-    text = f"{of.where}: what is left are markers of transactions and aborted records: no record, so no lag"
+    text = f"{of.where}: only transaction markers and aborted records are left, so there is no lag"
     return of.finding(text, Severity.FINE)
 
 
@@ -167,8 +167,8 @@ def _group_empty(of: _Telling) -> Finding:
     went = [each for row in ([] if last is None else last["rebalances"][-1:]) for each in row["went"]]
     since_ms = None if last is None or not last["rebalances"] else last["rebalances"][-1]["began_ms"]
     names = listed([f"{each['client_id']} ({each['why']})" for each in went])
-    who = f"; the last that went: {names}" if went else ""
-    text = f"{of.where}: the group has no members, so nobody reads{who}"
+    who = f"; last to leave: {names}" if went else ""
+    text = f"{of.where}: the group has no members, so nothing is read{who}"
     return of.finding(text, Severity.NOTICE, since_ms=since_ms, commands=[_explain("group", of.group.name)])
 
 
@@ -184,8 +184,9 @@ def _rebalancing(of: _Telling) -> Finding:
 
 def _not_assigned(of: _Telling) -> Finding:
     text = (
-        f"{of.where}: the group is {of.group.state} and none of its {count(len(of.group.members), 'member')} has it: "
-        "they no longer subscribe to the topic, or do not know of the partition yet (metadata.max.age.ms)"
+        f"{of.where}: assigned to none of the {count(len(of.group.members), 'member')} of the group, which is "
+        f"{of.group.state}: they no longer subscribe to the topic, or do not know the partition yet "
+        "(metadata.max.age.ms)"
     )
     see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
@@ -196,7 +197,7 @@ def _held(of: _Telling) -> Finding:
     times = sum(row["count"] for row in rows)
     total_ms = sum(row["total_ms"] for row in rows)
     quotas = listed(sorted({row["quota"] for row in rows}))
-    text = f"{of.where}: {of.key} is held by {quotas}: {times:,} times, {duration(total_ms)} in all"
+    text = f"{of.where}: {of.key} is throttled by {quotas}: {times:,} times, {duration(total_ms)} in total"
     user = rows[-1]["user"]
     see = command("quotas", "explain", ("--user", user), ("--client-id", of.key))
     since_ms = min(row["first_ms"] for row in rows)
@@ -209,15 +210,15 @@ def _commits_nothing(of: _Telling) -> Finding:
     stills = [still_since_ms(of.group.commits[each.name]) or of.seen.now_ms for each in of.parts]
     since_ms = max(stills)
     text = (
-        f"{of.where}: {owner.client_id} at {owner.host} has it, lives, and has committed nothing for "
-        f"{duration(of.seen.now_ms - since_ms)}: it works on what it has, reads and does not commit, or is paused"
+        f"{of.where}: {owner.client_id} at {owner.host} is assigned and alive, but has committed nothing for "
+        f"{duration(of.seen.now_ms - since_ms)}: it is processing records, does not commit them, or is paused"
     )
     see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, since_ms=since_ms, commands=[see])
 
 
 def _keeps_up(of: _Telling) -> Finding:
-    return of.finding(f"{of.where}: what is not committed has just come", Severity.FINE)
+    return of.finding(f"{of.where}: the uncommitted records have just arrived", Severity.FINE)
 
 
 def _rates(of: _Telling) -> tuple[float, float]:
@@ -228,15 +229,15 @@ def _catches_up(of: _Telling) -> Finding:
     incoming, outgoing = _rates(of)
     left_ms = of.records * 1_000 / (outgoing - incoming)
     text = (
-        f"{of.where}: {amount(incoming, 'records/s')} come and {amount(outgoing, 'records/s')} are committed: at this "
-        f"pace all is read in {duration(left_ms)}"
+        f"{of.where}: {amount(incoming, 'records/s')} arrive and {amount(outgoing, 'records/s')} are committed: at "
+        f"this pace the group catches up in {duration(left_ms)}"
     )
     of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing, done_in_ms=round(left_ms))
     return of.finding(text, Severity.NOTICE, Certainty.INFERRED)
 
 
 def between_fetches_s(seen: Seen, broker_id: int, client_id: str) -> float | None:
-    """Return how many seconds lie between two fetches of a client that brought something; None: it is not known."""
+    """Return the seconds between two non-empty fetches of a client; None: unknown."""
     fetched = seen.fetched.get((broker_id, client_id), [])
     count = sum(each > 0 for each in fetched)
     return len(fetched) / count if count else None
@@ -245,12 +246,12 @@ def between_fetches_s(seen: Seen, broker_id: int, client_id: str) -> float | Non
 def _asks_seldom(of: _Telling) -> Finding:
     between_s = between_fetches_s(of.seen, of.seen.partitions[of.parts[0].name].leader_id, of.key) or 0
     of.figures.update(between_fetches_s=between_s)
-    why = f"{of.key} asks once in {between_s:.0f} s: so long it works on what it got, or takes to get it"
+    why = f"{of.key} fetches once in {between_s:.0f} s: processing or receiving the records takes that long"
     return _falls_behind(of, f"; {why}")
 
 
 def _cold(of: _Telling) -> Finding:
-    return _falls_behind(of, f"; fetches of {of.key} wait for the disk: what it reads is no longer in memory")
+    return _falls_behind(of, f"; fetches of {of.key} wait for the disk: the records are no longer in memory")
 
 
 def _answers_full(of: _Telling) -> Finding:
@@ -258,24 +259,24 @@ def _answers_full(of: _Telling) -> Finding:
     setting, most = row["setting"], amount(row["most_bytes"], "bytes")
     of.figures.update(setting=setting, most_bytes=row["most_bytes"])
     why = (
-        f"; {of.key} gets no more than {most} at a time ({setting}), and there is more: where the way to it is long, "
-        "larger answers bring more; where it works on each for long, they do not"
+        f"; responses to {of.key} are full at {most} ({setting}): larger ones help if the network latency is high, but "
+        "not if processing is slow"
     )
     return _falls_behind(of, why)
 
 
 def _falls_behind(of: _Telling, why: str = "") -> Finding:
     incoming, outgoing = _rates(of)
-    come = f"{amount(incoming, 'records/s')} come" if incoming else "nothing comes"
+    come = f"{amount(incoming, 'records/s')} arrive" if incoming else "nothing arrives"
     go = f"only {amount(outgoing, 'records/s')} are committed" if outgoing else "nothing is committed"
-    text = f"{of.where}: {come} and {go}: at this pace it never catches up{why}"
+    text = f"{of.where}: {come} and {go}: at this pace the group never catches up{why}"
     see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing)
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
 
 
 def _unknown(of: _Telling) -> Finding:
-    text = f"{of.where}: how fast records come and go was not seen for long enough to say more"
+    text = f"{of.where}: the incoming and committed rates were not observed for long enough yet"
     again = command("explain", "lag", (NAME, of.group.name), "--watch")
     return of.finding(text, Severity.NOTICE, Certainty.UNKNOWN, commands=[again])
 

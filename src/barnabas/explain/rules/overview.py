@@ -1,4 +1,4 @@
-"""What is not as it should be: what each question finds, of all that was seen, and nothing that is fine."""
+"""All problems of a cluster: the findings of every question, without those that are fine."""
 
 from collections.abc import Iterator
 
@@ -17,15 +17,15 @@ from barnabas.explain.words import count
 
 
 def explain_all(seen: Seen) -> list[Finding]:
-    """List what is not as it should be, the worst first; one line says so where all is well.
+    """List all problems, the most severe first; if there are none, one line says so.
 
-    Who may not see all of it is not told that all is well.
+    Users who may not see everything get another text.
     """
     found = worst_first(each for each in _all(seen) if each.severity)
     if found:
         return found
     brokers = 0 if seen.cluster is None else len(seen.cluster.brokers)
-    well = "nothing is wrong with what you may see" if seen.refused else "all is well"
+    well = "no problems in the part that you may see" if seen.refused else "no problems"
     text = f"{well}: {count(brokers, 'broker')}, {count(len(seen.partitions), 'partition')}, "
     text += count(len(seen.groups), "group")
     certainty = Certainty.UNKNOWN if seen.refused else Certainty.MEASURED

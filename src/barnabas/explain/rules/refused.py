@@ -1,7 +1,7 @@
-"""Why was I refused: which rule denies, which right is missing, why a login failed, which limit was met.
+"""Causes of refusals: denying rules, missing rights, failed logins, reached limits.
 
-What a Kafka refused it only logs; its access rules are public, so that "may U do X" is answered for it, too. What
-follows from rules is decided where the broker decides it: `wire/security/access_rules.py`.
+Kafka only logs its refusals; its access rules are public, so "may U do X" is answered for Kafka, too. The same code as
+in brokers decides the effect of rules: `wire/security/access_rules.py`.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _NOWHERE: Final = "*"
 
 
 class Question(NamedTuple):
-    """May this principal do this?"""
+    """A question whether a principal may perform an operation on a resource."""
 
     principal: Principal
     host: str
@@ -45,14 +45,14 @@ class Question(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Say what is wanted: `Write on topic views`."""
+        """Describe the operation: `Write on topic views`."""
         kind = self.resource_type.name.lower().replace("_", " ")
         where = "the cluster" if self.resource_type is ResourceType.CLUSTER else f"{kind} {self.name}"
         return f"{word(self.operation)} on {where}"
 
 
 def explain_refused(seen: Seen) -> list[Finding]:
-    """Explain what was refused of late; with an operation, whether a user may do it and by which rule."""
+    """Explain recent refusals or, with an operation, whether a user may perform it and by which rule."""
     question = question_of(seen.asked)
     if question is not None:
         return [may(seen, question)]
@@ -65,8 +65,8 @@ def explain_refused(seen: Seen) -> list[Finding]:
             found.append(Finding("cluster", "nothing-refused", f"nothing was refused in the last {window}"))
         else:
             text = (
-                "what was refused is unknown: no broker keeps it; a user with --operation (and --topic, --group or "
-                "--transactional-id) is answered by the access rules"
+                "refusals are unknown: no broker records them; for a user and --operation (and --topic, --group or "
+                "--transactional-id), the access rules give the answer"
             )
             found.append(Finding("cluster", "unknown", text, certainty=Certainty.UNKNOWN))
     return worst_first(found)
@@ -79,7 +79,7 @@ def _is_asked(seen: Seen, row: Row) -> bool:
 
 
 def question_of(asked: Asked) -> Question | None:
-    """Return the question that names a user and an operation; None: there is none."""
+    """Return the question, if a user and an operation are named; None: they are not."""
     user = asked.user or asked.name
     if user is None or asked.operation is None:
         return None
@@ -95,20 +95,20 @@ def question_of(asked: Asked) -> Question | None:
 
 
 def may(seen: Seen, question: Question) -> Finding:
-    """Say whether a principal may do something, and by which rule, or which right is missing."""
+    """Return whether a principal may do something, with the rule or the missing right."""
     principal, what = question.principal, question.what
     subject = f"user {principal.name}"
     option = _OPTIONS.get(question.resource_type)
     place: Word = "--cluster" if option is None else (option, question.name)
     if seen.rules is None:
-        text = f"whether {principal} may {what} is unknown: the access rules are not told"
+        text = f"whether {principal} may {what} is unknown: the access rules are not visible"
         return Finding(subject, "unknown", text, Severity.NOTICE, Certainty.UNKNOWN)
     see = command("acls", "--list", place, ("--resource-pattern-type", "match"))
     about = _about(seen.rules, question)
     if not about:
         text = (
-            f"no rule is about {what.partition(' on ')[2]}: whether {principal} may {what} is the broker's "
-            "allow.everyone.if.no.acl.found (false by default) and super.users"
+            f"no rule is about {what.partition(' on ')[2]}: allow.everyone.if.no.acl.found (false by default) and "
+            f"super.users of the broker decide whether {principal} may {what}"
         )
         commands = (_allow(question, place), see)
         return Finding(subject, "no-rule", text, Severity.NOTICE, Certainty.INFERRED, commands=commands)
@@ -124,11 +124,11 @@ def may(seen: Seen, question: Question) -> Finding:
         text = f"{principal} may {what}: {_rule(shown[0])}"
         return Finding(subject, "allowed", text, figures=figures, commands=(see,))
     if denying:
-        text = f"{principal} may not {what}: a rule denies it, and what is denied is denied: {_rule(denying[0])}"
+        text = f"{principal} may not {what}: a rule denies it, and denials take precedence: {_rule(denying[0])}"
         return Finding(subject, "denied", text, Severity.PROBLEM, figures=figures, commands=(see,))
     text = (
-        f"{principal} may not {what}: none of {len(about)} rules about it gives him that right"
-        f"{'' if question.host == _NOWHERE else f' from {question.host}'} (super.users may do all)"
+        f"{principal} may not {what}: none of {len(about)} rules about it grants that right"
+        f"{'' if question.host == _NOWHERE else f' from {question.host}'} (super.users may do everything)"
     )
     commands = (_allow(question, place), see)
     return Finding(subject, "right-missing", text, Severity.PROBLEM, figures=figures, commands=commands)
@@ -145,7 +145,7 @@ def _about(rules: list[Binding], question: Question) -> list[Binding]:
 
 
 def _decides(binding: Binding, question: Question) -> bool:
-    """Return whether a rule alone allows what is wanted, or denies it where all else would be allowed."""
+    """Return whether a rule alone allows the operation, or denies it although everything else is allowed."""
     rules = Rules()
     entries = {binding.entry}
     is_denial = binding.entry.permission is Permission.DENY
@@ -166,8 +166,8 @@ def _rule(binding: Binding) -> str:
 
 
 def _refusal(seen: Seen, row: Row) -> Finding:
-    """Tell of a refusal that the broker kept, with the rule that follows where rules are told."""
-    who = row["user"] or "somebody who did not log in"
+    """Return a finding about a recorded refusal, with the responsible rule if rules are visible."""
+    who = row["user"] or "an unauthenticated user"
     where = f"{row['client_id']} at {row['host']}" if row["client_id"] else row["host"]
     often = times(int(row["count"]))
     figures: dict[str, Figure] = {
@@ -182,18 +182,18 @@ def _refusal(seen: Seen, row: Row) -> Finding:
     commands: tuple[str, ...] = ()
     match row["kind"]:
         case "login":
-            text = f"a login from {where} by {row['mechanism'] or 'TLS'} at {row['listener']} failed {often}"
+            text = f"a login from {where} by {row['mechanism'] or 'TLS'} on listener {row['listener']} failed {often}"
             text += f": {row['reason']}"
-            # It lists those of SCRAM alone.
+            # The command lists SCRAM users alone.
             commands = (command("users", "list"),) if str(row["mechanism"]).startswith("SCRAM") else ()
         case "acl":
-            text = f"{who} ({where}) was refused {row['operation']} on {row['resource']} {row['name']} {often}"
-            text += f", when it asked for {row['reason']}" if row["reason"] else ""
+            text = f"{who} ({where}) was denied {row['operation']} on {row['resource']} {row['name']} {often}"
+            text += f" (request {row['reason']})" if row["reason"] else ""
             question = _question(row)
             if question is not None and seen.rules is not None:
                 causes = (may(seen, question),)
         case _:
-            text = f"{where} was turned away {often}: {row['reason']}"
+            text = f"{where} was rejected {often}, by {row['reason']}"
             text += f" of group {row['name']}" if row["name"] else ""
     verdict = f"refused-{row['kind']}"
     subject = f"user {row['user']}" if row["user"] else f"host {row['host']}"
@@ -213,5 +213,5 @@ def _question(row: Row) -> Question | None:
 
 
 def lately_refused(seen: Seen) -> Iterator[Finding]:
-    """Tell of refusals alone, and nothing where there are none."""
+    """Yield findings about recent refusals, if there are any."""
     yield from (each for each in explain_refused(seen) if each.verdict.startswith("refused-"))

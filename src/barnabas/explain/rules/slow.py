@@ -1,4 +1,4 @@
-"""Why is a request slow: which of its stages took the time, what it waited for, and what else was at work then."""
+"""Causes of slow requests: the slowest stage, the reason for its wait, and other work at that time."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -9,28 +9,28 @@ from barnabas.explain.seen import Row, Seen
 from barnabas.explain.words import count, duration
 
 _STAGES: Final = {
-    "queue_ms": "waited for its turn: the broker's loop had others to serve",
-    "local_ms": "was worked on: its records were prepared, or read from the disk",
+    "queue_ms": "waited in the queue: the broker served other requests",
+    "local_ms": "needed processing: records were prepared, or read from the disk",
     "remote_ms": "waited for {}",
-    "send_ms": "waited for its peer to take the answer",
+    "send_ms": "waited for the client to receive the response",
 }
-# By the broker's words, `broker/requests/slow_requests.py`.
+# By the reasons of `broker/requests/slow_requests.py`.
 _WAITED_FOR: Final = {
     "append": "earlier records of its partition to be written",
     "controller": "the controller",
     "coordinator": "its coordinator, or other members of its group",
-    "disk": "the disk: what it asked for was not in memory",
-    "executor": "a thread that does the long work",
-    "flush": "the disk to have its records (flush.messages)",
-    "followers": "the followers to have its records (acks=all)",
-    "records": "records to come",
+    "disk": "the disk: the data was not in memory",
+    "executor": "a worker thread",
+    "flush": "the flush of its records to disk (flush.messages)",
+    "followers": "the followers to replicate its records (acks=all)",
+    "records": "new records",
     "registry": "the cluster's registry",
 }
 _MOST_ROWS: Final = 10
 
 
 class SlowKind(NamedTuple):
-    """Slow requests of one kind: what took most of their time is the same stage, and what they waited for."""
+    """Slow requests of the same API, client, slowest stage and reason of the wait."""
 
     api: str
     client_id: str
@@ -39,12 +39,12 @@ class SlowKind(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What took the time: they ..."""
+        """Return the cause of the slow stage, as a part of the sentence "they ..."."""
         return _STAGES[self.stage].format(_WAITED_FOR.get(self.waited_for, self.waited_for or "others"))
 
 
 def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
-    """Return the slow requests by kind, those that took most first; of one client where it is named."""
+    """Return the slow requests by kind, in descending order of time; only those of a named client."""
     wanted = seen.asked.client_id or seen.asked.name
     by_kind: dict[SlowKind, list[Row]] = {}
     for row in seen.facts.get("requests", ()):
@@ -57,7 +57,7 @@ def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
 
 
 def explain_slow(seen: Seen) -> list[Finding]:
-    """Explain slow requests, by API, client and stage, those that took most first; of one client where it is named."""
+    """Explain slow requests by API, client and stage, in descending order of time; only those of a named client."""
     wanted = seen.asked.client_id or seen.asked.name
     found = [_slow(seen, *kind) for kind in slow_kinds(seen)[:_MOST_ROWS]]
     found += _without(seen)
@@ -74,13 +74,13 @@ def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
     in_stage_ms = sum(float(row[stage] or 0) for row in rows)
     total_ms = sum(float(row["total_ms"]) for row in rows)
     text = (
-        f"{count(len(rows), 'request')} {api} of {client_id or 'clients without an id'} took {duration(total_ms)} in "
-        f"all, {duration(longest['total_ms'])} the slowest; {in_stage_ms / max(total_ms, 0.001):.0%} of that "
+        f"{count(len(rows), f'{api} request')} of {client_id or 'clients without an id'} took {duration(total_ms)} in "
+        f"total, up to {duration(longest['total_ms'])} each; {in_stage_ms / max(total_ms, 0.001):.0%} of that time "
         f"{'it' if len(rows) == 1 else 'they'} {kind.why}"
     )
     near = {row["broker_id"] for row in rows}
     held_ms = sum(float(row["throttle_ms"]) for row in rows)
-    text += f"; then a quota held its client for {duration(held_ms)}" if held_ms else ""
+    text += f"; then a quota throttled the client for {duration(held_ms)}" if held_ms else ""
     causes = tuple(each for broker_id in sorted(near) for each in stalls(seen, broker_id))
     figures: dict[str, Figure] = {
         "api": api,
@@ -101,12 +101,12 @@ def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
 
 
 def _without(seen: Seen) -> Iterator[Finding]:
-    """Tell the round trip of brokers that do not say what their requests take."""
+    """Yield the round-trip times of brokers that do not report stages of requests."""
     for broker_id, took_ms in sorted(seen.round_trips_ms.items()):
         if broker_id not in seen.tellers:
             text = (
-                f"{seen.address(broker_id)} answers a request that waits for nothing in {took_ms:.1f} ms; what its "
-                "clients' requests wait for is unknown: it does not tell"
+                f"{seen.address(broker_id)} answers a trivial request in {took_ms:.1f} ms; the causes of slow "
+                "requests are unknown: it does not report them"
             )
             figures: dict[str, Figure] = {"round_trip_ms": took_ms}
             yield Finding(f"broker {broker_id}", "round-trip", text, certainty=Certainty.UNKNOWN, figures=figures)

@@ -1,4 +1,4 @@
-"""Why is a partition offline, under-replicated, below min.insync.replicas: what became of each missing replica."""
+"""Causes of partitions that are offline, under-replicated or below min.insync.replicas, for each missing replica."""
 
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
@@ -15,22 +15,22 @@ _THROTTLED: Final = "follower.replication.throttled.replicas"
 _MOST_PARTITIONS: Final = 20
 
 
-# Why a leader took a replica out of those in sync, by its own words.
+# Reasons of a leader to remove a replica from the in-sync ones.
 _SHRUNK: Final = {
-    "follower behind": ": its leader took it out of the replicas in sync, as it was behind for replica.lag.time.max.ms",
-    "broker gone": ": its leader took it out of the replicas in sync, as it was gone",
+    "follower behind": ": its leader removed it from the in-sync replicas: it was behind for replica.lag.time.max.ms",
+    "broker gone": ": its leader removed it from the in-sync replicas: its broker was gone",
 }
 
 
 class _Missing(NamedTuple):
-    """Why a replica is not in sync; those of one verdict and broker are told together."""
+    """The reason why a replica is not in sync; equal reasons of one broker become one finding."""
 
     verdict: str
     broker_id: int
 
 
 def explain_topic(seen: Seen) -> list[Finding]:
-    """Explain what partitions lack, the worst first; of one topic where one is asked about."""
+    """Explain degraded partitions, the most severe first; only those of a named topic."""
     cluster = seen.cluster
     assert cluster is not None
     topic = seen.asked.name
@@ -41,7 +41,7 @@ def explain_topic(seen: Seen) -> list[Finding]:
         if lacking:
             found.append(_lacking(seen, trouble, lacking))
     if cluster.controller_id < 0:
-        text = "there is no controller: no leader is elected, no topic is made"
+        text = "there is no controller: no leaders are elected, and no topics are created"
         see = command("cluster", "status")
         found.append(Finding("cluster", "no-controller", text, Severity.URGENT, commands=(see,)))
     if not found:
@@ -52,14 +52,14 @@ def explain_topic(seen: Seen) -> list[Finding]:
 
 
 _LACKING: Final = {
-    Trouble.OFFLINE: (Severity.URGENT, "{} offline: nobody can write or read there"),
-    Trouble.UNDER_MIN_ISR: (Severity.URGENT, "{} below min.insync.replicas: nothing with acks=all is taken there"),
+    Trouble.OFFLINE: (Severity.URGENT, "{} offline: all reads and writes fail"),
+    Trouble.UNDER_MIN_ISR: (Severity.URGENT, "{} below min.insync.replicas: writes with acks=all fail"),
     Trouble.UNDER_REPLICATED: (Severity.PROBLEM, "{} under-replicated: records have fewer copies than they should"),
 }
 
 
 def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
-    """Tell of partitions that lack the same, with why."""
+    """Return the finding for partitions in the same degraded state, with causes."""
     severity, text = _LACKING[trouble]
     names = [each.name for each in lacking]
     topics = sorted({each.topic for each in names})
@@ -71,7 +71,7 @@ def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
                 by_text.setdefault(why.text.partition(": ")[2], why)
         causes += by_text.values()
     causes += _missing(seen, lacking)
-    # It is why the others wait.
+    # A damaged log is the reason why the other replicas wait.
     causes.sort(key=lambda each: each.verdict != "log-damaged")
     since = [row["at_ms"] for row in seen.facts.get("leaders", ()) if _name(row) in names]
     figures: dict[str, Figure] = {
@@ -97,7 +97,7 @@ def _name(row: Row) -> TopicPartition:
 
 
 def why_offline(seen: Seen, partition: Partition) -> Iterator[Finding]:
-    """Say why nobody leads a partition: who could, and why he does not."""
+    """Yield the reasons why a partition has no leader, for each candidate."""
     cluster = seen.cluster
     assert cluster is not None
     settings = seen.settings.get(partition.name.topic, {})
@@ -108,14 +108,14 @@ def why_offline(seen: Seen, partition: Partition) -> Iterator[Finding]:
     if others and _UNCLEAN in settings and settings[_UNCLEAN].value == "false":
         elect = ("elect-leaders", ("--election-type", "unclean"), ("--topic", partition.name.topic))
         text = (
-            f"{partition.name}: only {' and '.join(waits_for) or 'no replica'} had all of it; replicas "
-            f"{', '.join(map(str, others))} are there and may lack records, so they are not elected ({_UNCLEAN}=false, "
-            f"by {settings[_UNCLEAN].where})"
+            f"{partition.name}: only {' and '.join(waits_for) or 'no replica'} had all records; replicas "
+            f"{', '.join(map(str, others))} are available but may lack records, so they are not elected "
+            f"({_UNCLEAN}=false, by {settings[_UNCLEAN].where})"
         )
         commands = (command(*elect, ("--partition", partition.name.partition)),)
         yield Finding(subject, "unclean-election-off", text, Severity.URGENT, figures=figures, commands=commands)
     elif waits_for:
-        text = f"{partition.name}: it waits for {' or '.join(waits_for)}, who had all of it"
+        text = f"{partition.name}: it waits for {' or '.join(waits_for)}, which had all records"
         yield Finding(subject, "waits-for-replica", text, Severity.URGENT, figures=figures)
 
 
@@ -125,7 +125,7 @@ def _is_away(cluster: Cluster, broker_id: int) -> bool:
 
 
 def _missing(seen: Seen, lacking: list[Partition]) -> Iterator[Finding]:
-    """Tell why replicas are not in sync, once for each broker and reason."""
+    """Yield the reasons why replicas are not in sync, once for each broker and reason."""
     assert seen.cluster is not None
     by_reason: dict[_Missing, list[TopicPartition]] = {}
     damaged = seen.bad_logs("damaged")
@@ -168,7 +168,7 @@ def _reason(
 
 
 def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Finding:
-    """Say why a broker's replicas are not in sync."""
+    """Return the finding about a broker's replicas that are not in sync."""
     cluster = seen.cluster
     assert cluster is not None
     broker_id = reason.broker_id
@@ -183,7 +183,7 @@ def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Findi
     address = seen.address(broker_id)
     match reason.verdict:
         case "broker-gone":
-            failure = broker.failure if broker is not None else "is not there"
+            failure = broker.failure if broker is not None else "is not registered"
             text = f"{silence(address, failure)}; it has a replica of {where}"
         case "directory-failed":
             failed = next(each for each in own if each.failure)
@@ -192,26 +192,24 @@ def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Findi
         case "log-damaged":
             text = (
                 f"{address} can't open its log of {where}, which is damaged: "
-                f"{seen.bad_logs('damaged')[broker_id, names[0]]}; where another replica has all of it, stop that "
+                f"{seen.bad_logs('damaged')[broker_id, names[0]]}; if another replica has all records, stop that "
                 "broker, move the log's directory away and start it again: it copies the log"
             )
             commands = (command("log-dirs", "--describe", ("--broker-list", broker_id)),)
         case "no-log":
-            text = f"{address} answers and has no log of {where}: its directory was replaced, or it just starts"
+            text = f"{address} answers and has no log of {where}: its directory was replaced, or it is still starting"
             certainty = Certainty.INFERRED
         case "being-added":
-            text = f"{address} is given {where} and copies it: {count(behind, 'record')} to go{why}"
+            text = f"{address} is being added to {where} and copies it: {count(behind, 'record')} left{why}"
             severity, commands = Severity.NOTICE, (command("topics", "--describe", ("--topic", names[0].topic)),)
         case "throttled":
-            text = (
-                f"{address} may copy {where} no faster than its replication throttle: {count(behind, 'record')} to go"
-            )
+            text = f"{address} copies {where} no faster than its replication throttle: {count(behind, 'record')} left"
             commands = (command("configs", "--describe", ("--topic", names[0].topic)),)
         case "not-elected":
             text = f"{address} answers and has {where}, but does not lead it{why}"
         case _:
             text = f"{address} answers and is {count(behind, 'record')} behind in {where}{why}"
-            text += "" if why else ": it is slow, stopped copying, or catches up since it was away"
+            text += "" if why else ": it is slow, has stopped copying, or is catching up after a restart"
             certainty = Certainty.MEASURED if why else Certainty.INFERRED
             commands = (command("log-dirs", "--describe", ("--broker-list", broker_id)),)
             figures["behind_records"] = behind

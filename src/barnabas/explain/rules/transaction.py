@@ -1,4 +1,4 @@
-"""What becomes of transactions: those that are open and whose, those that hang, and why one was aborted."""
+"""State of transactions: open ones and their producers, hanging ones, and the reasons of aborts."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -11,7 +11,7 @@ from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst
 from barnabas.explain.seen import Open, Row, Seen
 from barnabas.explain.words import count, duration, times
 
-# One that is open for so long is worth a word; producers commit every second or so.
+# A transaction open for this long is a problem; producers commit every second or so.
 _LONG_MS: Final = 60_000
 _REASONS: Final = {
     "producer": "its producer aborted it",
@@ -21,7 +21,7 @@ _REASONS: Final = {
 
 
 def explain_transaction(seen: Seen) -> list[Finding]:
-    """Explain open transactions and aborted ones; those of one transactional id where one is asked about."""
+    """Explain open and aborted transactions; only those of a named transactional id."""
     wanted = seen.asked.name
     found = [*of_open(seen, None, None), *_aborted(seen)]
     for state in seen.transactional_ids.values():
@@ -30,7 +30,7 @@ def explain_transaction(seen: Seen) -> list[Finding]:
     if wanted is not None:
         found = [each for each in found if each.subject == _subject(wanted)]
         if not found:
-            text = f"no transaction of {wanted} is kept: its coordinator forgot the id, or never knew it"
+            text = f"no transaction of {wanted} is known: its coordinator has forgotten the id, or never knew it"
             found.append(Finding(_subject(wanted), "not-known", text, certainty=Certainty.UNKNOWN))
     return worst_first(found)
 
@@ -40,12 +40,12 @@ def _subject(transactional_id: str) -> str:
 
 
 def of_open(seen: Seen, partitions: Collection[TopicPartition] | None, producer_id: int | None) -> list[Finding]:
-    """Tell whose transactions are open in partitions, and when they end.
+    """Return findings about open transactions, with their producers and end times.
 
     Args:
-        seen: What was seen.
-        partitions: Where; None: anywhere.
-        producer_id: Whose; None: anybody's.
+        seen: The snapshot.
+        partitions: The partitions; None: all.
+        producer_id: The producer; None: any.
     """
     by_producer: dict[int, list[Open]] = {}
     for each in seen.open_transactions:
@@ -80,7 +80,7 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
         subject = f"partition {first.partition}"
         return Finding(subject, "hanging", text, Severity.URGENT, since_ms=began_ms, figures=figures, commands=commands)
     if state is None:
-        text = f"a transaction of producer {producer_id} is open in {where} for {duration(age_ms)}; whose is unknown"
+        text = f"a transaction of producer {producer_id} is open in {where} for {duration(age_ms)}; its id is unknown"
         severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
         subject = f"partition {first.partition}"
         return Finding(subject, "open", text, severity, Certainty.UNKNOWN, began_ms, figures)
@@ -106,7 +106,7 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
 
 
 def _state(seen: Seen, state: TransactionState) -> Finding:
-    """Tell of an id what its coordinator wrote down last."""
+    """Return a finding about the last logged state of a transactional id."""
     rows = list(seen.rows("transactions", transactional_id=state.transactional_id))
     text = (
         f"transactional id {state.transactional_id} is {state.status.name} for "
@@ -121,7 +121,7 @@ def _state(seen: Seen, state: TransactionState) -> Finding:
     }
     causes: tuple[Finding, ...] = ()
     if not rows and state.status.name == "CompleteAbort":
-        unknown = "why it was aborted is unknown: its coordinator keeps no reasons, or no longer this one"
+        unknown = "why it was aborted is unknown: its coordinator records no reasons, or has dropped this one"
         causes = (Finding(_subject(state.transactional_id), "unknown", unknown, certainty=Certainty.UNKNOWN),)
     return Finding(
         _subject(state.transactional_id), "last-state", text, since_ms=state.updated_ms, figures=figures, causes=causes
@@ -129,12 +129,12 @@ def _state(seen: Seen, state: TransactionState) -> Finding:
 
 
 def why_aborted(row: Row) -> str:
-    """Say why transactions of a row were aborted."""
-    return str(_REASONS.get(row["reason"], row["reason"] or "for a reason that is not known"))
+    """Describe why the transactions of a row were aborted."""
+    return str(_REASONS.get(row["reason"], row["reason"] or "for an unknown reason"))
 
 
 def _aborted(seen: Seen) -> Iterator[Finding]:
-    """Tell of each id how often its transactions were aborted, and why the last time."""
+    """Yield for each id how often its transactions were aborted, and the reason of the last abort."""
     by_id: dict[str, list[Row]] = {}
     for row in seen.rows("transactions", outcome="aborted"):
         if row["at_ms"] >= seen.since_ms:

@@ -1,4 +1,4 @@
-"""The changes there are: one file each, with a `CHANGE`; settings are two."""
+"""The available changes: one file each, with a `CHANGE`; settings are two."""
 
 from typing import Final
 

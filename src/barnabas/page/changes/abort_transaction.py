@@ -1,4 +1,4 @@
-"""Abort a transaction that hangs: the same as `barnabas transactions abort`."""
+"""Abort a hanging transaction: the same as `barnabas transactions abort`."""
 
 from typing import Final
 
@@ -10,11 +10,11 @@ from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
 _PARTITION: Final = Field("partition", "Partition")
-_START: Final = Field("offset", "From offset", "Of its first record in the partition.")
+_START: Final = Field("offset", "From offset", "The offset of its first record in the partition.")
 
 
 async def preview(asked: Asked) -> Plan:
-    """Find it, and see that no coordinator will end it."""
+    """Find the transaction, and check that no coordinator will end it."""
     topic, admin = needed(asked, _TOPIC), asked.cluster.admin(TransactionAdmin)
     partition, start = TopicPartition(topic, needed_number(asked, _PARTITION)), needed_number(asked, _START)
     transaction = await admin.find_hanging(partition, lambda each: each.first_offset == start)
@@ -29,11 +29,11 @@ async def preview(asked: Asked) -> Plan:
         (Row(str(transaction), "is open", "is aborted"),),
         command("transactions", "abort", *options, "--yes"),
         carry_out,
-        loses="Its records are lost to readers of committed records.",
+        loses="read_committed consumers never see its records.",
         name=str(partition),
     )
 
 
 CHANGE: Final = Change(
-    "/change/abort-transaction", "Abort a transaction that hangs", (_TOPIC, _PARTITION, _START), preview
+    "/change/abort-transaction", "Abort a hanging transaction", (_TOPIC, _PARTITION, _START), preview
 )

@@ -1,4 +1,4 @@
-"""Add an access rule, or remove it."""
+"""Add or remove an access rule."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ from barnabas.wire.security.acls import (
 from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, Operation, ResourceType
 from barnabas.wire.security.principals import parse_principal
 
-# As the options of `barnabas acls` are called.
+# The options of `barnabas acls`.
 _RESOURCES: Final = {
     "topic": ResourceType.TOPIC,
     "group": ResourceType.GROUP,
@@ -33,16 +33,16 @@ _RESOURCES: Final = {
 }
 _HOW: Final = Field("how", "What to do", choices=("add", "remove"))
 _PERMISSION: Final = Field("permission", "Allow or deny", choices=("allow", "deny"))
-_PRINCIPAL: Final = Field("principal", "Whom", "As User:name; User:* is everybody.")
-_HOST: Final = Field("host", "From where", "An address; * is anywhere.", value=ANY_NAME)
+_PRINCIPAL: Final = Field("principal", "Principal", "As User:name; User:* means everybody.")
+_HOST: Final = Field("host", "Host", "An address; * means any.", value=ANY_NAME)
 _OPERATION: Final = Field("operation", "Operation", choices=tuple(OPERATIONS))
-_RESOURCE: Final = Field("resource", "Of what", choices=tuple(_RESOURCES))
-_NAME: Final = Field("name", "Name", "* is every one. Empty for the cluster.", is_optional=True)
-_PATTERN: Final = Field("pattern", "The name is", choices=("literal", "prefixed"))
+_RESOURCE: Final = Field("resource", "Resource", choices=tuple(_RESOURCES))
+_NAME: Final = Field("name", "Name", "* means all. Empty for the cluster.", is_optional=True)
+_PATTERN: Final = Field("pattern", "Pattern type", choices=("literal", "prefixed"))
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look whether there is such a rule."""
+    """Check whether the rule exists."""
     rule, adds, admin = _rule(asked), choice(asked, _HOW) == "add", asked.cluster.admin(AclAdmin)
     pattern, entry = rule
     only = BindingFilter(
@@ -50,7 +50,7 @@ async def preview(asked: Asked) -> Plan:
     )
     is_there = rule in await admin.describe_acls(only)
     if is_there is adds:
-        raise BarnabasError("there is such a rule already" if adds else "there is no such rule")
+        raise BarnabasError("the rule exists already" if adds else "the rule does not exist")
 
     async def carry_out() -> str:
         if adds:
@@ -66,7 +66,7 @@ async def preview(asked: Asked) -> Plan:
 
 
 def _rule(asked: Asked) -> Binding:
-    """Return the rule that is asked for. Raises BarnabasError: there can be none such."""
+    """Return the rule of the form. Raises BarnabasError: it is invalid."""
     resource = _RESOURCES[choice(asked, _RESOURCE)]
     name = CLUSTER if resource is ResourceType.CLUSTER else needed(asked, _NAME)
     pattern_type = PatternType[choice(asked, _PATTERN).upper()]
@@ -75,7 +75,7 @@ def _rule(asked: Asked) -> Binding:
     operation = OPERATIONS[choice(asked, _OPERATION)]
     if operation is not Operation.ALL and not OPERATIONS_OF[resource] >> operation & 1:
         there_are = ", ".join(each for each, code in OPERATIONS.items() if OPERATIONS_OF[resource] >> code & 1)
-        raise BarnabasError(f"{_OPERATION.label}: of a {choice(asked, _RESOURCE)} there are All, {there_are}")
+        raise BarnabasError(f"{_OPERATION.label}: for a {choice(asked, _RESOURCE)}, use All, {there_are}")
     try:
         principal = parse_principal(needed(asked, _PRINCIPAL))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Give a topic more partitions."""
+"""Add partitions to a topic."""
 
 from typing import Final
 
@@ -10,15 +10,15 @@ from barnabas.page.changes.topic import known_topic
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
-_PARTITIONS: Final = Field("partitions", "Partitions", "How many in all.")
+_PARTITIONS: Final = Field("partitions", "Partitions", "New total number.")
 
 
 async def preview(asked: Asked) -> Plan:
-    """Have the brokers check it."""
+    """Let the brokers validate the change."""
     name, wanted = needed(asked, _TOPIC), number(asked, _PARTITIONS)
     admin = asked.cluster.admin(TopicAdmin)
     if wanted is None:
-        raise BarnabasError(f"{_PARTITIONS.label}: it is missing")
+        raise BarnabasError(f"{_PARTITIONS.label}: a value is required")
     topic = await known_topic(admin, name)
     changes = {name: NewPartitions(wanted)}
     await admin.create_partitions(changes, validate_only=True)
@@ -31,7 +31,7 @@ async def preview(asked: Asked) -> Plan:
         (Row(f"partitions of {name}", str(len(topic.partitions)), str(wanted)),),
         command("topics", "--alter", ("--topic", pattern(name)), ("--partitions", wanted)),
         carry_out,
-        ("New records of a key may go to another partition than the old ones. Partitions can't be taken away again.",),
+        ("New records of a key may go to another partition than the old ones. Partitions cannot be removed.",),
     )
 
 

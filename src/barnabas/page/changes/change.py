@@ -1,7 +1,7 @@
-"""What a change is: what is asked for, and what it would do, before it is done.
+"""Changes: their form, and the preview of their effect.
 
-A form's values become a `Plan` by looking at the cluster. A plan is shown: each thing before and after, and the same
-as a command. Only then is it carried out, exactly as it was shown.
+The values of a form become a `Plan`, computed from the cluster's state. The page shows the plan: each row before and
+after, and the equivalent command. Only then is it executed, exactly as shown.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,14 +13,14 @@ from barnabas.page.view import Asked
 
 
 class Field(NamedTuple):
-    """What a form asks for.
+    """A field of a form.
 
     Attributes:
-        name: In addresses, too, which fill in forms.
-        help: How to write it.
-        choices: What can be chosen, the first one unless another is; empty: anything can be typed.
+        name: Also the name of the query parameter that fills in the field.
+        help: The format.
+        choices: The choices, the default first; empty: free text.
         is_optional: Whether it may stay empty.
-        value: What stands there at first.
+        value: The initial value.
         is_secret: It is not shown while it is typed, nor afterwards.
     """
 
@@ -34,7 +34,7 @@ class Field(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One thing that changes."""
+    """One changed value."""
 
     what: str
     before: str
@@ -43,15 +43,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change that was looked at.
+    """A previewed change.
 
     Attributes:
-        rows: What it does.
-        command: The same as a command of ours, without where the cluster is; it holds no secrets.
-        carry_out: Does it; returns what was done, in a sentence. Raises BarnabasError.
-        notes: What else there is to know.
-        loses: What is lost; empty: nothing.
-        name: What has to be typed where something is lost.
+        rows: Its effect.
+        command: The equivalent command, without the cluster's address; it contains no secrets.
+        carry_out: Executes it; returns the result as a sentence. Raises BarnabasError.
+        notes: Further notes.
+        loses: A warning about a loss; empty: nothing is lost.
+        name: The text to type if something is lost.
     """
 
     rows: tuple[Row, ...]
@@ -67,10 +67,10 @@ class Change(NamedTuple):
 
     Attributes:
         path: Below the cluster's.
-        title: What it does: "Create a topic".
+        title: The action: "Create a topic".
         fields: Of its form.
-        preview: Looks at what is asked for; changes nothing. Raises BarnabasError: it can't be done.
-        menu: Which entry of the menu it belongs to.
+        preview: Computes the plan; changes nothing. Raises BarnabasError: it is impossible.
+        menu: Its entry of the menu.
     """
 
     path: str
@@ -81,43 +81,43 @@ class Change(NamedTuple):
 
 
 def text(asked: Asked, name: str) -> str:
-    """Return a value without blanks around it; "" where there is none."""
+    """Return a value without surrounding blanks; "" if it is missing."""
     return asked.query.get(name, "").strip()
 
 
 def needed(asked: Asked, field: Field) -> str:
-    """Return a value that has to be there. Raises BarnabasError."""
+    """Return a required value. Raises BarnabasError."""
     value = text(asked, field.name)
     if not value:
-        raise BarnabasError(f"{field.label}: it is missing")
+        raise BarnabasError(f"{field.label}: a value is required")
     return value
 
 
 def number(asked: Asked, field: Field, least: int = 1) -> int | None:
-    """Return a whole number; None where there is none. Raises BarnabasError."""
+    """Return a whole number; None if it is missing. Raises BarnabasError."""
     value = text(asked, field.name)
     if not value:
         return None
     digits = value.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 20) or int(value) < least:
-        raise BarnabasError(f"{field.label}: {value[:40]} is no whole number from {least} on")
+        raise BarnabasError(f"{field.label}: {value[:40]} must be a whole number of at least {least}")
     return int(value)
 
 
 def needed_number(asked: Asked, field: Field, least: int = 0) -> int:
-    """Return a whole number that has to be there. Raises BarnabasError."""
+    """Return a required whole number. Raises BarnabasError."""
     needed(asked, field)
     return number(asked, field, least) or 0
 
 
 def choice(asked: Asked, field: Field) -> str:
-    """Return what was chosen. Raises BarnabasError: it was none of the choices."""
+    """Return the selected choice. Raises BarnabasError: the value is not a choice."""
     value = text(asked, field.name) or field.choices[0]
     if value not in field.choices:
-        raise BarnabasError(f"{field.label}: there are {', '.join(field.choices)}")
+        raise BarnabasError(f"{field.label}: must be one of {', '.join(field.choices)}")
     return value
 
 
 def pattern(topic: str) -> str:
-    """Return a topic's name as commands take it that know patterns: a dot stands for itself."""
+    """Return a topic's name in the form of commands that accept patterns, with dots escaped."""
     return topic.replace(".", r"\.")

@@ -11,11 +11,11 @@ from barnabas.page.view import Asked
 _TOPIC: Final = Field("topic", "Topic")
 _PARTITIONS: Final = Field("partitions", "Partitions", "Empty: the broker's num.partitions.", is_optional=True)
 _REPLICAS: Final = Field("replicas", "Replicas", "Empty: default.replication.factor.", is_optional=True)
-_SETTINGS: Final = Field("settings", "Settings", "As name=value, with blanks between.", is_optional=True)
+_SETTINGS: Final = Field("settings", "Settings", "As name=value, separated by blanks.", is_optional=True)
 
 
 async def preview(asked: Asked) -> Plan:
-    """Have the brokers check it."""
+    """Let the brokers validate the change."""
     name, admin = needed(asked, _TOPIC), asked.cluster.admin(TopicAdmin)
     partitions, replicas = number(asked, _PARTITIONS), number(asked, _REPLICAS)
     settings = _settings(text(asked, _SETTINGS.name))
@@ -26,7 +26,7 @@ async def preview(asked: Asked) -> Plan:
         await admin.create_topic(new)
         return f"Topic {name} was created."
 
-    counts = [("partitions", "--partitions", partitions), ("replicas of each", "--replication-factor", replicas)]
+    counts = [("partitions", "--partitions", partitions), ("replicas per partition", "--replication-factor", replicas)]
     options: list[Word] = [(option, count) for _, option, count in counts if count is not None]
     options += [("--config", f"{key}={value}") for key, value in settings.items()]
     return Plan(

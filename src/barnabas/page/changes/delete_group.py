@@ -14,7 +14,7 @@ _GROUP: Final = Field("group", "Group")
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at the group."""
+    """Read the group."""
     name, admin = needed(asked, _GROUP), asked.cluster.admin(Admin)
     group = await admin.describe_group(name)
     if group.state == "Dead":
@@ -31,7 +31,7 @@ async def preview(asked: Asked) -> Plan:
         (Row(f"group {name}", f"{group.state}, {count(len(committed), 'committed offset')}", "is gone"),),
         command("groups", "--delete", ("--group", name)),
         carry_out,
-        loses="Where the group has read to is lost.",
+        loses="The group's offsets are lost.",
         name=name,
     )
 

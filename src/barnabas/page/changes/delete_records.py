@@ -14,11 +14,11 @@ from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
 _PARTITION: Final = Field("partition", "Partition")
-_BEFORE: Final = Field("offset", "Below the offset", "Empty: all that are there now.", is_optional=True)
+_BEFORE: Final = Field("offset", "Below the offset", "Empty: all records that exist now.", is_optional=True)
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at where the partition begins and ends."""
+    """Read the partition's start and end."""
     partition = TopicPartition(needed(asked, _TOPIC), needed_number(asked, _PARTITION))
     admin = asked.cluster.admin(OffsetAdmin)
     first = (await admin.offsets([partition], EARLIEST))[partition]
@@ -26,7 +26,7 @@ async def preview(asked: Asked) -> Plan:
     offset = number(asked, _BEFORE, 0)
     offset = end if offset is None else offset
     if not first < offset <= end:
-        raise BarnabasError(f"{_BEFORE.label}: {partition} has the offsets {first} to {end}: name one behind the first")
+        raise BarnabasError(f"{_BEFORE.label}: {partition} has offsets {first} to {end}: name one above the first")
 
     async def carry_out() -> str:
         result = (await admin.delete_records({partition: offset}))[partition]
@@ -40,7 +40,7 @@ async def preview(asked: Asked) -> Plan:
         (Row(f"first offset of {partition}", str(first), str(offset)),),
         f"echo {quote(file)} | {command('delete-records', ('--offset-json-file', '/dev/stdin'))}",
         carry_out,
-        loses=f"What is lost: up to {count(offset - first, 'record')}.",
+        loses=f"Lost records: up to {count(offset - first, 'record')}.",
         name=str(partition),
     )
 

@@ -13,7 +13,7 @@ _TOPIC: Final = Field("topic", "Topic")
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at the topic."""
+    """Read the topic."""
     name, admin = needed(asked, _TOPIC), asked.cluster.admin(TopicAdmin)
     topic = await known_topic(admin, name)
 

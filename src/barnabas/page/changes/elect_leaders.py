@@ -1,4 +1,4 @@
-"""Have leaders elected: of one partition, or of all whose preferred replica does not lead."""
+"""Elect leaders: of one partition, or of all that the preferred replica does not lead."""
 
 from typing import Final
 
@@ -11,20 +11,20 @@ from barnabas.explain.words import count
 from barnabas.page.changes.change import Change, Field, Plan, Row, choice, number, text
 from barnabas.page.view import Asked
 
-_KIND: Final = Field("kind", "Who may lead", "Unclean: one that may lack records.", choices=("PREFERRED", "UNCLEAN"))
-_TOPIC: Final = Field("topic", "Topic", "Empty, with the partition: all that need it.", is_optional=True)
+_KIND: Final = Field("kind", "Election type", "Unclean: the leader may lack records.", choices=("PREFERRED", "UNCLEAN"))
+_TOPIC: Final = Field("topic", "Topic", "Empty, with the partition: all partitions that need it.", is_optional=True)
 _PARTITION: Final = Field("partition", "Partition", is_optional=True)
 _MOST_SHOWN: Final = 200
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at who leads."""
+    """Read the current leaders."""
     kind = ElectionType[choice(asked, _KIND)]
     topic, index = text(asked, _TOPIC.name), number(asked, _PARTITION, 0)
     if bool(topic) is (index is None):
-        raise BarnabasError("a topic and a partition go together")
+        raise BarnabasError("name both a topic and a partition, or none")
     if kind is ElectionType.UNCLEAN and not topic:
-        raise BarnabasError("say of which partition: an unclean election may lose records")
+        raise BarnabasError("an unclean election may lose records: name a partition")
     admin = asked.cluster.admin(ReplicaAdmin)
     found = (await admin.pool.metadata([topic] if topic else None)).topics
     rows = [
@@ -35,7 +35,7 @@ async def preview(asked: Asked) -> Plan:
         and (each.leader_id < 0 if kind is ElectionType.UNCLEAN else each.leader_id != each.replicas[0])
     ]
     if not rows:
-        raise BarnabasError("there is nothing to elect: whoever shall lead does, or the partition is not there")
+        raise BarnabasError("no election is needed: the preferred replica leads, or the partition does not exist")
     partitions = None if index is None else [TopicPartition(topic, index)]
 
     async def carry_out() -> str:

@@ -1,6 +1,6 @@
-"""Plans that were shown, until they are carried out: each once, and by the session that it was shown to.
+"""Previewed plans until their execution: each once, and only by its own session.
 
-They are kept for ten minutes, a hundred at the most: the oldest goes.
+They are kept for ten minutes, at most a hundred: the oldest is dropped first.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ LONGEST_S: Final = 600
 
 
 class Shown(NamedTuple):
-    """A plan, where it is to be carried out, and whose it is."""
+    """A plan with its path, cluster and session."""
 
     plan: Plan
     path: str
@@ -27,7 +27,7 @@ class Shown(NamedTuple):
 
 
 class Plans:
-    """All that were shown and not carried out, by id; the oldest stands first."""
+    """All previewed plans that were not executed, by id, oldest first."""
 
     def __init__(self) -> None:
         self._shown: OrderedDict[str, Shown] = OrderedDict()
@@ -41,12 +41,12 @@ class Plans:
         return plan_id
 
     def of(self, plan_id: str, path: str, cluster: Cluster, session: Session) -> Plan | None:
-        """Return a plan; None: it was carried out, is too old, or is not this session's."""
+        """Return a plan; None: it was executed, is too old, or belongs to another session."""
         shown = self._shown.get(plan_id)
         if shown is None or (shown.path, shown.cluster) != (path, cluster) or shown.session is not session:
             return None
         return shown.plan if asyncio.get_running_loop().time() < shown.until_s else None
 
     def drop(self, plan_id: str) -> None:
-        """Forget a plan: from now on nobody can carry it out."""
+        """Drop a plan, so that it can't be executed any more."""
         self._shown.pop(plan_id, None)

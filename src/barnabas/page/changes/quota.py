@@ -1,4 +1,4 @@
-"""Set a quota of a user, a client id or both, or remove it."""
+"""Set or remove a quota of a user, a client id or both."""
 
 from typing import Final
 
@@ -9,21 +9,21 @@ from barnabas.page.changes.change import Change, Field, Plan, Row, choice, neede
 from barnabas.page.view import Asked
 from barnabas.wire.quotas.limits import KINDS_BY_KEY
 
-_WHOSE: Final = ("any", "this one", "all without one of their own")
-_USERS: Final = Field("users", "Whose", choices=_WHOSE)
-_USER: Final = Field("user", "User", "Where it is this one.", is_optional=True)
-_CLIENTS: Final = Field("clients", "Of which client ids", choices=_WHOSE)
-_CLIENT_ID: Final = Field("client-id", "Client id", "Where it is this one.", is_optional=True)
+_WHOSE: Final = ("any", "this one", "default")
+_USERS: Final = Field("users", "Users", choices=_WHOSE)
+_USER: Final = Field("user", "User", "For this one.", is_optional=True)
+_CLIENTS: Final = Field("clients", "Client ids", choices=_WHOSE)
+_CLIENT_ID: Final = Field("client-id", "Client id", "For this one.", is_optional=True)
 _LIMIT: Final = Field("limit", "Quota", choices=tuple(KINDS_BY_KEY))
-_VALUE: Final = Field("value", "Value", "On each broker. Empty: remove it.", is_optional=True)
+_VALUE: Final = Field("value", "Value", "Per broker. Empty: remove the quota.", is_optional=True)
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at the quota that there is."""
+    """Read the current quota."""
     user, user_options = _name(asked, _USERS, _USER, "user")
     client_id, client_options = _name(asked, _CLIENTS, _CLIENT_ID, "client")
     if user is None and client_id is None:
-        raise BarnabasError("say whose quota it is: a user's, a client id's, or both")
+        raise BarnabasError("choose users, client ids, or both")
     limited, key = Limited(user, client_id), choice(asked, _LIMIT)
     kind, given = KINDS_BY_KEY[key], text(asked, _VALUE.name)
     try:
@@ -33,7 +33,7 @@ async def preview(asked: Asked) -> Plan:
     admin = asked.cluster.admin(QuotaStateAdmin)
     before = (await admin.limits()).get(limited, {}).get(key)
     if value is None and before is None:
-        raise BarnabasError("there is no such quota")
+        raise BarnabasError("the quota does not exist")
 
     async def carry_out() -> str:
         await admin.alter_limits(limited, {key: value})
@@ -49,7 +49,7 @@ async def preview(asked: Asked) -> Plan:
 
 
 def _name(asked: Asked, whose: Field, name: Field, option: str) -> tuple[str | None, list[Word]]:
-    """Return a name as the protocol has it (None: any, "": all without one of their own), and its options."""
+    """Return a name in the protocol's form (None: any, "": the default), and its command options."""
     match _WHOSE.index(choice(asked, whose)):
         case 0:
             return None, []
@@ -61,7 +61,7 @@ def _name(asked: Asked, whose: Field, name: Field, option: str) -> tuple[str | N
 
 def _called(limited: Limited) -> str:
     kinds = (("user", limited.user), ("client id", limited.client_id))
-    return ", ".join(f"{kind} {name}" if name else f"{kind}s without" for kind, name in kinds if name is not None)
+    return ", ".join(f"{kind} {name}" if name else f"default {kind}" for kind, name in kinds if name is not None)
 
 
 CHANGE = Change(

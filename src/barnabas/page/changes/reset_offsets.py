@@ -12,17 +12,17 @@ from barnabas.page.view import Asked
 
 _GROUP: Final = Field("group", "Group")
 _TOPICS: Final = Field(
-    "topics", "Topics", "As name or name:0,1, with blanks between. Empty: all that it has offsets of.", is_optional=True
+    "topics", "Topics", "As name or name:0,1, separated by blanks. Empty: all topics with offsets.", is_optional=True
 )
 _WHERE: Final = Field(
     "to",
-    "Where to",
+    "Target",
     choices=("to-earliest", "to-latest", "to-current", "to-offset", "shift-by", "to-datetime", "by-duration"),
 )
 _VALUE: Final = Field(
     "value",
     "Value",
-    "An offset; by how many records (back: -100); a time (2026-11-21T08:00:00); how long ago (PT2H30M).",
+    "An offset; a number of records (back: -100); a time (2026-11-21T08:00:00); a duration (PT2H30M).",
     is_optional=True,
 )
 # A plan is kept in memory.
@@ -30,7 +30,7 @@ _MOST_PARTITIONS: Final = 1_000
 
 
 async def preview(asked: Asked) -> Plan:
-    """Compute where the group would go on."""
+    """Compute the group's new offsets."""
     name, admin = needed(asked, _GROUP), asked.cluster.admin(Admin)
     topics = text(asked, _TOPICS.name).split() or None
     where, value = choice(asked, _WHERE), text(asked, _VALUE.name)
@@ -39,7 +39,7 @@ async def preview(asked: Asked) -> Plan:
     reset = _reset(asked, where, value)
     planned = await plan_reset(admin, name, topics, reset, now_ms=time.time_ns() // 1_000_000, tell=notes.append)
     if len(planned) > _MOST_PARTITIONS:
-        raise BarnabasError(f"{len(planned)} partitions are too many for the page: name up to {_MOST_PARTITIONS}")
+        raise BarnabasError(f"{len(planned)} partitions exceed the page's limit: name up to {_MOST_PARTITIONS}")
     committed = await admin.committed_offsets(name, planned)
 
     async def carry_out() -> str:
@@ -59,7 +59,7 @@ async def preview(asked: Asked) -> Plan:
 
 def _reset(asked: Asked, where: str, value: str) -> Reset:
     if where not in _WHERE.choices[:3] and not value:
-        raise BarnabasError(f"{_VALUE.label}: {where} needs one")
+        raise BarnabasError(f"{_VALUE.label}: {where} requires one")
     return Reset(
         number(asked, _VALUE, 0) if where == "to-offset" else None,
         where == "to-earliest",

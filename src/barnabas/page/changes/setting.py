@@ -1,4 +1,4 @@
-"""Set a setting, or unset it: a topic's, a broker's, or that of all brokers."""
+"""Set or unset a setting of a topic, a broker, or all brokers."""
 
 from typing import Final
 
@@ -16,11 +16,11 @@ from barnabas.page.changes.change import Change, Field, Plan, Row, choice, neede
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
-_BROKER: Final = Field("broker", "Broker", "Its id. Empty: what is set for all brokers.", is_optional=True)
+_BROKER: Final = Field("broker", "Broker", "Its id. Empty: the default of all brokers.", is_optional=True)
 _HOW: Final = Field("how", "What to do", choices=("set", "unset"))
 _SETTING: Final = Field("setting", "Setting", "Such as retention.ms.")
-_VALUE: Final = Field("value", "Value", "Empty where it is unset.", is_optional=True)
-# By these a broker may remove records that it would have kept; of brokers, those that topics inherit.
+_VALUE: Final = Field("value", "Value", "Empty for unset.", is_optional=True)
+# With these, a broker may delete records that it would have kept; for brokers, those that topics inherit.
 _LOSING: Final = (
     *("cleanup.policy", "delete.retention.ms", "retention.bytes", "retention.ms"),
     *("log.cleanup.policy", "log.cleaner.delete.retention.ms", "log.retention.bytes", "log.retention.ms"),
@@ -28,14 +28,14 @@ _LOSING: Final = (
 
 
 async def preview_of_topic(asked: Asked) -> Plan:
-    """Look at what is set for a topic, and have the brokers check what shall be."""
+    """Read a topic's setting, and let the brokers validate the new value."""
     topic = needed(asked, _TOPIC)
     resource = ConfigResource(ResourceType.TOPIC, topic)
     return await _preview(asked, resource, ConfigSource.DYNAMIC_TOPIC_CONFIG, ("--topic", topic))
 
 
 async def preview_of_broker(asked: Asked) -> Plan:
-    """Look at what is set for a broker or for all, and have the brokers check what shall be."""
+    """Read a setting of a broker or of all, and let the brokers validate the new value."""
     broker_id = text(asked, _BROKER.name)
     resource = ConfigResource(ResourceType.BROKER, broker_id)
     if not broker_id:
@@ -45,13 +45,13 @@ async def preview_of_broker(asked: Asked) -> Plan:
 
 async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, whose: Word) -> Plan:
     """Args:
-    own: Where it stands if it is set there.
+    own: The source of a value set at this level.
     whose: The option that names it in a command.
     """
     name, value = needed(asked, _SETTING), text(asked, _VALUE.name)
     is_set, admin = choice(asked, _HOW) == "set", asked.cluster.admin(ConfigAdmin)
     entry = next((each for each in (await admin.describe_configs([resource], names=[name]))[resource]), None)
-    # Of what is set for all brokers nothing else is told.
+    # For the default of all brokers, only set values are reported.
     if entry is None and resource.name:
         raise BarnabasError(f"{_SETTING.label}: {resource} has no {name[:100]}")
     if entry is not None and entry.is_sensitive:
@@ -75,7 +75,7 @@ async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, wh
         (Row(f"{name} of {resource}", before, after),),
         command("configs", "--alter", whose, option),
         carry_out,
-        loses="Brokers may remove records that they would have kept." if loses else "",
+        loses="Brokers may delete records that they would have kept." if loses else "",
         name=resource.name or name,
     )
 

@@ -1,4 +1,4 @@
-"""Give a user a password for SCRAM, or take his credentials away."""
+"""Set a user's SCRAM password, or delete the user's credentials."""
 
 import asyncio
 from typing import Final
@@ -14,13 +14,13 @@ from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, new_user_sa
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
 
 _USER: Final = Field("user", "User")
-_HOW: Final = Field("how", "What to do", choices=("give him a password", "take it away"))
+_HOW: Final = Field("how", "What to do", choices=("set a password", "delete the credentials"))
 _MECHANISM: Final = Field("mechanism", "Mechanism", choices=tuple(reversed(SCRAM_MECHANISMS)))
 _PASSWORD: Final = Field("password", "Password", "Neither sent to a broker nor kept.", is_optional=True, is_secret=True)
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at what the user has; of the password only what it can be checked by is kept."""
+    """Read the user's credentials; of the new password only its verifier is kept."""
     user, gives, admin = needed(asked, _USER), choice(asked, _HOW) == _HOW.choices[0], asked.cluster.admin(UserAdmin)
     mechanism = SCRAM_MECHANISMS[choice(asked, _MECHANISM)]
     try:
@@ -39,12 +39,12 @@ async def preview(asked: Asked) -> Plan:
             await admin.delete(user, [mechanism])
             return f"User {user} can't log in with {mechanism.name} any more."
 
-        note = "Who is logged in stays so; quotas and access rules of that name stay."
-        return Plan((Row(what, before, "is gone"),), command("users", "delete", *options), take, (note,))
-    # As it was typed: blanks may be part of it.
+        note = "Existing connections stay logged in; quotas and access rules of the user are kept."
+        return Plan((Row(what, before, "none"),), command("users", "delete", *options), take, (note,))
+    # Exactly as typed: blanks may be part of a password.
     password = asked.query.get(_PASSWORD.name, "")
     if not password:
-        raise BarnabasError(f"{_PASSWORD.label}: it is missing")
+        raise BarnabasError(f"{_PASSWORD.label}: a value is required")
     salt = new_user_salt(system_dice().getrandbits)
     credential = await asyncio.to_thread(NewCredential.make, mechanism, password, LEAST_ITERATIONS, salt)
 

@@ -1,1 +1,1 @@
-"""What stands between a stranger's browser and the page: hosts, headers, sessions, tokens, guesses."""
+"""Access control between browsers and the page: hosts, headers, sessions, tokens, password guesses."""

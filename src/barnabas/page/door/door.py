@@ -1,11 +1,11 @@
-"""The door: what each request meets before a page is asked for.
+"""Checks of each request before a page is computed:
 
-    it comes by the proxy, if there is one
-    its Host is one of ours, and it has at most 64 headers
+    it comes through the proxy, if one is configured
+    its Host is known, and it has at most 64 headers
     a GET was not sent by another site, unless it is a link to the start page
-    a POST is small, in time, from a page of ours, with its session's token
+    a POST is small, arrives in time, and comes from the page's own form with the session's token
 
-What goes out has the headers that keep a browser from running, framing or telling anything else.
+Responses have headers that keep a browser from running scripts, framing the page, or leaking data.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class _RefusedError(Exception):
 
 
 class Door:
-    """An ASGI application around another one.
+    """An ASGI middleware that checks requests.
 
     A request that comes through has in its `state`: `session`, `session_id`, `address` and, of a POST, `form`.
     """
@@ -61,7 +61,7 @@ class Door:
         self._hosts = frozenset(each.lower() for each in settings.host_names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -94,11 +94,9 @@ class Door:
         address = self._address(request)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not is_known_host(hosts[0], self._hosts):
-            raise _RefusedError(
-                421, "This name is not known here: use the address, or start the page with --host-name."
-            )
+            raise _RefusedError(421, "This host name is unknown: use the address, or start the page with --host-name.")
         if len(headers) > MOST_HEADERS:
-            raise _RefusedError(431, "There are too many headers.")
+            raise _RefusedError(431, "The request has too many headers.")
         session_id = request.cookies.get(self._cookie)
         request.state.address = address
         request.state.session_id = session_id
@@ -110,25 +108,25 @@ class Door:
             case "POST":
                 await self._check_post(request, headers)
             case _:
-                raise _RefusedError(405, "There is nothing to be done so.")
+                raise _RefusedError(405, "This method is not supported.")
 
     def _address(self, request: Request) -> str:
-        """Return who asks: behind a proxy, whom it names last."""
+        """Return the client's address; behind a proxy, the last one that the proxy names."""
         peer = "" if request.client is None else request.client.host
         if self._settings.trusted_proxy is None:
             return peer
         if peer != self._settings.trusted_proxy:
-            raise _RefusedError(403, "Come by the proxy.")
+            raise _RefusedError(403, "Requests must come through the proxy.")
         return forwarded_address(peer, request.headers.getlist("x-forwarded-for"))
 
     async def _check_post(self, request: Request, headers: Headers) -> None:
         if not is_from_own_page(headers, is_secure=self._settings.is_secure):
-            raise _RefusedError(403, "This came from elsewhere.")
+            raise _RefusedError(403, "Another site sent this form.")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-            raise _RefusedError(415, "This is no form.")
+            raise _RefusedError(415, "The body must be a form.")
         request.state.form = _fields(await _body(request))
         if not request.state.session.has_token(request.state.form.get("csrf", "")):
-            raise _RefusedError(403, "This form is too old: go back, load the page again, and send it again.")
+            raise _RefusedError(403, "This form has expired: go back, reload the page, and send it again.")
 
 
 async def _body(request: Request) -> bytes:
@@ -138,9 +136,9 @@ async def _body(request: Request) -> bytes:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_BODY_BYTES:
-                    raise _RefusedError(413, "This is too much.")
+                    raise _RefusedError(413, "The form is too large.")
     except TimeoutError:
-        raise _RefusedError(408, "This came too slowly.") from None
+        raise _RefusedError(408, "The request took too long.") from None
     return bytes(body)
 
 
@@ -148,5 +146,5 @@ def _fields(body: bytes) -> dict[str, str]:
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except (ValueError, UnicodeError):
-        raise _RefusedError(400, "This form can't be read.") from None
+        raise _RefusedError(400, "The form is malformed.") from None
     return dict(pairs)

@@ -24,14 +24,14 @@ class _Wrong(NamedTuple):
 
 
 class Guesses:
-    """Recent wrong passwords by address, by user, and by user at an address, in the order of the last one."""
+    """Recent wrong passwords by address, by user, and by user at an address, in order of the last attempt."""
 
     def __init__(self) -> None:
         self._wrong: dict[bytes, _Wrong] = {}
         self._under_way: Counter[bytes] = Counter()
 
     def wait_s(self, address: str, user: str, now_s: float) -> float:
-        """Return how long the next login must wait; 0: it may begin."""
+        """Return the wait in seconds before the next login; 0: it may begin."""
         waits = [0.0]
         for key in _keys(address, user)[:2]:
             number, last_s = self._recent(key, now_s)
@@ -42,11 +42,11 @@ class Guesses:
         return max(waits)
 
     def begin(self, address: str, user: str) -> None:
-        """Count a login that begins."""
+        """Count a login attempt that begins."""
         self._under_way.update(_keys(address, user)[:2])
 
     def end(self, address: str, user: str, now_s: float, *, is_right: bool) -> None:
-        """Count how a login ended that began."""
+        """Record the result of a login attempt."""
         at, of, of_at = _keys(address, user)
         for key in (at, of):
             self._under_way[key] -= 1
@@ -66,7 +66,7 @@ class Guesses:
             del self._wrong[next(iter(self._wrong))]
 
     def _recent(self, key: bytes, now_s: float) -> _Wrong:
-        """Return what is counted and not yet forgotten."""
+        """Return the unexpired count of a key."""
         wrong = self._wrong.get(key)
         return _Wrong(0, now_s) if wrong is None or now_s - wrong.last_s >= _FORGOTTEN_AFTER_S else wrong
 

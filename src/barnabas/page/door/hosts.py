@@ -1,9 +1,9 @@
-"""Whether a request's Host is one of ours, and whether a request comes from a page of ours. Pure.
+"""Checks of a request's Host header and of its origin. Pure.
 
-A stranger's page whose name begins to lead here (DNS rebinding) has the browser send that name: a name is taken only
-where it is known. An address needs no name, so it can't be led elsewhere, and is always taken.
+In DNS rebinding, an attacker's host name resolves to this server, and the browser sends that name: so only known names
+are accepted. An address involves no name, cannot be redirected, and is always accepted.
 
-`Sec-Fetch-Site`, which browsers send and pages can't set, tells whether another site sent a request; without it
+`Sec-Fetch-Site`, which browsers send and pages cannot set, tells whether another site sent a request; without it
 `Origin` does. Another site may send no POST (CSRF) and no GET that costs work or connections; it may link to the start
 page.
 """
@@ -32,7 +32,7 @@ def is_known_host(host: str, names: Collection[str]) -> bool:
 
 
 def is_from_own_page(headers: Mapping[str, str], *, is_secure: bool) -> bool:
-    """Return whether a request that may change something was made by a page of ours."""
+    """Return whether a request that may change state comes from the page itself."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -40,7 +40,7 @@ def is_from_own_page(headers: Mapping[str, str], *, is_secure: bool) -> bool:
 
 
 def may_ask(headers: Mapping[str, str], path: str, *, is_secure: bool) -> bool:
-    """Return whether a GET is answered: another site may only link to the start page, the same site to any page."""
+    """Return whether a GET is allowed: another site may link only to the start page, the same site to any page."""
     site = headers.get("sec-fetch-site")
     if site is None:
         return headers.get("origin") in (None, _own_origin(headers, is_secure))
@@ -51,7 +51,7 @@ def may_ask(headers: Mapping[str, str], path: str, *, is_secure: bool) -> bool:
 
 
 def forwarded_address(peer: str, forwarded_for: Sequence[str]) -> str:
-    """Return the address that a proxy names last in its X-Forwarded-For headers; its own where it names none."""
+    """Return the last address in a proxy's X-Forwarded-For headers; the proxy's own if there is none."""
     return ",".join(forwarded_for).rpartition(",")[2].strip()[:64] or peer
 
 

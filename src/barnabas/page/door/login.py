@@ -1,4 +1,4 @@
-"""Log in: the cluster itself says whether it is so; the page asks it on connections of the user's own."""
+"""Logins: the cluster itself verifies them, on the user's own connections."""
 
 import asyncio
 import math
@@ -12,13 +12,13 @@ from barnabas.page.door.guesses import Guesses
 from barnabas.page.settings import Settings
 from barnabas.page.view import reason
 
-# So many are tried at the same time.
+# The number of logins verified at the same time.
 _MOST_TRIES: Final = 8
 _LONGEST: Final = 1_024
 
 
 class LoginRefusedError(Exception):
-    """Why somebody is not logged in, and with which status that is told."""
+    """The reason of a failed login, and the HTTP status for it."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class LoginRefusedError(Exception):
 
 
 class Logins:
-    """Asks clusters who somebody is."""
+    """Verifies logins against clusters."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -34,23 +34,23 @@ class Logins:
         self._tries = asyncio.Semaphore(_MOST_TRIES)
 
     async def log_in(self, name: str, mechanism: str, user: str, password: str, address: str) -> Cluster:
-        """Return a cluster as this user sees it; it is the caller's to close.
+        """Return a cluster with this user's connections, which the caller must close.
 
         Args:
             name: One of the clusters.
-            address: Where he is.
+            address: The client's address.
 
         Raises:
-            LoginRefusedError: He is not who he claims to be, or that can't be found out now.
+            LoginRefusedError: The login failed, or cannot be verified now.
         """
         if name not in self._settings.clusters or mechanism not in self._settings.mechanisms:
-            raise LoginRefusedError(400, "There is no such cluster, or no such way to log in.")
+            raise LoginRefusedError(400, "The cluster or the mechanism does not exist.")
         if not user or not password or max(len(user), len(password)) > _LONGEST:
             raise LoginRefusedError(400, "Type a user and a password.")
         loop = asyncio.get_running_loop()
         wait_s = self._guesses.wait_s(address, user, loop.time())
         if wait_s > 0:
-            raise LoginRefusedError(429, f"There were too many wrong passwords: wait {math.ceil(wait_s)} s.")
+            raise LoginRefusedError(429, f"Too many wrong passwords: wait {math.ceil(wait_s)} s.")
         self._guesses.begin(address, user)
         is_right = False
         try:
@@ -63,7 +63,7 @@ class Logins:
 
     async def _try(self, name: str, mechanism: str, user: str, password: str) -> Cluster:
         base = self._settings.security
-        # Not at the top: without logins nobody needs it.
+        # Not at the top, because it is needed only with logins.
         from barnabas.wire.security.jaas import JaasEntry
 
         login = JaasEntry("", {"username": user, "password": password})
@@ -78,8 +78,8 @@ class Logins:
         except BarnabasError as error:
             await cluster.close()
             if isinstance(error, KafkaError) and error.code is ErrorCode.SASL_AUTHENTICATION_FAILED:
-                raise LoginRefusedError(401, "The cluster does not know this user with this password.") from None
-            raise LoginRefusedError(503, f"The cluster can't be asked: {reason(error)}") from None
+                raise LoginRefusedError(401, "The user or the password is wrong.") from None
+            raise LoginRefusedError(503, f"The cluster is not reachable: {reason(error)}") from None
         except asyncio.CancelledError:
             await cluster.close()
             raise

@@ -1,10 +1,10 @@
-"""Sessions: who is logged in to which clusters, in memory alone.
+"""Sessions: users and the clusters at which they are logged in, in memory alone.
 
-A session begins at a login, with a new id (what was there before is not taken over), and ends at a logout, after eight
-hours, or when there are too many: the user with the most sessions loses the one that was used least lately. With it go
-its connections.
+A session begins at a login, with a new id (an existing id is never reused), and ends at a logout, after eight hours, or
+when there are too many: the user with the most sessions loses the least recently used one. Its connections end with it.
 
-Without logins there is one session for all, `guest`; with them it has no cluster, and its token is for the login.
+Without logins there is one session for all, `guest`. With logins, `guest` has no cluster, and its token is for the
+login form.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ LONGEST_S: Final = 8 * 3_600
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """Who looks.
+    """The session of a user.
 
     Attributes:
         csrf: What each form holds.
@@ -47,7 +47,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions, by id; the one used last stands last."""
+    """All sessions, by id, in order of last use."""
 
     def __init__(self, guest: Session) -> None:
         self.guest = guest
@@ -59,7 +59,7 @@ class Sessions:
         return len(self._by_id)
 
     def of(self, session_id: str | None) -> Session:
-        """Return the session of an id, or the guest's."""
+        """Return the session with an id, or the guest's."""
         session = None if session_id is None else self._by_id.pop(session_id, None)
         if session is None or session_id is None:
             return self.guest
@@ -67,7 +67,7 @@ class Sessions:
         return session
 
     def begin(self, session: Session) -> str:
-        """Take a session in; return its id, which nobody can guess."""
+        """Add a session; return its unguessable id."""
         while len(self._by_id) >= MOST_SESSIONS:
             self.end(first_to_go({name: each.owner for name, each in self._by_id.items()}, session.owner))
         session_id = secrets.token_urlsafe(32)
@@ -76,7 +76,7 @@ class Sessions:
         return session_id
 
     def replace(self, session_id: str | None, cluster: Cluster) -> str:
-        """Have a session look at a cluster, under a new id and a new token; return the id."""
+        """Add a cluster to a session, under a new id and a new token; return the id."""
         before = None if session_id is None else self._by_id.pop(session_id, None)
         others: dict[str, Cluster] = {}
         if before is not None and session_id is not None:
@@ -88,7 +88,7 @@ class Sessions:
         return self.begin(Session(clusters={**others, cluster.name: cluster}, owner=owner))
 
     def end(self, session_id: str | None) -> None:
-        """End a session, if there is one of this id."""
+        """End the session with an id, if it exists."""
         session = None if session_id is None else self._by_id.pop(session_id, None)
         if session is not None and session_id is not None:
             self._ends.pop(session_id).cancel()
@@ -101,7 +101,7 @@ class Sessions:
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """End all."""
+        """End all sessions."""
         for session_id in list(self._by_id):
             self.end(session_id)
         await asyncio.gather(self.guest.close(), *self._closing)

@@ -1,15 +1,15 @@
-"""What records say: read, masked, decoded, searched.
+"""Content of records: read, masked, decoded, searched.
 
-json_text    JSON of strangers, of bounded depth
-masks        what nobody may see of a topic's records
+json_text    untrusted JSON, of bounded depth
+masks        hidden parts of a topic's records
 decoding     bytes as text
-reading      records of a partition, with what became of their transactions
-rows         a record as it is shown
+reading      records of a partition, with the fate of their transactions
+rows         a record as shown
 conditions   on fields of JSON
-raw_fields   whether one may hold, by bytes that are not parsed
-wanted       what a search wants
-searcher     the process that looks through what a search reads
-search       searches, and how far they are
-tail         the last records as they come
-desk         what all windows share: masks, limits, searches, tails
+raw_fields   a quick test of conditions on bytes, without parsing
+wanted       the criteria of a search
+searcher     the process that checks the records of a search
+search       searches and their progress
+tail         the newest records, live
+desk         shared by all windows: masks, limits, searches, tails
 """

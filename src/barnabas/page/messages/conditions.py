@@ -36,7 +36,7 @@ _INTEGER_KEY_BYTES: Final = (4, 8)
 
 
 class ConditionError(BarnabasError):
-    """A search that can't be read: one line that says why."""
+    """A search expression is invalid: one line with the reason."""
 
 
 class Condition(NamedTuple):
@@ -47,13 +47,13 @@ class Condition(NamedTuple):
     operand: str
 
     def holds(self, value: JsonValue) -> bool:
-        """Whether a value fulfils it: one element of a list is enough, but for `!=`."""
+        """Return whether a value meets the condition: one element of a list is enough, except for `!=`."""
         found = list(_at(value, self.path))
         results = (self.holds_for(each) for each in found)
         return bool(found) and (all(results) if self.comparison == "!=" else any(results))
 
     def holds_for(self, value: JsonValue) -> bool:
-        """Whether one value compares so."""
+        """Return whether a single value meets the condition."""
         if isinstance(value, dict | list):
             return False
         text = value if isinstance(value, str) else json.dumps(value)
@@ -67,7 +67,7 @@ class Condition(NamedTuple):
 
 
 def parse_conditions(text: str) -> tuple[Condition, ...]:
-    """Read conditions. Raises ConditionError."""
+    """Parse conditions. Raises ConditionError."""
     found: list[Condition] = []
     position = 0
     while position < len(text.rstrip()):
@@ -88,7 +88,7 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 
 
 def keys_of(text: str, kind: str) -> tuple[bytes, ...]:
-    """Return the keys that a text may stand for. Raises ConditionError."""
+    """Return the keys that a text can mean. Raises ConditionError."""
     try:
         match kind:
             case "integer":
@@ -98,7 +98,7 @@ def keys_of(text: str, kind: str) -> tuple[bytes, ...]:
             case "hex":
                 return (bytes.fromhex(text),)
     except (ValueError, OverflowError):
-        raise ConditionError(f"the key {text} is no {kind}") from None
+        raise ConditionError(f"the key {text} is not a valid {kind}") from None
     return (text.encode(errors="replace"),)
 
 

@@ -1,4 +1,4 @@
-"""Bytes as text: what they seem to be, or what the reader says that they are."""
+"""Decoding of bytes to text, by detection or in the chosen format."""
 
 import codecs
 from collections.abc import Callable
@@ -16,10 +16,10 @@ _UUID_VERSIONS: Final = range(1, 9)
 
 
 class Shown(NamedTuple):
-    """Bytes as they are shown.
+    """Bytes in their shown form.
 
     Attributes:
-        kind: What they were taken for; `null` where there are none.
+        kind: The detected or chosen kind; `null` for no bytes.
         text: As much as is shown.
         size: In bytes, of all.
         is_cut: Whether there is more than is shown.
@@ -35,7 +35,7 @@ NULL: Final = Shown("null", "", 0, False)
 
 
 def decode(data: bytes | None, kind: str = AUTO, most_bytes: int = MOST_SHOWN_BYTES) -> Shown:
-    """Show bytes as a kind; as what they seem to be where they can't be that."""
+    """Decode bytes as a kind; if that is impossible, as the detected one."""
     if data is None:
         return NULL
     shown = _DECODERS[kind](data, most_bytes) if kind in _DECODERS else None
@@ -46,7 +46,7 @@ def _guess(data: bytes, most_bytes: int) -> Shown:
     if data[:1] in (b"{", b"[") and (found := _json(data, most_bytes)) is not None:
         return found
     try:
-        # Of a large one the beginning tells, which may end within a character.
+        # For a large value the beginning decides; it may end within a character.
         start = codecs.getincrementaldecoder("utf-8")().decode(data[:most_bytes], len(data) <= most_bytes)
         if all(each.isprintable() or each in "\t\r\n" for each in start):
             return Shown("text", start, len(data), len(data) > most_bytes)
@@ -66,7 +66,7 @@ def _text(data: bytes, most_bytes: int) -> Shown:
 
 
 def _json(data: bytes, most_bytes: int) -> Shown | None:
-    """As it is written: a number that is read and written again may be another one."""
+    """Return JSON as written, because a parsed and rewritten number may differ."""
     try:
         parse_json(data.decode())
     except ValueError:

@@ -1,4 +1,4 @@
-"""What all windows that show messages share: what nobody may see, and the searches and tails."""
+"""Message state shared by all windows: masks, and the searches and tails."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ _LONGEST_NUMBER: Final = 18
 
 
 class Desk:
-    """Where a page's messages are shown."""
+    """The masks, searches and tails of a page."""
 
     def __init__(self, masks: Sequence[Mask] = (), max_read_rate: int = 0) -> None:
         """Args:
@@ -30,19 +30,19 @@ class Desk:
         await self.searches.close()
 
     def sight(self, topic: str, query: Mapping[str, str], most_bytes: int = MOST_SHOWN_BYTES) -> Sight:
-        """Return how a topic's records are shown to who asks with `?key_as=` and `?value_as=`."""
+        """Return how to show a topic's records, by `?key_as=` and `?value_as=`."""
         key_as, value_as = (each if (each := query.get(name)) in KINDS else AUTO for name in ("key_as", "value_as"))
         return Sight(topic, masks_of(topic, self._masks), key_as, value_as, most_bytes)
 
 
 def whole_number(text: str | None) -> int | None:
-    """Read a whole number from 0 on; None: it is none, or can't be an offset."""
+    """Parse a whole number from 0 on; None: it is invalid, or cannot be an offset."""
     is_number = text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
     return int(text) if text is not None and is_number else None
 
 
 def moment_ms(text: str) -> int | None:
-    """Read a time in UTC, as a form sends it, or in milliseconds; None: it is none."""
+    """Parse a time in UTC, as a form sends it, or in milliseconds; None: it is invalid."""
     if (number := whole_number(text)) is not None:
         return number
     try:

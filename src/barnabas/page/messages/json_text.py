@@ -1,6 +1,6 @@
-"""JSON of strangers: numbers stay as they are written, and what is nested deeper than `MOST_DEPTH` is no JSON here.
+"""Parser of untrusted JSON: numbers keep their text, and values nested deeper than `MOST_DEPTH` are rejected.
 
-So whoever walks a value may call itself.
+So recursion over a value is safe.
 """
 
 import json
@@ -12,12 +12,12 @@ MOST_CHARACTERS: Final = 1 << 20
 
 JsonValue = None | bool | str | list["JsonValue"] | dict[str, "JsonValue"]
 
-# Takes each character once, whatever there is: no quote makes it go back.
+# Reads each character once, whatever the input: no quote causes backtracking.
 _MARKS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 class Number(str):
-    """A number as it is written."""
+    """A number in its written form."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_c
 
 
 def parse_json(text: str) -> JsonValue:
-    """Read JSON. Raises ValueError: it is none, or too long or too deep to be looked at."""
+    """Parse JSON. Raises ValueError: it is invalid, too long or too deep."""
     if len(text) > MOST_CHARACTERS or not _is_shallow(text):
         raise ValueError("it is too long or too deep")
     value: JsonValue = _DECODER.decode(text)
@@ -38,7 +38,7 @@ def parse_json(text: str) -> JsonValue:
 
 
 def write_json(value: JsonValue) -> str:
-    """Write what `parse_json` read."""
+    """Write a value of `parse_json`."""
     match value:
         case Number():
             return str(value)

@@ -3,12 +3,12 @@
     TOPIC_PATTERN:PATH,...      hide these
     TOPIC_PATTERN:!PATH,...     hide all others
 
-A path leads through the fields of JSON (`customer.email`) from the top, past lists as if they were not there, or is
+A path names nested fields of JSON (`customer.email`) from the top, where lists are transparent, or is
 `@key`, `@value`, `@headers` or `@headers.NAME`. Names match without case, and a field whose name has dots
 (`"customer.email"`) matches like nested fields. A hidden value is shown as `***`.
 
-Invariants: the whole value is hidden if no path can be looked for in it (it is not JSON, or not an object). A text, a
-key or a header is hidden if it may itself hold a hidden field, such as JSON in a string.
+Invariants: the whole value is hidden if it cannot be searched for paths (it is not JSON, or not an object). A text, a
+key or a header is hidden if it may itself contain a hidden field, such as JSON in a string.
 """
 
 import re
@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 
 
 class Mask(NamedTuple):
-    """Paths to hide or to leave in the topics that match a pattern.
+    """Paths that are hidden, or exempt, in the topics that match a pattern.
 
     Attributes:
         pattern: `*` stands for any text.
@@ -44,12 +44,12 @@ class Mask(NamedTuple):
     inside: re.Pattern[str] | None
 
     def hides(self, path: Path) -> bool:
-        """Whether all below a path is hidden."""
+        """Return whether everything below a path is hidden."""
         is_named = any(path[:length] in self.paths for length in range(1, len(path) + 1))
         return is_named != self.is_all_but
 
     def leads_on(self, path: Path) -> bool:
-        """Whether what is hidden or left may lie deeper."""
+        """Return whether hidden or exempt fields may be deeper."""
         return any(each[: len(path)] == path for each in self.paths)
 
     def may_be_inside(self, text: str) -> bool:
@@ -58,7 +58,7 @@ class Mask(NamedTuple):
 
 
 def parse_mask(text: str) -> Mask:
-    """Read a mask. Raises ConfigError."""
+    """Parse a mask. Raises ConfigError."""
     pattern, colon, rest = text.partition(":")
     is_all_but = rest.startswith("!")
     # Names of headers have dots, too.
@@ -70,7 +70,7 @@ def parse_mask(text: str) -> Mask:
 
 
 def _inside(paths: Iterable[Path]) -> re.Pattern[str] | None:
-    """Return a pattern of what may be a field at one of some paths, written in a text.
+    """Return a pattern that finds fields of the paths within a text.
 
     It is the last name of the path before a colon or an equals sign (`"email": ...`, `email=...`), quoted however deep,
     or JSON's escape of a character, by which any name can be written.
@@ -80,12 +80,12 @@ def _inside(paths: Iterable[Path]) -> re.Pattern[str] | None:
 
 
 def masks_of(topic: str, masks: Iterable[Mask]) -> tuple[Mask, ...]:
-    """Return those that a topic has."""
+    """Return the masks that apply to a topic."""
     return tuple(each for each in masks if fnmatchcase(topic, each.pattern))
 
 
 def masked(record: Record, masks: Sequence[Mask]) -> Record:
-    """Hide what a topic's masks hide of a record."""
+    """Hide the masked parts of a record."""
     for mask in masks:
         headers = tuple(
             (name, _masked_bytes(value, ("@headers", name.casefold()), mask)) for name, value in record.headers
@@ -103,7 +103,7 @@ def _masked_bytes(data: bytes | None, path: Path, mask: Mask) -> bytes | None:
 
 
 def hides_keys(masks: Sequence[Mask]) -> bool:
-    """Whether keys may not be looked for: finding one would tell it."""
+    """Return whether searches by key are forbidden, because a hit would reveal the key."""
     return any(mask.hides(("@key",)) for mask in masks)
 
 
@@ -120,7 +120,7 @@ def _masked_value(data: bytes | None, mask: Mask) -> bytes | None:
         return _HIDDEN_BYTES
     if not isinstance(value, dict | list):
         return _HIDDEN_BYTES
-    # A text may hold half a character (`\ud800`), which is no UTF-8.
+    # A text may contain a lone surrogate (`\ud800`), which is not valid in UTF-8.
     return write_json(_masked_json(value, (), mask._replace(paths=of_value))).encode(errors="backslashreplace")
 
 
@@ -129,7 +129,7 @@ def _masked_json(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
         return [_masked_json(each, path, mask) for each in value]
     if isinstance(value, dict):
         return {name: _masked_field(each, (*path, *name.casefold().split(".")), mask) for name, each in value.items()}
-    # An element of a list beside those that have fields.
+    # An element of a list besides elements with fields.
     return HIDDEN
 
 

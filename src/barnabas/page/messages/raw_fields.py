@@ -1,8 +1,8 @@
-"""Tell by the bytes of JSON whether a condition may hold in them, without parsing: most records need not be.
+"""Quick test of a condition on raw JSON bytes, to avoid parsing most records.
 
-The bytes may be one value or many records, with anything between: wherever a field of the condition's last name begins,
-what stands there is compared. Invariant: where the answer is no, no JSON in these bytes fulfils the condition. A name
-that may be written in several ways, a list, an object and a text with escapes count as "may be".
+The bytes may be one value or many records, with anything between. Wherever a field with the condition's last name
+begins, the bytes after it are compared. Invariant: if the result is no, no JSON in these bytes meets the condition. A
+name that can be written in several ways, a list, an object and a text with escapes count as "may be".
 """
 
 import re
@@ -13,15 +13,15 @@ from barnabas.page.messages.conditions import Condition
 from barnabas.page.messages.json_text import JsonValue, Number
 
 _LITERALS: Final[dict[bytes, JsonValue]] = {b"true": True, b"false": False, b"null": None}
-# A value that is longer is compared, but not remembered.
+# A longer value is compared, but not cached.
 _LONGEST_KEPT: Final = 64
 _MOST_KEPT: Final = 10_000
-# Only looked at, so that what begins within a value that is none (records stand between other bytes) is found, too.
+# A lookahead, so that a field within bytes that only look like a value is found, too.
 _VALUE: Final = rb'"\s*+:\s*+(?=(?:"([^"\\]*+)"|([-+.0-9A-Za-z]++))?)'
 
 
 class RawField:
-    """A condition, looked for in bytes."""
+    """A condition as a search in bytes."""
 
     def __init__(self, condition: Condition) -> None:
         name = condition.path[-1]
@@ -30,12 +30,12 @@ class RawField:
         self._fields = re.compile(b'"' + re.escape(name.encode(errors="replace")) + _VALUE)
         units = name.encode("utf-16-be", errors="replace")
         codes = {units[at : at + 2].hex().encode() for at in range(0, len(units), 2)}
-        # Nothing is an empty name's.
+        # An empty name matches nothing.
         self._escaped = re.compile(rb"\\u(?:%b)" % (b"|".join(sorted(codes)) or b"(?!)"), re.IGNORECASE)
         self._kept_holds = lru_cache(_MOST_KEPT)(self._holds)
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether the condition may hold in a value among these bytes."""
+        """Return whether a value among these bytes may meet the condition."""
         if not self._is_plain or (b"\\u" in data and self._escaped.search(data)):
             return True
         for field in self._fields.finditer(data):
@@ -50,7 +50,7 @@ class RawField:
             if literal:
                 value = _LITERALS[literal] if literal in _LITERALS else Number(literal.decode())
                 return self._condition.holds_for(value)
-            # An empty one may also be a list, an object, or have escapes.
+            # An empty value may also be a list, an object, or a text with escapes.
             return not text or self._condition.holds_for(text.decode())
         except UnicodeDecodeError:
             return True
@@ -58,5 +58,5 @@ class RawField:
 
 @lru_cache(64)
 def raw_field(condition: Condition) -> RawField:
-    """Return how a condition is looked for."""
+    """Return the byte search for a condition."""
     return RawField(condition)

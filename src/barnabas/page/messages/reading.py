@@ -1,8 +1,8 @@
-"""Records of a partition, read on or back from an offset, with what became of their transactions.
+"""Reads records of a partition forwards or backwards from an offset, with the fate of their transactions.
 
-Below the last stable offset the broker tells which transactions were aborted; all others were committed. From there on
-a transaction is open until a marker of its producer comes, which is looked for up to the high watermark, or as far as
-`MOST_READ_BYTES` reach.
+Below the last stable offset the broker names the aborted transactions; all others were committed. Above it, a
+transaction is open until its producer's marker, which is searched up to the high watermark, or within
+`MOST_READ_BYTES`.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from barnabas.wire.records.record import Record, iterate_records
 MOST_READ_BYTES: Final = 16 << 20
 MOST_UNPACKED_BYTES: Final = 32 << 20
 _FETCH_BYTES: Final = 256 << 10
-# Where compaction or aborted transactions left few, more is looked through, each time so much more.
+# If compaction or aborted transactions left few records, the range grows by this factor each time.
 _WIDER: Final = 8
 
 
 class Span(NamedTuple):
-    """What a partition has: from `begin` up to `end`, its high watermark; no transaction is open below `stable`."""
+    """The offsets of a partition: from `begin` to `end`, its high watermark; no transaction is open below `stable`."""
 
     begin: int
     stable: int
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 
 class Fate(Enum):
-    """What became of a record's transaction."""
+    """The outcome of a record's transaction."""
 
     NONE = ""
     COMMITTED = "committed"
@@ -51,7 +51,7 @@ class Fate(Enum):
 
 
 class Found(NamedTuple):
-    """A record; one of a batch that can't be read stands for it, and has as its value why."""
+    """A record; for an unreadable batch, one record with the error as its value."""
 
     record: Record
     fate: Fate
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Records in the order of their offsets; what was read is from `begin` up to `end`."""
+    """Records in order of offset; the read range is from `begin` to `end`."""
 
     found: tuple[Found, ...]
     begin: int
@@ -68,17 +68,17 @@ class Page(NamedTuple):
 
 
 def named_right(error: KafkaError, topic: str) -> KafkaError:
-    """Name the right that is missing where an error is that one is."""
+    """Name the missing right in an authorization error."""
     if error.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return error
-    return KafkaError(error.code, f"the records of topic {topic} are for those who have READ and DESCRIBE on it")
+    return KafkaError(error.code, f"the records of topic {topic} require the rights READ and DESCRIBE")
 
 
 async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Span]:
-    """Ask where partitions begin and end. Raises KafkaError."""
+    """Read the starts and ends of partitions. Raises KafkaError."""
     wanted = list(partitions)
     begin = await admin.offsets(wanted, EARLIEST)
-    # In this order: what is stable is not beyond the end.
+    # In this order, the stable offset is never beyond the end.
     stable = await admin.offsets(wanted, LATEST, is_read_committed=True)
     end = await admin.offsets(wanted, LATEST)
     return {each: Span(begin[each], min(stable[each], end[each]), end[each]) for each in wanted}
@@ -87,10 +87,10 @@ async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dic
 async def batches_with_fates(
     admin: OffsetAdmin, partition: TopicPartition, start: int, span: Span, fetch_bytes: int = _FETCH_BYTES
 ) -> AsyncGenerator[tuple[BatchHeader, memoryview, Fate]]:
-    """Read batches from an offset up to the span's end, each with its transaction's fate; OPEN may end later.
+    """Read batches from an offset to the span's end, with their transactions' fates; OPEN may end later.
 
     Raises:
-        KafkaError: The partition can't be read.
+        KafkaError: The partition cannot be read.
         CorruptRecordsError: An answer that is no run of batches.
     """
     told: list[AbortedTransaction] = []
@@ -114,10 +114,10 @@ async def batches_with_fates(
 async def read_on(
     admin: OffsetAdmin, partition: TopicPartition, start: int, span: Span, most: int, *, is_committed: bool
 ) -> Page:
-    """Read the next records from an offset on; only those that readers of committed records see, if wanted.
+    """Read the next records from an offset on; with `is_committed`, only those visible to read_committed.
 
     Raises:
-        KafkaError: The partition can't be read.
+        KafkaError: The partition cannot be read.
         CorruptRecordsError: An answer that is no run of batches.
     """
     span = span._replace(end=min(span.end, span.stable)) if is_committed else span
@@ -170,7 +170,7 @@ def _last(header: BatchHeader, batch: memoryview, fate: Fate, between: tuple[int
 
 
 def _of_batch(header: BatchHeader, batch: memoryview, fate: Fate, start: int, end: int) -> Iterator[Found]:
-    """Yield a batch's records, one that can't be read as what is wrong with it."""
+    """Yield a batch's records; for an unreadable batch, one record with the error."""
     try:
         for record in iterate_records(batch, MOST_UNPACKED_BYTES):
             if start <= record.offset < end:
@@ -181,7 +181,7 @@ def _of_batch(header: BatchHeader, batch: memoryview, fate: Fate, start: int, en
 
 
 async def _settled(admin: OffsetAdmin, partition: TopicPartition, found: list[Found], span: Span) -> tuple[Found, ...]:
-    """Return records with the fates of those whose transaction was open."""
+    """Return records, with updated fates of those whose transaction was open."""
     is_open = [each for each in found if each.fate is Fate.OPEN]
     if is_open:
         endings = await _endings(admin, partition, is_open, span)
@@ -190,7 +190,7 @@ async def _settled(admin: OffsetAdmin, partition: TopicPartition, found: list[Fo
 
 
 class _Endings(NamedTuple):
-    """Markers that came after some records, by producer, and whether all of them were looked at."""
+    """Markers after some records, by producer, and whether all of them were read."""
 
     markers: dict[int, list[tuple[int, bool]]]
     is_whole: bool
@@ -203,7 +203,7 @@ class _Endings(NamedTuple):
 
 
 async def _endings(admin: OffsetAdmin, partition: TopicPartition, is_open: list[Found], span: Span) -> _Endings:
-    """Look for the markers that end open transactions."""
+    """Search for the markers that end open transactions."""
     waiting = {each.producer_id: each.record.offset for each in is_open}
     markers: dict[int, list[tuple[int, bool]]] = {}
     read_bytes = 0

@@ -1,4 +1,4 @@
-"""A record as it is shown: masked, then decoded, then cut."""
+"""A record as shown: masked, then decoded, then cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Header(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A record; `header_count` is that of all headers, of which some may be left out."""
+    """A record; `header_count` counts all headers, of which some may be left out."""
 
     partition: int
     offset: int
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """How records of a topic are shown.
+    """The display options of a topic's records.
 
     Attributes:
         masks: Those of this topic.
@@ -57,20 +57,20 @@ class Sight:
     most_bytes: int = MOST_SHOWN_BYTES
 
     def rows(self, partition: int, found: Sequence[Found]) -> tuple[Row, ...]:
-        """Show what was read."""
+        """Return the rows of the records that were read."""
         return tuple(self._row(partition, each) for each in found)
 
     def _row(self, partition: int, found: Found) -> Row:
         record = found.record
         if found.is_readable:
-            # A marker is the coordinator's, and tells nothing of anybody.
+            # A marker belongs to the coordinator, and reveals nothing about anybody.
             seen = record if found.fate is Fate.MARKER else masked(record, self.masks)
             return self.row_of_masked(partition, seen, found.fate)
         value = Shown("can't be read", (record.value or b"").decode(), 0, False)
         return Row(partition, record.offset, record.timestamp_ms, Fate.UNKNOWN, NULL, value, (), 0)
 
     def row_of_masked(self, partition: int, record: Record, fate: Fate) -> Row:
-        """Show a record that was masked."""
+        """Return the row of a masked record."""
         key, value = self._key_and_value(record, fate)
         headers = tuple(
             Header(name[:_MOST_HEADER_NAME], decode(each, most_bytes=_MOST_HEADER_BYTES))
@@ -86,7 +86,7 @@ class Sight:
                 key, value = _internal_texts(self.topic, record)
                 return self._internal(key, record.key), self._internal(value, record.value)
             except ProtocolError:
-                # Anybody who may write there may have written it; it is shown as bytes are.
+                # Any client with write access may have written it, so it is shown as bytes.
                 pass
         most_key_bytes = max(self.most_bytes // 4, _MOST_KEY_BYTES)
         return decode(record.key, self.key_as, most_key_bytes), decode(record.value, self.value_as, self.most_bytes)
@@ -96,8 +96,8 @@ class Sight:
 
 
 def _internal_texts(topic: str, record: Record) -> tuple[str, str]:
-    """Read key and value of an internal topic. Raises ProtocolError."""
-    # Not at the top: few look at them, and the page's start waits for all that is loaded.
+    """Return key and value of an internal topic's record as text. Raises ProtocolError."""
+    # Not at the top: few users need it, and imports delay the start of the page.
     from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 
     return decode_offsets_record(record) if topic == GROUP_OFFSETS_TOPIC else decode_transaction_record(record)

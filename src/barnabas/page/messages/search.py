@@ -1,7 +1,7 @@
-"""Searches: each reads with its user's connections, and has a process of its own look through what it reads.
+"""Searches: each reads with its user's connections, and checks records in a process of its own.
 
-A search ends when all is read, when `MOST_HITS` are found, when it is told to, when nobody has looked at it for a
-minute, or with its session.
+A search ends when all records are read, when `MOST_HITS` are found, when it is stopped, after a minute without viewers,
+or with its session.
 """
 
 import asyncio
@@ -37,17 +37,17 @@ Batches = AsyncGenerator[tuple[BatchHeader, memoryview, Fate]]
 
 
 class State(Enum):
-    """How a search is."""
+    """The state of a search."""
 
-    RUNNING = "is searching"
-    DONE = "has looked through all"
-    FULL = f"has found {MOST_HITS}, and stopped"
+    RUNNING = "is running"
+    DONE = "is complete"
+    FULL = f"has found {MOST_HITS} records, and stopped"
     STOPPED = "was stopped"
     FAILED = "failed"
 
 
 class Progress(NamedTuple):
-    """How far a search is.
+    """The progress of a search.
 
     Attributes:
         looked_at: Offsets of `total`.
@@ -105,7 +105,7 @@ class Search:
         return not self._task.done()
 
     def look(self) -> Progress:
-        """Return how far it is; it goes on for as long as somebody asks."""
+        """Return the progress, and keep the search alive."""
         self._seen_s = asyncio.get_running_loop().time()
         total = sum(each.end - self._job.starts[str(name.partition)] for name, each in self._spans.items())
         looked_at = total if self._state is State.DONE else self._looked_at
@@ -115,7 +115,7 @@ class Search:
         )  # fmt: skip
 
     async def stop(self, note: str = "") -> None:
-        """End it, and its process."""
+        """Stop the search and its process."""
         if self.is_running:
             self._state, self._note = State.STOPPED, note
             self._task.cancel()
@@ -133,7 +133,7 @@ class Search:
                 *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=_LONGEST_LINE
             )
         except OSError as error:
-            self._state, self._note = State.FAILED, f"its process can't be started: {error.strerror}"
+            self._state, self._note = State.FAILED, f"its process cannot be started: {error.strerror}"
             return
         feeding = asyncio.create_task(self._feed(process))
         try:
@@ -149,13 +149,13 @@ class Search:
             self._watch.cancel()
 
     async def _settle(self, process: Process, feeding: "asyncio.Task[None]") -> None:
-        """Say how it ended."""
+        """Set the final state."""
         code = await process.wait()
         if len(self._rows) >= MOST_HITS:
             self._state = State.FULL
         elif code:
             self._state = State.FAILED
-            self._note = "its process ended: something among these records takes more memory than a search may have"
+            self._note = "its process ended: the records need more memory than a search may use"
         elif self._state is State.RUNNING:
             self._state = State.FAILED
             try:
@@ -167,7 +167,7 @@ class Search:
                 self._note = str(error)
 
     async def _listen(self, process: Process) -> None:
-        """Take what the process finds."""
+        """Receive the hits of the process."""
         assert process.stdout is not None
         async for line in process.stdout:
             told = json.loads(line)
@@ -178,7 +178,7 @@ class Search:
                 self._looked_at = sum(max(at - self._job.starts[name], 0) for name, at in positions.items())
 
     async def _feed(self, process: Process) -> None:
-        """Give the process what there is to look through, some of each partition in turn."""
+        """Send records to the process, some of each partition in turn."""
         assert process.stdin is not None
         process.stdin.transport.set_write_buffer_limits(high=_AHEAD_BYTES)
         process.stdin.write(json.dumps(self._job._asdict()).encode() + b"\n")
@@ -195,19 +195,19 @@ class Search:
                     if not await self._feed_some(process, partition, batches):
                         del waiting[partition]
         except (BrokenPipeError, ConnectionResetError):
-            # It has enough, or is no more.
+            # The process has enough hits, or has ended.
             pass
         finally:
             process.stdin.close()
 
     async def _feed_some(self, process: Process, partition: int, batches: Batches) -> bool:
-        """Give a partition's next batches; False: there are no more."""
+        """Send a partition's next batches; False: there are no more."""
         assert process.stdin is not None
         turn_end = self._read_bytes + _TURN_BYTES
         async for _, batch, fate in batches:
             self._read_bytes += len(batch)
             if fate is not Fate.MARKER and (not self._is_committed or fate in (Fate.NONE, Fate.COMMITTED)):
-                # What was open when it was read may have ended by now.
+                # A transaction that was open at the time of the read may have ended by now.
                 shown = Fate.UNKNOWN if fate is Fate.OPEN else fate
                 process.stdin.write(FRAME.pack(FATES.index(shown), partition, len(batch)))
                 process.stdin.write(batch)
@@ -218,9 +218,9 @@ class Search:
         return False
 
     async def _rest(self, size: int) -> None:
-        """Read no faster than is allowed, and not for nobody."""
+        """Limit the read rate, and pause without viewers."""
         if asyncio.get_running_loop().time() - self._seen_s > _NOBODY_LOOKS_S:
-            self._state, self._note = State.STOPPED, "nobody has looked at it for a minute"
+            self._state, self._note = State.STOPPED, "it had no viewer for a minute"
             raise BrokenPipeError
         if self._rate:
             await asyncio.sleep(size / self._rate)
@@ -230,7 +230,7 @@ def _row(
     partition: int, offset: int, timestamp_ms: int, fate: str, key: list[object], value: list[object],
     headers: list[tuple[str, list[object]]], header_count: int,
 ) -> Row:  # fmt: skip
-    """Read a row as JSON has it."""
+    """Build a row from its JSON form."""
     shown = tuple(Header(name, Shown._make(each)) for name, each in headers)
     return Row(partition, offset, timestamp_ms, Fate(fate), Shown._make(key), Shown._make(value), shown, header_count)
 
@@ -245,22 +245,22 @@ class Searches:
         self._kept: OrderedDict[Key, Search] = OrderedDict()
 
     def get(self, key: Key) -> Search | None:
-        """Return one that was begun."""
+        """Return an existing search."""
         return self._kept.get(key)
 
     def is_full_for(self, key: Key) -> bool:
-        """Whether so many run that none more may begin for this user."""
+        """Return whether the user has reached the limit of running searches."""
         running = [each for each, search in self._kept.items() if search.is_running]
         return len(running) >= MOST_AT_ONCE or sum(each[:2] == key[:2] for each in running) >= MOST_OF_A_USER
 
     def keep(self, key: Key, search: Search) -> None:
-        """Keep one that begins; the user with the most that have ended loses the oldest of them."""
+        """Add a search; the user with the most ended ones loses the oldest of them."""
         ended = {each: each[:2] for each, kept in self._kept.items() if not kept.is_running}
         if len(self._kept) >= _MOST_KEPT and ended:
             del self._kept[first_to_go(ended, key[:2])]
         self._kept[key] = search
 
     async def close(self) -> None:
-        """End all."""
+        """Stop all searches."""
         for each in list(self._kept.values()):
             await each.stop()

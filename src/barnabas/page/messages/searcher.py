@@ -1,7 +1,7 @@
-"""The process of one search: gets batches, gives the records that are wanted. It reads nothing else, and no cluster.
+"""The process of one search: receives batches and returns matching records. It has no other input, and no cluster.
 
-What it may take of memory is bounded, so that a bomb among the batches costs this search alone. It ends with its
-standard input, and so with the page.
+Its memory is limited, so that a decompression bomb costs this search alone. It ends with its standard input, and so
+with the page.
 
     in    one line of JSON: `Job`; then for each batch
           uint8 fate (its place in `Fate`) | int32 partition | uint32 size | the batch
@@ -37,7 +37,7 @@ _NICE: Final = 5
 
 
 class Job(NamedTuple):
-    """What a search looks for; it goes as JSON.
+    """The criteria of a search, sent as JSON.
 
     Attributes:
         masks: As `--mask` has them.
@@ -72,7 +72,7 @@ class _Searcher:
         self.hit_count = 0
 
     def take(self, partition: int, fate: Fate, batch: memoryview) -> None:
-        """Look through a batch."""
+        """Search a batch."""
         header = read_header(batch)
         try:
             for record in self._records(partition, header, batch):
@@ -88,7 +88,7 @@ class _Searcher:
             self.tell_progress()
 
     def tell_progress(self) -> None:
-        """Tell how far it is."""
+        """Report the progress."""
         self._told_s = time.monotonic()
         told = [self._positions, min(self._times_ms.values(), default=None), self._unreadable_count]
         self._tell({"progress": told})
@@ -105,7 +105,7 @@ class _Searcher:
                 yield seen
 
     def _fits_internal(self, record: Record) -> bool:
-        """Whether what an internal topic's record says is wanted."""
+        """Return whether the text of an internal topic's record matches."""
         row = self._sight.row_of_masked(0, record, Fate.NONE)
         texts = record._replace(
             key=row.key.text.encode(errors="replace"), value=row.value.text.encode(errors="replace")
@@ -117,7 +117,7 @@ class _Searcher:
 
 
 def main() -> None:
-    """Search what comes in."""
+    """Search the batches on standard input."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(_NICE)

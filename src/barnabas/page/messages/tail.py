@@ -1,4 +1,4 @@
-"""Tails: the last records of a topic as they come; nothing is read while nobody looks."""
+"""Tails: the newest records of a topic, live; nothing is read without viewers."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -18,7 +18,7 @@ _LEAST_OF_EACH: Final = 10
 
 
 class Tail:
-    """The last rows of some partitions, from the first look on.
+    """The newest rows of some partitions, from the first look on.
 
     Attributes:
         rows: The newest last.
@@ -38,7 +38,7 @@ class Tail:
         self._positions: dict[TopicPartition, int] = {}
 
     async def look(self, admin: OffsetAdmin) -> None:
-        """Read what has come; where that is too much, the last of it. Raises KafkaError."""
+        """Read new records, or the newest of them if there are too many. Raises KafkaError."""
         found = await spans(admin, self.partitions)
         ends = {each: span.stable if self._is_committed else span.end for each, span in found.items()}
         if not self._positions:
@@ -50,7 +50,7 @@ class Tail:
         )
         came: list[Row] = []
         for each, page in zip(grown, pages, strict=True):
-            # It may begin before what was seen last.
+            # The batch may begin before the last shown offset.
             new = [one for one in page.found if one.record.offset >= self._positions[each]]
             self.dropped_count += max(page.begin - self._positions[each], 0)
             came += await asyncio.to_thread(self._sight.rows, each.partition, new)
@@ -64,19 +64,19 @@ Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 class Tails:
-    """All tails of a page, by cluster, user and query; the user with the most loses the one looked at least lately."""
+    """All tails of a page, by cluster, user and query; the user with the most loses the least recently viewed one."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Key, Tail] = OrderedDict()
 
     def get(self, key: Key) -> Tail | None:
-        """Return one that was begun."""
+        """Return an existing tail."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
     def keep(self, key: Key, tail: Tail) -> None:
-        """Keep one that begins."""
+        """Add a tail."""
         if len(self._kept) >= _MOST_KEPT:
             del self._kept[first_to_go({each: each[:2] for each in self._kept}, key[:2])]
         self._kept[key] = tail

@@ -1,4 +1,4 @@
-"""What a search wants: a key, a header, a text, conditions on fields of JSON."""
+"""The criteria of a search: a key, a header, a text, conditions on fields of JSON."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from barnabas.wire.records.record import Record
 
 
 class Wanted(NamedTuple):
-    """What a search wants; all that is not empty.
+    """The criteria of a search; all that are not empty apply.
 
     Attributes:
         keys: The key is one of these.
@@ -23,7 +23,7 @@ class Wanted(NamedTuple):
     conditions: tuple[Condition, ...] = ()
 
     def fits(self, record: Record) -> bool:
-        """Whether a record, masked, is wanted."""
+        """Return whether a masked record matches."""
         if self.keys and record.key not in self.keys:
             return False
         if self.header and not self._has_header(record):
@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
         return all(each.holds(value) for each in self.conditions)
 
     def may_be_in(self, payload: bytes) -> bool:
-        """Whether records that stand so, not masked, may have one that is wanted."""
+        """Return whether records in this unmasked payload may match."""
         if self.keys and not any(each in payload for each in self.keys):
             return False
         return self.text.encode() in payload and self._may_fulfil(payload)

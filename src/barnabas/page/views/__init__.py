@@ -1,4 +1,4 @@
-"""The pages there are: one file each, with a `VIEW`."""
+"""The views: one file each, with a `VIEW`."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
 """Users and access rules, and whether a user may do something, by which rule.
 
-What follows from rules is decided where the broker decides it (explain/rules/refused.py).
+The same code as in brokers decides the effect of rules (explain/rules/refused.py).
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ _OPERATIONS: Final = tuple(
 
 
 class UserRow(NamedTuple):
-    """A user with SCRAM credentials, and how many rules name him; None: rules are not told."""
+    """A user with SCRAM credentials, and the number of rules for that user; None: rules are not visible."""
 
     name: str
     mechanisms: Mapping[str, int]
@@ -37,7 +37,7 @@ class UserRow(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What is asked: may this user do that? The texts are as they were typed."""
+    """The question whether a user may do something, as typed."""
 
     user: str
     operation: str
@@ -48,10 +48,10 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access(View):
-    """Who there is, and what rules say.
+    """Users, access rules, and the answer to the question.
 
     Attributes:
-        problem: Why what is asked has no answer; empty: it has one, or nothing is asked.
+        problem: Why the question has no answer; empty: it has one, or there is no question.
         answer: Whether the user may; None: nothing is asked.
         rules: As `barnabas acls --list` has them.
     """
@@ -61,13 +61,13 @@ class Access(View):
     answer: Finding | None
     users: Cut[UserRow]
     rules: Cut[Mapping[str, str]]
-    # What the form offers.
+    # The choices of the form.
     operations: ClassVar = _OPERATIONS
     resource_types: ClassVar = _RESOURCE_TYPES
 
 
 async def build(asked: Asked) -> Access:
-    """Ask for rules and users. Raises KafkaError."""
+    """Read rules and users. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
     described: dict[str, dict[str, int]] = {}
     try:
@@ -98,22 +98,22 @@ def user_rows(seen: Seen, described: Mapping[str, Mapping[str, int]]) -> list[Us
 
 
 def form_of(query: Mapping[str, str]) -> Form:
-    """Return what a query asks."""
+    """Return the question in a query."""
     return Form(*(query.get(field, "").strip() for field in ("user", "operation", "type", "resource", "host")))
 
 
 def answer_to(seen: Seen, form: Form) -> tuple[str, Finding | None]:
-    """Return why there is no answer, or the answer; neither where no user is named."""
+    """Return why there is no answer, or the answer; neither if no user is named."""
     if not form.user:
         return "", None
     if form.operation not in OPERATIONS:
-        return f"There is no operation {form.operation or 'without a name'}.", None
+        return f"The operation {form.operation or '(empty)'} does not exist.", None
     if form.resource_type not in _RESOURCE_TYPES:
-        return f"There is no resource {form.resource_type or 'without a type'}.", None
+        return f"The resource type {form.resource_type or '(empty)'} does not exist.", None
     resource_type = ResourceType[form.resource_type.upper().replace(" ", "_")]
     if not OPERATIONS_OF[resource_type] >> OPERATIONS[form.operation] & 1:
         there_are = ", ".join(each for each, code in OPERATIONS.items() if OPERATIONS_OF[resource_type] >> code & 1)
-        return f"Nobody does {form.operation} on a {form.resource_type}: there are {there_are}.", None
+        return f"{form.operation} does not apply to a {form.resource_type}; use {there_are}.", None
     if not form.name and resource_type is not ResourceType.CLUSTER:
         return f"Name the {form.resource_type}.", None
     name = CLUSTER if resource_type is ResourceType.CLUSTER else form.name

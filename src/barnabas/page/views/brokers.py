@@ -1,6 +1,6 @@
-"""Brokers: what each runs and leads, and whether it may stop now; what partitions lack, what moves, and where logs lie.
+"""Brokers: their versions, leaders and obstacles to a stop; degraded partitions, reassignments and log directories.
 
-Whether a broker may stop, and what a partition lacks, is decided where `barnabas cluster status` decides it.
+The same code as in `barnabas cluster status` decides whether a broker may stop, and the state of partitions.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _QUESTION: Final = Question("how are the brokers", frozenset({Part.DIRECTORIES})
 
 
 class BrokerRow(NamedTuple):
-    """A broker; `obstacles` say why it may not stop, `failure` why it is silent; what is not known is None."""
+    """A broker; `obstacles` are reasons against a stop, `failure` is why it does not answer; None: unknown."""
 
     broker_id: int
     address: str
@@ -40,7 +40,7 @@ class BrokerRow(NamedTuple):
 
 
 class LackingRow(NamedTuple):
-    """A partition that lacks something; it has no leader where `leader_id` is None."""
+    """A degraded partition; `leader_id` is None if it has no leader."""
 
     partition: TopicPartition
     leader_id: int | None
@@ -51,7 +51,7 @@ class LackingRow(NamedTuple):
 
 
 class MovingRow(NamedTuple):
-    """A reassignment under way; `behind` is how many offsets the last of the added replicas is behind, where told."""
+    """A reassignment in progress; `behind` is the largest lag of the added replicas in offsets, if known."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]
@@ -61,7 +61,7 @@ class MovingRow(NamedTuple):
 
 
 class DirectoryRow(NamedTuple):
-    """A log directory and its disk; what nobody tells is None."""
+    """A log directory and its disk; unknown values are None."""
 
     broker_id: int
     path: str
@@ -74,7 +74,7 @@ class DirectoryRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brokers(View):
-    """The brokers, and what is only of interest with them."""
+    """The brokers, with degraded partitions, reassignments and directories."""
 
     controller_id: int | None
     counts: Mapping[str, int]
@@ -86,7 +86,7 @@ class Brokers(View):
 
 
 async def build(asked: Asked) -> Brokers:
-    """Ask for brokers, directories and reassignments. Raises KafkaError."""
+    """Read brokers, directories and reassignments. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
     moves: dict[TopicPartition, Reassignment] = {}
     try:
@@ -97,7 +97,7 @@ async def build(asked: Asked) -> Brokers:
 
 
 def brokers(seen: Seen, moves: Mapping[TopicPartition, Reassignment], asked: Asked) -> Brokers:
-    """Make the view of what was seen."""
+    """Build the view from a snapshot."""
     assert seen.cluster is not None
     lacking = lacking_rows(seen.cluster.partitions)
     return Brokers(
@@ -118,11 +118,11 @@ def _counts(lacking: list[LackingRow], moving_count: int) -> dict[str, int]:
 
 
 def broker_row(seen: Seen, broker: Broker) -> BrokerRow:
-    """Return a broker as `barnabas cluster status` tells of it."""
+    """Return a broker with the values of `barnabas cluster status`."""
     cluster, broker_id = seen.cluster, broker.broker_id
     assert cluster is not None
     failure = broker.failure or seen.silent.get(broker_id, "")
-    # Who may not see what brokers run may not see min.insync.replicas either.
+    # Users who may not see brokers' versions may not see min.insync.replicas either.
     is_known = not failure and broker.software is not None
     obstacles = tuple(cluster.obstacles(broker_id)) if is_known else ()
     return BrokerRow(
@@ -140,7 +140,7 @@ def broker_row(seen: Seen, broker: Broker) -> BrokerRow:
 
 
 def lacking_rows(partitions: list[Partition]) -> list[LackingRow]:
-    """Return the partitions that `barnabas cluster status` lists, those that lack most first."""
+    """Return the partitions that `barnabas cluster status` lists, the most degraded first."""
     order = list(Trouble)
     found = [(found, each) for each in partitions if (found := troubles(each))]
     found.sort(key=lambda each: order.index(each[0][0]))
@@ -158,7 +158,7 @@ def lacking_rows(partitions: list[Partition]) -> list[LackingRow]:
 
 
 def moving_row(seen: Seen, name: TopicPartition, move: Reassignment) -> MovingRow:
-    """Return a reassignment, with how far it is."""
+    """Return a reassignment with its progress."""
     behind = [each.behind[name] for each in seen.directories if each.broker_id in move.adding and name in each.behind]
     return MovingRow(
         name, tuple(move.replicas), tuple(move.adding), tuple(move.removing), max(behind) if behind else None

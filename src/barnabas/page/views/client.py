@@ -1,4 +1,4 @@
-"""One user's clients of one id: what holds them and why, and what is set on each level of each limit."""
+"""One user's clients of one id: throttling and its causes, and the quotas on each level."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from barnabas.page.view import Asked, View, ViewKind, known
 
 
 class LevelRow(NamedTuple):
-    """What a broker has on one level of a limit; the first one that is set is in force."""
+    """A broker's quota on one level; the first one that is set is in force."""
 
     broker_id: int
     quota: str
@@ -33,7 +33,7 @@ class Client(View):
 
 
 async def build(asked: Asked) -> Client:
-    """Ask for the clients that `?user=` and `?client_id=` say. Raises KafkaError."""
+    """Read the clients named by `?user=` and `?client_id=`. Raises KafkaError."""
     user, client_id = asked.query.get("user", ""), asked.query.get("client_id", "")
     question = QUESTIONS["client"]
     seen = await asked.cluster.see(question, AskedAbout(user=user or None, client_id=client_id))

@@ -1,4 +1,4 @@
-"""Clients and quotas: who uses how much, who is held now and was held of late by which limit, and all limits."""
+"""Clients and quotas: usage, current and recent throttling with the responsible quota, and all quotas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ _QUESTION: Final = Question("who is held", frozenset({Part.USE}), ("holds",), he
 
 
 class UseRow(NamedTuple):
-    """What a user's clients of one id use of a broker.
+    """The usage of a user's clients of one id on a broker.
 
     Attributes:
         user: None: all those together that are too small to be remembered one by one.
         rates: By the names of limits, of ten seconds.
         parts: How much of a limit that is in force is used by all who share it, over its windows; 1 is all of it.
         held_count: How many connections are held now.
-        throttle_ms: How long who asks now would be held.
+        throttle_ms: The delay of a request sent now.
     """
 
     broker_id: int
@@ -34,7 +34,7 @@ class UseRow(NamedTuple):
 
 
 class HoldRow(NamedTuple):
-    """How often a limit held a user's clients of one id in the last hour, and for how long."""
+    """How often and how long a quota throttled a user's clients of one id in the last hour."""
 
     broker_id: int
     user: str
@@ -48,7 +48,7 @@ class HoldRow(NamedTuple):
 
 
 class LimitRow(NamedTuple):
-    """A limit: where it stands, for whom."""
+    """A quota: its level and its entity."""
 
     level: int
     whom: str
@@ -58,7 +58,7 @@ class LimitRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients(View):
-    """All clients and limits, or those that are looked for; `holds` are the last ones."""
+    """All clients and quotas, or those searched for; `holds` are the last ones."""
 
     clients: Cut[UseRow]
     holds: tuple[HoldRow, ...]
@@ -66,11 +66,11 @@ class Clients(View):
 
 
 async def build(asked: Asked) -> Clients:
-    """Ask for what clients use, for holds and for limits. Raises KafkaError."""
+    """Read usage, throttling and quotas. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
     told = known(seen)
     if not seen.tellers:
-        told = told._replace(not_told=(*told.not_told, "who uses how much, and who is held: no broker tells"))
+        told = told._replace(not_told=(*told.not_told, "usage and throttling: no broker reports them"))
     first = asked._replace(query={"find": asked.query.get("find", "")})
     holds = cut(sorted(hold_rows(seen), key=lambda row: -row.last_ms), first, lambda row: f"{row.user} {row.client_id}")
     return Clients(
@@ -82,7 +82,7 @@ async def build(asked: Asked) -> Clients:
 
 
 def use_rows(seen: Seen) -> list[UseRow]:
-    """Return what clients use, those first that are held, then by how much."""
+    """Return usage, with throttled clients first, then in descending order."""
     rows = [
         UseRow(
             broker_id,
@@ -100,7 +100,7 @@ def use_rows(seen: Seen) -> list[UseRow]:
 
 
 def hold_rows(seen: Seen) -> Iterator[HoldRow]:
-    """Yield the holds of the last hour."""
+    """Yield the throttled clients of the last hour."""
     for row in seen.rows("holds"):
         if row["last_ms"] >= seen.since_ms:
             yield HoldRow(
@@ -117,7 +117,7 @@ def hold_rows(seen: Seen) -> Iterator[HoldRow]:
 
 
 def limit_rows(seen: Seen) -> Iterator[LimitRow]:
-    """Yield all limits, from the first level to the last."""
+    """Yield all quotas, by level."""
     for entity, values in seen.configured.items():
         for name, value in sorted(values.items()):
             yield LimitRow(int(entity.level), str(entity), name, value)

@@ -1,4 +1,4 @@
-"""Finds topics, groups, brokers and clients by a part of their names."""
+"""Search for topics, groups, brokers and clients by a part of their names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, known
 _QUESTION: Final = Question("what is there", frozenset({Part.GROUPS}), ("holds", "requests"), lambda seen: [])
 _KINDS: Final = ("topic", "group", "broker", "client")
 _LONGEST: Final = 200
-# Who used a quota so long ago is still told.
+# Clients that used a quota within this time are found.
 _OF_LATE_S: Final = 300
 
 
 class Hit(NamedTuple):
-    """Something with a name; of a client, `user` is who logged in as it, where that is known.
+    """A named thing; for a client, `user` is the user logged in with it, if known.
 
     Attributes:
-        group: That it is a member of, as somebody may get there from here.
+        group: The group of a member, for the link.
     """
 
     kind: str
@@ -34,10 +34,10 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found(View):
-    """What was found.
+    """The search results.
 
     Attributes:
-        hits: The first ones: names that are what is looked for, then those that begin so, then all others.
+        hits: The first hits: exact names, then names that begin with the text, then all others.
         hit_count: How many there are in all.
     """
 
@@ -47,7 +47,7 @@ class Found(View):
 
 
 async def build(asked: Asked) -> Found:
-    """Look for what `?text=` says. Raises KafkaError."""
+    """Search for `?text=`. Raises KafkaError."""
     text = asked.query.get("text", "").strip()[:_LONGEST]
     seen = await asked.cluster.see(_QUESTION)
     used = await _used(asked.cluster, seen) if text and seen.tellers else []
@@ -56,7 +56,7 @@ async def build(asked: Asked) -> Found:
 
 
 async def _used(cluster: Cluster, seen: Seen) -> list[Told]:
-    """Ask our brokers who sent something of late."""
+    """Ask Barnabas's brokers for the clients that sent requests recently."""
     try:
         return await cluster.admin(QuotaStateAdmin).top(_OF_LATE_S)
     except KafkaError as error:
@@ -65,7 +65,7 @@ async def _used(cluster: Cluster, seen: Seen) -> list[Told]:
 
 
 def look_for(text: str, hits: list[Hit]) -> list[Hit]:
-    """Return those whose name has a text in it, the nearest first; none where nothing is looked for."""
+    """Return the hits whose name contains a text, the nearest first; none for an empty text."""
     wanted = text.casefold()
     found = [each for each in dict.fromkeys(hits) if wanted and wanted in each.name.casefold()]
     return sorted(found, key=lambda each: (_distance(wanted, each.name), _KINDS.index(each.kind), each))
@@ -86,11 +86,11 @@ def hits_of(seen: Seen) -> Iterator[Hit]:
 
 
 def clients_of(seen: Seen, used: list[Told]) -> Iterator[Hit]:
-    """Yield the client ids that are known: of members, of who was held or slow, and of who used a quota of late."""
+    """Yield the known client ids: of members, of throttled or slow clients, and of recent quota usage."""
     members = {each.client_id: group.name for group in seen.groups.values() for each in group.members}
     users = {(name, ""): None for name in members}
     users |= {(row["client_id"], row["user"]): None for kind in ("holds", "requests") for row in seen.rows(kind)}
-    # All those who are too small to be told one by one are one row without a name.
+    # Clients too small for rows of their own share one row without a name.
     users |= {
         (row["client_id"], row["user"]): None for told in used for row in told["clients"] if row["user"] is not None
     }

@@ -1,4 +1,4 @@
-"""One group: why it is behind and why it rebalanced, its lag by partition, its members, its rebalances."""
+"""One group: causes of its lag and rebalances, lag by partition, members, rebalances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,8 +33,10 @@ _QUESTION: Final = Question(
 
 
 class PartitionRow(NamedTuple):
-    """A partition that a group reads; figures are None where they are not told. `stable_offset` is as far as
-    transactions have ended, rates are of the last half minute."""
+    """A partition that a group reads; unknown figures are None.
+
+    `stable_offset` is the last stable offset; rates are of the last half minute.
+    """
 
     partition: TopicPartition
     committed: int | None
@@ -48,7 +50,7 @@ class PartitionRow(NamedTuple):
 
 
 class MemberRow(NamedTuple):
-    """A member and what it reads."""
+    """A member and its assignment."""
 
     client_id: str
     host: str
@@ -57,7 +59,7 @@ class MemberRow(NamedTuple):
 
 
 class RebalanceRow(NamedTuple):
-    """A rebalance; it is under way where `took_ms` is None."""
+    """A rebalance; `took_ms` is None while it runs."""
 
     began_ms: int
     reason: str
@@ -80,7 +82,7 @@ class Group(View):
 
 
 async def build(asked: Asked) -> Group:
-    """Ask for the group that `?name=` says. Raises KafkaError (GROUP_ID_NOT_FOUND)."""
+    """Read the group named by `?name=`. Raises KafkaError (GROUP_ID_NOT_FOUND)."""
     name = asked.query.get("name", "")
     seen = await asked.cluster.see(_QUESTION, AskedAbout(name))
     group = seen.groups.get(name)

@@ -1,4 +1,4 @@
-"""Consumer groups: how far behind each is, how many read, and what began its last rebalance."""
+"""Consumer groups: lag, number of readers, and the trigger of the last rebalance."""
 
 import asyncio
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _QUESTION: Final = Question(
 
 
 class GroupRow(NamedTuple):
-    """A group; figures are None where they are not told, `finding` is what is wrong with its rebalances."""
+    """A group; unknown figures are None, `finding` is a problem of its rebalances."""
 
     name: str
     state: str
@@ -32,13 +32,13 @@ class GroupRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups(View):
-    """All groups, or those that are looked for."""
+    """All groups, or those searched for."""
 
     groups: Cut[GroupRow]
 
 
 async def build(asked: Asked) -> Groups:
-    """Ask for the groups, their offsets, and what happened to them. Raises KafkaError."""
+    """Read the groups, their offsets and their recent events. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
     rows = await asyncio.to_thread(group_rows, seen)
     return Groups(**known(seen)._asdict(), groups=cut(rows, asked, lambda row: row.name))
@@ -72,7 +72,7 @@ def group_rows(seen: Seen) -> list[GroupRow]:
 
 
 def lag_of(seen: Seen, group: Group) -> int | None:
-    """Return how many offsets lie ahead of a group in all; None where an end is not known, or it never committed."""
+    """Return the total number of offsets ahead of a group; None: an end is unknown, or it never committed."""
     lags = [
         max(log.end_offset - offset, 0)
         for name, offset in group.committed.items()

@@ -1,4 +1,4 @@
-"""Records of a topic: from an offset, a time or an end, in both directions; and one record, whole."""
+"""Records of a topic, from an offset, a time or an end, in both directions; and one whole record."""
 
 import asyncio
 import re
@@ -33,11 +33,11 @@ class Messages(View):
     """Records, the newest first.
 
     Attributes:
-        topic: Empty: none was chosen; `topics` are those that there are.
+        topic: Empty: none was chosen; `topics` are the existing ones.
         partition: None: of all.
-        span: What the partition has, where it is one.
+        span: The offsets of a single partition.
         passed_count: Partitions that were not looked at, as there are too many.
-        older: What of the query makes the records before these; None: there are none, or they are of many partitions.
+        older: The parameters for older records; None: there are none, or there are several partitions.
         newer: The same for those after these.
     """
 
@@ -55,7 +55,7 @@ class Messages(View):
 
 
 class Wish(NamedTuple):
-    """What a query asks for.
+    """The parameters of a query.
 
     Attributes:
         place: `newest`, `oldest`, or empty: `start`, `before` or `time_ms` says it.
@@ -70,7 +70,7 @@ class Wish(NamedTuple):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Wish":
-        """Read what is asked for; what can't be is as if it were not there."""
+        """Read the parameters; ignore invalid ones."""
         start, before = whole_number(query.get("start")), whole_number(query.get("before"))
         time_ms = moment_ms(query.get("time", ""))
         is_placed = any(each is not None for each in (start, before, time_ms))
@@ -80,7 +80,7 @@ class Wish(NamedTuple):
 
 
 async def build(desk: Desk, asked: Asked) -> Messages:
-    """Read what the query asks for. Raises KafkaError."""
+    """Read the records of the query. Raises KafkaError."""
     topic = asked.query.get("topic", "")
     admin = asked.cluster.admin(OffsetAdmin)
     now_ms = admin.pool.env.clock.now_ms()
@@ -164,7 +164,7 @@ _WHOLE_BYTES: Final = 256 << 10
 
 
 async def build_record(desk: Desk, asked: Asked) -> OneRecord:
-    """Read the record that the query names. Raises KafkaError."""
+    """Read the record of the query. Raises KafkaError."""
     topic = asked.query.get("topic", "")
     admin = asked.cluster.admin(OffsetAdmin)
     sight = desk.sight(topic, asked.query, _WHOLE_BYTES)
@@ -175,7 +175,7 @@ async def build_record(desk: Desk, asked: Asked) -> OneRecord:
 
 
 async def read_one(admin: OffsetAdmin, topic: str, query: Link) -> Found:
-    """Read the record of `?partition=` and `?offset=`. Raises KafkaError (OFFSET_OUT_OF_RANGE: it is not there)."""
+    """Read the record of `?partition=` and `?offset=`. Raises KafkaError (OFFSET_OUT_OF_RANGE: it does not exist)."""
     partition = TopicPartition(topic, whole_number(query.get("partition")) or 0)
     offset = whole_number(query.get("offset")) or 0
     try:
@@ -185,13 +185,13 @@ async def read_one(admin: OffsetAdmin, topic: str, query: Link) -> Found:
     except KafkaError as error:
         raise named_right(error, topic) from error
     if not page.found or page.found[0].record.offset != offset:
-        text = f"partition {partition} has no record {offset}: it is from {span.begin} up to {span.end}"
+        text = f"partition {partition} has no record {offset}: its offsets are from {span.begin} up to {span.end}"
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, text)
     return page.found[0]
 
 
 async def download(desk: Desk, asked: Asked) -> tuple[str, bytes]:
-    """Return the name of a file and what is in it: the value of a record, masked, or with `?part=key` its key.
+    """Return a file name and content: the value of a record, masked, or with `?part=key` its key.
 
     Raises:
         KafkaError: It is not there, or may not be read.
@@ -204,7 +204,7 @@ async def download(desk: Desk, asked: Asked) -> tuple[str, bytes]:
 
 
 def kinds(desk: Desk) -> tuple[ViewKind, ...]:
-    """Return the pages of messages, which share a desk."""
+    """Return the views of messages, which share a desk."""
 
     async def messages(asked: Asked) -> View:
         return await build(desk, asked)

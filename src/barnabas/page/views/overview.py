@@ -1,4 +1,4 @@
-"""What is not as it should be, the worst first; who the brokers are, and how much there is."""
+"""All problems, the most severe first; the brokers, and counts of topics, groups and partitions."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from barnabas.page.view import Asked, View, ViewKind, known
 
 
 class BrokerRow(NamedTuple):
-    """A broker; `failure` says why it does not answer, `log_bytes` is None where that is not told."""
+    """A broker; `failure` is why it does not answer, `log_bytes` is None if unknown."""
 
     broker_id: int
     address: str
@@ -38,12 +38,12 @@ class Overview(View):
 
 
 async def build(asked: Asked) -> Overview:
-    """Ask for all that `barnabas explain` asks for. Raises KafkaError."""
+    """Read everything that `barnabas explain` reads. Raises KafkaError."""
     return await asyncio.to_thread(overview, await asked.cluster.see(EVERYTHING))
 
 
 def overview(seen: Seen) -> Overview:
-    """Make the view of what was seen."""
+    """Build the view from a snapshot."""
     brokers = _brokers(seen)
     counts = {
         "brokers": len(brokers),

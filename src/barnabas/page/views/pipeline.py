@@ -1,8 +1,8 @@
-"""The pipeline: what its runs do and what limits them, what could be no event and why, and alerts.
+"""The pipeline: its runs and their limits, dead letters with reasons, and alerts.
 
-Runs are what `barnabas pipeline status` tells of them: files in the checkpoint directory that the page was given
-(`DIR/**/status.json`). A user is told of those whose topics he may see. Dead letters and alerts are records, which he
-reads with his own rights: of topics `*.dlq` the reasons in their headers, of topic `alerts` the last of each key.
+Runs come from the files of `barnabas pipeline status` in the page's checkpoint directory (`DIR/**/status.json`). Users
+see the runs whose topics they may see. Dead letters and alerts are records, read with the user's own rights: the
+reasons in the headers of topics `*.dlq`, and the last record of each key in topic `alerts`.
 
 Source: pipeline/sources/run_status.py, pipeline/runner/dead_letters.py; docs/pipeline/operations.md (alerts).
 """
@@ -40,7 +40,7 @@ _SILENT_S: Final = 30
 
 
 class RunRow(NamedTuple):
-    """A run; it read nothing yet, or not in the last minute, where a time is None. `topics` are those that it reads."""
+    """A run; a time is None if it read nothing yet, or nothing in the last minute. `topics` are its sources."""
 
     name: str
     state: str
@@ -57,7 +57,7 @@ class RunRow(NamedTuple):
 
 
 class LettersRow(NamedTuple):
-    """Records of a topic that could be no event for one reason, among the last ones."""
+    """Dead letters of a topic with the same reason, among the last ones."""
 
     topic: str
     reason: str
@@ -65,7 +65,7 @@ class LettersRow(NamedTuple):
 
 
 class AlertRow(NamedTuple):
-    """An alert, as it is written."""
+    """An alert, as recorded."""
 
     state: str
     alert: str
@@ -76,7 +76,7 @@ class AlertRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline(View):
-    """What is told of the pipeline: runs that lack something and alerts that fire stand first."""
+    """Runs, dead letters and alerts; runs with problems and firing alerts come first."""
 
     runs: tuple[RunRow, ...]
     letters: tuple[LettersRow, ...]
@@ -84,17 +84,17 @@ class Pipeline(View):
 
 
 def kind(desk: Desk, directory: Path) -> ViewKind:
-    """Return the page of the runs in a directory of checkpoints."""
+    """Return the view of the runs in a checkpoint directory."""
 
     async def build(asked: Asked) -> Pipeline:
         admin = asked.cluster.admin(OffsetAdmin)
         topics = {name: sorted(each.partitions) for name, each in (await admin.pool.metadata(None)).topics.items()}
         told = await asyncio.to_thread(lambda: list(run_rows(directory)))
-        # One that has read nothing yet is nobody's whose rights could be asked.
+        # A run that has read nothing yet has no topics whose rights could be checked.
         runs = [each for each in told if topics.keys() >= set(each.topics) and (each.topics or not asked.cluster.user)]
         not_told = [f"{len(told) - len(runs)} runs: their topics may not be seen"] if len(runs) < len(told) else []
         if not await asyncio.to_thread(directory.is_dir):
-            not_told.append(f"runs: there is no directory {directory} (--pipeline)")
+            not_told.append(f"runs: directory {directory} does not exist (--pipeline)")
         last: dict[str, list[Record]] = {}
         for name in sorted(name for name in topics if name.endswith(_LETTERS) or name == _ALERTS):
             try:
@@ -116,7 +116,7 @@ def kind(desk: Desk, directory: Path) -> ViewKind:
 
 
 async def _last(admin: OffsetAdmin, desk: Desk, partitions: list[TopicPartition]) -> list[Record]:
-    """Read the last records of some partitions, masked. Raises KafkaError."""
+    """Read the last records of partitions, masked. Raises KafkaError."""
     masks, found = desk.sight(partitions[0].topic, {}).masks, await spans(admin, partitions[:_MOST_PARTITIONS])
     pages = [
         await read_back(admin, each, span.end, span, _MOST_RECORDS, is_committed=True) for each, span in found.items()
@@ -125,7 +125,7 @@ async def _last(admin: OffsetAdmin, desk: Desk, partitions: list[TopicPartition]
 
 
 def run_rows(directory: Path) -> Iterator[RunRow]:
-    """Yield what runs said last; a file that says nothing is left out: it is being replaced, or is none of theirs."""
+    """Yield the last status of each run; skip files that are being replaced or are not status files."""
     for path in islice(sorted(directory.glob("**/status.json")), _MOST_RUNS):
         with suppress(OSError, ValueError, ArithmeticError, RecursionError, TypeError, LookupError, AttributeError):
             if path.stat().st_size <= _MOST_FILE_BYTES:
@@ -133,7 +133,7 @@ def run_rows(directory: Path) -> Iterator[RunRow]:
 
 
 def run_row(told: Mapping[str, Any], silent_s: float) -> RunRow:
-    """Return what a run says. Raises KeyError, TypeError, ValueError, AttributeError: it has another form."""
+    """Return the row of a run. Raises KeyError, TypeError, ValueError, AttributeError: the status has another form."""
     is_gone = told["state"] == "running" and silent_s > _SILENT_S
     fresh_s = told.get("fresh_p99_s")
     record, letter, late, restart = (int(told[f"{each}_count"]) for each in _COUNTS)
@@ -154,13 +154,13 @@ def run_row(told: Mapping[str, Any], silent_s: float) -> RunRow:
 
 
 def letter_rows(topic: str, records: list[Record]) -> list[LettersRow]:
-    """Return how many dead letters there are of each reason, the most first."""
+    """Return the number of dead letters by reason, in descending order."""
     reasons = Counter(dict(each.headers).get("reason") or b"" for each in records)
     return [LettersRow(topic, reason.decode(errors="replace")[:300], n) for reason, n in reasons.most_common(20)]
 
 
 def alert_rows(records: list[Record]) -> tuple[AlertRow, ...]:
-    """Return the last state of each alert; what is no alert is left out."""
+    """Return the last state of each alert; other records are skipped."""
     found: dict[bytes | None, AlertRow] = {}
     for record in sorted(records, key=lambda each: each.timestamp_ms):
         found.pop(record.key, None)

@@ -1,4 +1,4 @@
-"""A search through a topic's records: what it has found, and how far it is."""
+"""A search through a topic's records: its hits and its progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,19 +46,19 @@ class SearchView(View):
 
 
 def asked_of(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the query that a form's fields make."""
+    """Return the query for a form's fields."""
     return {name: value[:_LONGEST_WISH] for name, value in form.items() if value and name not in _NOT_ASKED}
 
 
 async def build(desk: Desk, asked: Asked) -> SearchView:
-    """Look how far a search is; this starts none."""
+    """Return the progress of a search; this starts none."""
     view = look(desk, asked)
     is_asked = view.topic and any(view.asked.get(each) for each in _WISHES)
     return replace(view, note=_NOT_STARTED) if is_asked and view.progress is None else view
 
 
 def look(desk: Desk, asked: Asked, note: str = "") -> SearchView:
-    """Return what is known of the search that the query asks for."""
+    """Return the state of the query's search."""
     query = asked_of(asked.query)
     search = desk.searches.get(_key(asked, query))
     return SearchView(
@@ -73,13 +73,13 @@ def look(desk: Desk, asked: Asked, note: str = "") -> SearchView:
 
 
 async def begin(desk: Desk, asked: Asked) -> None:
-    """Start the search that the query asks for, unless it was started before. Raises ConditionError, KafkaError."""
+    """Start the query's search, unless it was started before. Raises ConditionError, KafkaError."""
     query = asked_of(asked.query)
     key = _key(asked, query)
     if desk.searches.get(key) is not None:
         return
     if not query.get("topic") or not any(query.get(each) for each in _WISHES):
-        raise ConditionError("say in which topic to search, and for what: a key, a text, a header or fields")
+        raise ConditionError("name a topic, and a key, a text, a header or fields to search for")
     try:
         await _begin(desk, asked, query, key)
     except KafkaError as error:
@@ -87,7 +87,7 @@ async def begin(desk: Desk, asked: Asked) -> None:
 
 
 async def stop(desk: Desk, asked: Asked) -> None:
-    """Stop the search that the query asks for, if it runs."""
+    """Stop the query's search, if it runs."""
     search = desk.searches.get(_key(asked, asked_of(asked.query)))
     if search is not None:
         await search.stop()
@@ -98,9 +98,9 @@ def _key(asked: Asked, query: Mapping[str, str]) -> Key:
 
 
 async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -> None:
-    """Begin a search. Raises ConditionError, KafkaError."""
+    """Start a search. Raises ConditionError, KafkaError."""
     if desk.searches.is_full_for(key):
-        raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
+        raise ConditionError("too many searches are running: stop one, or wait for the end of one")
     topic = query["topic"]
     sight = desk.sight(topic, query)
     admin = asked.cluster.admin(OffsetAdmin)
@@ -121,7 +121,7 @@ async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -
         {str(each.partition): start for each, start in starts.items()},
     )
     if desk.searches.is_full_for(key):
-        raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
+        raise ConditionError("too many searches are running: stop one, or wait for the end of one")
     is_committed = query.get("all") != "yes"
     search = Search(
         admin, job, found, desk.max_read_rate, is_committed=is_committed, closed=asked.cluster.closed
@@ -132,14 +132,14 @@ async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -
 def _keys(sight: Sight, query: Mapping[str, str]) -> tuple[bytes, ...]:
     text = query.get("key", "")
     if text and hides_keys(sight.masks):
-        raise ConditionError("keys of this topic are hidden, and can't be looked for")
+        raise ConditionError("keys of this topic are hidden and cannot be searched")
     return keys_of(text, sight.key_as) if text else ()
 
 
 async def _partitions(
     admin: OffsetAdmin, topic: str, keys: tuple[bytes, ...], partition: int | None
 ) -> list[TopicPartition]:
-    """Return where to look: where producers put the keys, unless the query says where."""
+    """Return the partitions to search: those to which producers send the keys, unless the query names one."""
     indexes = sorted((await admin.pool.topic(topic)).partitions)
     if partition is not None:
         indexes = [partition]

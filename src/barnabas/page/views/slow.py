@@ -1,4 +1,4 @@
-"""Slow requests: by API and client with the stage that took most of their time; the last ones with all stages."""
+"""Slow requests: by API and client with the slowest stage; the last ones with all stages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 
 class KindRow(NamedTuple):
-    """Slow requests that the same stage made slow: it took `stage_ms` of their `total_ms`; `why` says what it is."""
+    """Slow requests with the same slowest stage: it took `stage_ms` of their `total_ms`; `why` describes it."""
 
     api: str
     client_id: str
@@ -26,7 +26,7 @@ class KindRow(NamedTuple):
 
 
 class RequestRow(NamedTuple):
-    """A slow request; `send_ms` is None where its answer was not taken yet."""
+    """A slow request; `send_ms` is None if its response was not read yet."""
 
     at_ms: int
     broker_id: int
@@ -44,7 +44,7 @@ class RequestRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow(View):
-    """Slow requests of the last hour, of all clients and APIs or of those that are looked for."""
+    """Slow requests of the last hour, of all clients and APIs or of those searched for."""
 
     findings: tuple[Finding, ...]
     kinds: Cut[KindRow]
@@ -52,7 +52,7 @@ class Slow(View):
 
 
 async def build(asked: Asked) -> Slow:
-    """Ask for slow requests, and what else was at work then. Raises KafkaError."""
+    """Read slow requests, and other work at that time. Raises KafkaError."""
     question = QUESTIONS["slow"]
     seen = await asked.cluster.see(question)
     first = asked._replace(query={"find": asked.query.get("find", "")})
@@ -66,7 +66,7 @@ async def build(asked: Asked) -> Slow:
 
 
 def kind_rows(seen: Seen) -> Iterator[KindRow]:
-    """Yield the kinds of slow requests, those that took most first."""
+    """Yield the kinds of slow requests, in descending order of time."""
     for kind, rows in slow_kinds(seen):
         yield KindRow(
             kind.api,

@@ -1,4 +1,4 @@
-"""The last records of a topic, as they come."""
+"""The newest records of a topic, live."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _MOST_PARTITIONS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TailView(View):
-    """The last records, the newest first, of those that came since `since_ms`."""
+    """The newest records since `since_ms`, newest first."""
 
     topic: str
     asked: Mapping[str, str]
@@ -32,7 +32,7 @@ class TailView(View):
 
 
 async def build(desk: Desk, asked: Asked) -> TailView:
-    """Look at what has come. Raises KafkaError."""
+    """Read new records. Raises KafkaError."""
     topic = asked.query.get("topic", "")
     admin = asked.cluster.admin(OffsetAdmin)
     if asked.cluster.closed.is_set():

@@ -1,4 +1,4 @@
-"""One topic: what is wrong with it, its partitions, who reads it, its settings, and when each segment goes."""
+"""One topic: problems, partitions, readers, settings, and the deletion time of each segment."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from barnabas.page.views.topics import Reader, ends, readers
 
 
 def _explain(seen: Seen) -> list[Finding]:
-    """What is so of each segment has a table of its own."""
+    """Return the topic's findings; fine ones on segments are left out, because segments have their own table."""
     kept = [
         replace(each, causes=tuple(why for why in each.causes if why.severity or why.certainty is Certainty.UNKNOWN))
         for each in explain_disk(seen)
@@ -37,10 +37,10 @@ _QUESTION: Final = Question(
 
 
 class PartitionRow(NamedTuple):
-    """A partition; figures are None where they are not told.
+    """A partition; unknown figures are None.
 
     Attributes:
-        leader_id: None: there is none.
+        leader_id: None: there is no leader.
         adding: Replicas that a reassignment adds.
         stable_offset: As far as transactions have ended.
         rate_per_s: Of records and markers, of the last half minute.
@@ -61,7 +61,7 @@ class PartitionRow(NamedTuple):
 
 
 class SettingRow(NamedTuple):
-    """A setting in force, and where it stands."""
+    """A setting in force, and its source."""
 
     name: str
     value: str
@@ -69,7 +69,7 @@ class SettingRow(NamedTuple):
 
 
 class SegmentRow(NamedTuple):
-    """A segment of a leader's log; `goes_at_ms` is None where no rule of age lets it go."""
+    """A segment of a leader's log; `goes_at_ms` is None if no retention time deletes it."""
 
     partition: int
     base_offset: int
@@ -81,7 +81,7 @@ class SegmentRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic(View):
-    """A topic; of its segments those that go first, `segment_count` is of all."""
+    """A topic, with the segments that will be deleted first; `segment_count` counts all."""
 
     name: str
     findings: tuple[Finding, ...]
@@ -93,7 +93,7 @@ class Topic(View):
 
 
 async def build(asked: Asked) -> Topic:
-    """Ask for the topic that `?name=` says. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION)."""
+    """Read the topic named by `?name=`. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION)."""
     name = asked.query.get("name", "")
     seen = await asked.cluster.see(_QUESTION, AskedAbout(name))
     if not any(each.topic == name for each in seen.partitions):
@@ -138,7 +138,7 @@ def partition_rows(seen: Seen, topic: str) -> Iterator[PartitionRow]:
 
 
 def segment_rows(seen: Seen, topic: str) -> Iterator[SegmentRow]:
-    """Yield what leaders tell of a topic's segments."""
+    """Yield the segments that leaders report for a topic."""
     for row in seen.rows("segments", topic=topic, is_leader=True):
         for each in row["segments"]:
             newest_ms = each["newest_ms"] if each["newest_ms"] >= 0 else None

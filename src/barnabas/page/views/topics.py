@@ -1,4 +1,4 @@
-"""Topics: how fast they grow, how large they are, what their partitions lack, who reads them and how far behind."""
+"""Topics: growth, size, degraded partitions, readers and their lag."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ _QUESTION: Final = Question(
 
 
 class Reader(NamedTuple):
-    """A group that has offsets of a topic; its lag is None where an end is not known."""
+    """A group that has offsets of a topic; its lag is None if an end is unknown."""
 
     group: str
     lag: int | None
 
 
 class TopicRow(NamedTuple):
-    """A topic; figures are None where they are not told.
+    """A topic; unknown figures are None.
 
     `rate_per_s` is of records and markers, of the last half minute.
     """
@@ -43,13 +43,13 @@ class TopicRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics(View):
-    """All topics, or those that are looked for."""
+    """All topics, or those searched for."""
 
     topics: Cut[TopicRow]
 
 
 async def build(asked: Asked) -> Topics:
-    """Ask for the topics, their logs and their groups. Raises KafkaError."""
+    """Read the topics, their logs and their groups. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
     rows = await asyncio.to_thread(topic_rows, seen)
     return Topics(**known(seen)._asdict(), topics=cut(rows, asked, lambda row: row.name))
@@ -77,7 +77,7 @@ def topic_rows(seen: Seen) -> list[TopicRow]:
 
 
 def ends(seen: Seen) -> Iterator[tuple[TopicPartition, Series]]:
-    """Yield how ends moved: as leaders tell it, who keep one point where nothing did, and else as it was seen."""
+    """Yield the movement of ends, as reported by leaders or, if they report none, as sampled."""
     told = set()
     for row in seen.rows("ends"):
         name = TopicPartition(row["topic"], row["partition"])

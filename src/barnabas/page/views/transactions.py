@@ -1,4 +1,4 @@
-"""Transactions: those that are open and whose, those that hang, those that ended of late and why, all ids."""
+"""Transactions: open ones and their producers, hanging ones, recent ends with reasons, and all ids."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 
 class OpenRow(NamedTuple):
-    """A transaction that is open in a partition; `ends_ms` is when its coordinator aborts it, None: it does not."""
+    """An open transaction in a partition; `ends_ms` is when its coordinator aborts it, None: it will not."""
 
     partition: TopicPartition
     first_offset: int
@@ -28,7 +28,7 @@ class OpenRow(NamedTuple):
 
 
 class EndRow(NamedTuple):
-    """Transactions of one id that ended alike; `markers_owed` could not be written yet."""
+    """Transactions of one id that ended in the same way; `markers_owed` could not be written yet."""
 
     transactional_id: str
     outcome: str
@@ -43,7 +43,7 @@ class EndRow(NamedTuple):
 
 
 class IdRow(NamedTuple):
-    """A transactional id, as its coordinator wrote it down last; `coordinator_id` is None where nobody leads."""
+    """The last logged state of a transactional id; `coordinator_id` is None if there is no leader."""
 
     name: str
     coordinator_id: int | None
@@ -56,7 +56,7 @@ class IdRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transactions(View):
-    """All transactions, or those of ids that are looked for; `open` is of all."""
+    """All transactions, or those of ids searched for; `open` is of all."""
 
     findings: tuple[Finding, ...]
     open: tuple[OpenRow, ...]
@@ -65,7 +65,7 @@ class Transactions(View):
 
 
 async def build(asked: Asked) -> Transactions:
-    """Ask for what is open, what ended and all ids. Raises KafkaError."""
+    """Read open and ended transactions and all ids. Raises KafkaError."""
     question = QUESTIONS["transaction"]
     seen = await asked.cluster.see(question)
     first = asked._replace(query={"find": asked.query.get("find", "")})
@@ -80,7 +80,7 @@ async def build(asked: Asked) -> Transactions:
 
 
 def open_rows(seen: Seen) -> Iterator[OpenRow]:
-    """Yield what is open, of each partition the transaction that holds its last stable offset."""
+    """Yield, for each partition, the open transaction at its last stable offset."""
     by_producer = {each.producer_id: each for each in seen.transactional_ids.values()}
     for each in seen.open_transactions:
         state = None if each.is_hanging else by_producer.get(each.producer_id)
@@ -98,7 +98,7 @@ def open_rows(seen: Seen) -> Iterator[OpenRow]:
 
 
 def end_rows(seen: Seen) -> Iterator[EndRow]:
-    """Yield what was aborted in the last hour, and what still has to be ended everywhere, as coordinators tell it."""
+    """Yield the aborted transactions of the last hour, and those whose markers are still missing."""
     for row in seen.rows("transactions"):
         if row["outcome"] != "open" and row["at_ms"] >= seen.since_ms:
             yield EndRow(
@@ -106,7 +106,7 @@ def end_rows(seen: Seen) -> Iterator[EndRow]:
                 row["outcome"],
                 why_aborted(row)
                 if row["outcome"] == "aborted"
-                else "its producer committed it, and it is not over yet",
+                else "its producer committed it, and markers are still missing",
                 row["count"],
                 row["first_ms"],
                 row["at_ms"],

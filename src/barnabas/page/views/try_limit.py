@@ -1,4 +1,4 @@
-"""What a limit would have done with the last hour's traffic: who would have been held, how often and how long."""
+"""Simulation of a quota with the last hour's traffic: throttled clients, how often and how long."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _LAST_S: Final = 3_600
 
 
 class SenderRow(NamedTuple):
-    """What would have become of a user's clients of one id: used on average and at most, held, late, still waiting."""
+    """The simulated effect on a user's clients of one id: average and peak usage, throttling, delay, backlog."""
 
     user: str
     client_id: str
@@ -31,12 +31,12 @@ class SenderRow(NamedTuple):
 
 
 class BrokerTry(NamedTuple):
-    """What would have become of one broker's clients.
+    """The simulated effect on one broker's clients.
 
     Attributes:
         seconds: Of how many anything is known.
-        held_count, sender_count: How many clients would have been held, and for how many it would have been in force.
-        is_longer_than_clients_wait: Whether one of them would have been held for so long that it gives up before.
+        held_count, sender_count: The number of throttled clients, and of clients under the quota.
+        is_longer_than_clients_wait: Whether a delay exceeds the clients' timeout.
         unknown_part: Which part of the traffic was of clients that have no history of their own.
         senders: Those first that would have been held longest; not all of very many.
     """
@@ -52,7 +52,7 @@ class BrokerTry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryLimit(View):
-    """A limit, and what it would have done; `problem` says why that is not told."""
+    """A quota and its simulated effect; `problem` says why there is none."""
 
     asked: Mapping[str, str]
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class TryLimit(View):
 
 
 async def build(asked: Asked) -> TryLimit:
-    """Try the limit that `?name=` and `?value=` say, for whom `?user=`, `?client_id=` and their defaults say."""
+    """Simulate the quota `?name=` and `?value=` for `?user=`, `?client_id=` and their defaults."""
     whom, problem = "", ""
     brokers: tuple[BrokerTry, ...] = ()
     if "value" in asked.query:
@@ -70,7 +70,7 @@ async def build(asked: Asked) -> TryLimit:
             entity, kind, limit = _wanted(asked.query)
             whom = str(entity)
             told = await asked.cluster.admin(QuotaStateAdmin).recorded(None, None, _LAST_S)
-            # The loop has others to serve.
+            # Leaves the event loop free for other requests.
             found = await asyncio.to_thread(lambda: [simulated(each, entity, {kind: limit}) for each in told])
             brokers = tuple(broker_try(each, kind) for each in found)
         except BarnabasError as error:
@@ -90,14 +90,14 @@ async def build(asked: Asked) -> TryLimit:
 
 
 def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
-    """Whose limit, which one, and how much. Raises BarnabasError."""
+    """Return the entity, kind and value of the quota. Raises BarnabasError."""
     user = DEFAULT if "other_users" in query else query.get("user") or None
     client_id = DEFAULT if "other_clients" in query else query.get("client_id") or None
     if user is None and client_id is None:
-        raise BarnabasError("say for whom: a user, a client id, or both")
+        raise BarnabasError("name a user, a client id, or both")
     kind = KINDS_BY_KEY.get(query.get("name", ""))
     if kind is None:
-        raise BarnabasError(f"there is no such limit; there are {', '.join(KINDS_BY_KEY)}")
+        raise BarnabasError(f"the quota does not exist; use one of {', '.join(KINDS_BY_KEY)}")
     try:
         return Entity(user, client_id).kept(), kind, kind.parse(query["value"])
     except ValueError as error:
@@ -105,7 +105,7 @@ def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
 
 
 def broker_try(found: Simulated, kind: QuotaKind) -> BrokerTry:
-    """Return what a limit of this kind would have done."""
+    """Return the effect of a quota of this kind."""
     senders = found.senders(kind)
     longest_ms = max((each.longest_hold_ms for each in senders), default=0)
     return BrokerTry(

@@ -1,4 +1,4 @@
-"""`barnabas pipeline collect`: this host's figures, and those of brokers and runs, into topics, until stopped."""
+"""`barnabas pipeline collect`: send metrics of this host, of brokers and of runs to topics, until stopped."""
 
 import argparse
 import platform
@@ -31,11 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
     options = Options(parser)
-    options.value("--topic", "TOPIC", "of the host's figures", "host-metrics")
-    options.value("--partitions", "N", "of a topic that is made", 4)
-    options.value("--host", "NAME", "this host's name (what it calls itself)", "")
-    options.value("--interval", "S", "between two looks", 10.0, unit=" s")
-    options.value("--give-up", "S", "wait for a broker", 120.0, unit=" s")
+    options.value("--topic", "TOPIC", "topic of the host's metrics", "host-metrics")
+    options.value("--partitions", "N", "partitions of a new topic", 4)
+    options.value("--host", "NAME", "name of this host (the system's host name)", "")
+    options.value("--interval", "S", "time between two measurements", 10.0, unit=" s")
+    options.value("--give-up", "S", "exit after this long without contact to a broker", 120.0, unit=" s")
     options.add(
         "--broker-metrics",
         nargs="?",
@@ -43,23 +43,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="look at the cluster as well: who is held by which quota, lag, partitions; and at a broker's own page of "
-        "figures, http://HOST:PORT/metrics; may be given for each broker",
+        help="also collect metrics of the cluster (throttled clients, lag, partitions) and of a broker's endpoint "
+        "http://HOST:PORT/metrics; may be given for each broker",
     )
     options.value(
         "--runs",
         "DIR",
-        "look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
-        f"({DEFAULT_DIRECTORY}/checkpoints)",
+        f"also collect the lag and progress of the runs of a checkpoint directory ({DEFAULT_DIRECTORY}/checkpoints)",
         "",
         nargs="?",
         const=f"{DEFAULT_DIRECTORY}/checkpoints",
     )
-    options.value("--broker-topic", "TOPIC", "of these", "broker-metrics")
+    options.value("--broker-topic", "TOPIC", "topic of the metrics of brokers and runs", "broker-metrics")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; raise PlanError if an option can't be what it is."""
+    """Run the command; raise PlanError if an option is invalid."""
     check(arguments)
     security = feeder_security(arguments)
     is_stopped = False
@@ -92,19 +91,17 @@ def run(arguments: argparse.Namespace) -> int:
         topics = BrokerTopics(sender_options(arguments))
         lines = tick_lines(host_name, arguments.interval, looks, lambda: is_stopped)
         done = feed(topics, plan, lines, warn=print)
-    print(f"done: {done.sent_count:,} figures")
+    print(f"done: {done.sent_count:,} metrics")
     return 0
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raise PlanError if a URL is not of a page, a directory is not here, or looks are too far apart."""
+    """Raise PlanError if a URL or a directory is invalid, or the interval is too long."""
     for url in arguments.broker_metrics:
         if url and not url.startswith(("http://", "https://")):
-            raise PlanError(f"--broker-metrics {url}: it must be http://HOST:PORT/metrics (barnabas.http.listeners)")
+            raise PlanError(f"--broker-metrics {url}: must be http://HOST:PORT/metrics (barnabas.http.listeners)")
     if "://" in arguments.runs:
-        raise PlanError(f"--runs {arguments.runs}: it must be a directory on this machine")
+        raise PlanError(f"--runs {arguments.runs}: must be a directory on this machine")
     if (arguments.broker_metrics or arguments.runs) and arguments.interval > _LONGEST_INTERVAL_S:
         option = "--broker-metrics" if arguments.broker_metrics else "--runs"
-        raise PlanError(
-            f"--interval {arguments.interval:g}: with {option} it must be {_LONGEST_INTERVAL_S:g} at the most"
-        )
+        raise PlanError(f"--interval {arguments.interval:g}: must be at most {_LONGEST_INTERVAL_S:g} with {option}")

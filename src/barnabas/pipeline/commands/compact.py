@@ -1,7 +1,7 @@
-"""`barnabas pipeline compact JOB`: write the small files of a job's tables together into larger ones.
+"""`barnabas pipeline compact JOB`: merge the small files of a job's tables into larger ones.
 
-A run does it by itself every so many batches (`run --compact-every`), except for Parquet, where other readers may see a
-table between two steps (docs/pipeline/tables.md); stop the run before you compact that.
+A run compacts by itself at intervals (`run --compact-every`), except for Parquet, where other readers may see a table
+between two steps (docs/pipeline/tables.md): stop the run before you compact a Parquet table.
 """
 
 import argparse
@@ -27,8 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     options = Options(parser)
     options.add("job", help="a job's name, or a .py file that declares one")
-    options.values("--table", "NAME", "only this one; load's are topics")
-    options.value("--target-mb", "N", "size of the files that are written", COMPACTED_FILE_BYTES // MEGABYTE)
+    options.values("--table", "NAME", "only this table; tables of load are named by topic")
+    options.value("--target-mb", "N", "size of the new files", COMPACTED_FILE_BYTES // MEGABYTE)
     add_table_options(parser)
     add_spark_options(parser)
 
@@ -54,5 +54,5 @@ def run(arguments: argparse.Namespace) -> int:
                 done = table.compact()
                 print(f"{name}: {done.files_before:,} files before, {done.files_after:,} after")
     if not count:
-        raise PlanError(f"{arguments.tables} holds no {arguments.format} table of job {job.name}")
+        raise PlanError(f"{arguments.tables} contains no {arguments.format} table of job {job.name}")
     return 0

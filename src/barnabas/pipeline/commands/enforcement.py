@@ -42,24 +42,26 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
     options.values(
         "--limit",
         "NAME=VALUE",
-        "a quota of the accused, by Kafka's name "
+        "quota for accused subjects, by Kafka's name "
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
-    options.value("--limit-for", "DURATION", "how long a limit lasts: 90s, 15m, 1h, 7d", "1h")
+    options.value("--limit-for", "DURATION", "duration of a limit: 90s, 15m, 1h, 7d", "1h")
     options.value(
         "--enforce-what",
         "WHAT,...",
-        "which verdicts count (%(default)s; declared_bot is possible, too)",
+        "verdicts to enforce (%(default)s; also possible: declared_bot)",
         ",".join(ENFORCED),
     )
-    options.value("--least-score", "N", "verdicts below this score (0 to 1) don't count", _DEFAULTS.least_score)
+    options.value("--least-score", "N", "ignore verdicts below this score (0 to 1)", _DEFAULTS.least_score)
     options.values(
         "--subject",
         "KIND=ENTITY",
-        "how subjects of a kind are named in Kafka: user, client-id, or one of them and :TEMPLATE, such as "
+        "Kafka entity of a kind of subjects: user, client-id, or one of them with :TEMPLATE, such as "
         "address=client-id:web-{address} (user=user)",
     )
-    options.value("--never", "NAME,...", "users and client ids that are never limited, besides the run's own", "")
+    options.value(
+        "--never", "NAME,...", "users and client ids that are never limited, in addition to the run's own", ""
+    )
     options.value(
         "--most-limited",
         "N",
@@ -105,7 +107,7 @@ def enforcement_followers(
     if not followers:
         raise PlanError("--enforce needs a job that gives verdicts: run security --enforce")
     if arguments.dry_run is not False:
-        warn("dry run: nobody is limited; check the reported limits, then use --no-dry-run")
+        warn("dry run: no limits are set; check the reported limits, then use --no-dry-run")
     return followers
 
 

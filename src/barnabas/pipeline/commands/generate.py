@@ -1,8 +1,9 @@
-"""`barnabas pipeline generate`: a made-up social site, into topics or files, with the truth about it beside.
+"""`barnabas pipeline generate`: generate events of a social site into topics or files, with the ground truth.
 
 The same options give the same events everywhere: people, crawlers, spammers, credential stuffing, an outage, late and
-broken events (docs/pipeline/generator.md). Started again it goes on behind what is in the topics, as long as nobody
-else has written to them: each record's header `id` has its number in the stream, and `start` when that began.
+broken events (docs/pipeline/generator.md). When started again it continues after the events in the topics, if no other
+program has written to them: each record's header `id` has its number in the stream, and `start` the stream's start
+time.
 """
 
 import argparse
@@ -33,24 +34,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
     options = Options(parser)
-    options.value("--directory", "DIR", "write files there instead, one for each topic", type=Path)
-    options.value("--access-log", "FILE", "write the page views there, as web servers do", type=Path)
-    options.value("--ground-truth", "FILE", "write who did what, as JSON", type=Path)
-    options.value("--partitions", "N", "of topics that are made", 4)
-    options.value("--seed", "N", "another one is another site", 1922)
-    options.value("--start", "TIME", "of the first event, or now", "2026-03-06")
-    options.value("--duration", "S", "how long", 86_400, unit=" s")
+    options.value("--directory", "DIR", "write files to this directory instead, one for each topic", type=Path)
+    options.value("--access-log", "FILE", "write the page views to this file, in the format of web servers", type=Path)
+    options.value("--ground-truth", "FILE", "write the actors and their actions to this file, as JSON", type=Path)
+    options.value("--partitions", "N", "partitions of new topics", 4)
+    options.value("--seed", "N", "seed of the site", 1922)
+    options.value("--start", "TIME", "time of the first event, or now", "2026-03-06")
+    options.value("--duration", "S", "duration of the stream", 86_400, unit=" s")
     options.value("--rate", "N", "events/s on the site's clock", 5.0)
     options.value(
-        "--speed", "X", "1: as in life, 60: an hour takes a minute; 0: as fast as can be; default: %(default)s", 0.0
+        "--speed", "X", "speed: 1 for real time, 60 for an hour per minute, 0 for full speed; default: %(default)s", 0.0
     )
     options.value("--users", "N", "", 2_000)
     options.value("--items", "N", "", 5_000)
-    options.flag("--quiet-day", "nobody misbehaves, and nothing fails")
+    options.flag("--quiet-day", "leave out misbehaving clients and failures")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; raise PlanError if there can be no such site."""
+    """Run the command; raise PlanError if the options of the site are invalid."""
     plan = _plan(arguments)
     if arguments.ground_truth is not None:
         arguments.ground_truth.write_text(json.dumps(social.ground_truth(plan), indent=1) + "\n")
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.directory}: a file for each topic, and {social.GROUND_TRUTH}")
         return 0
     count, there_count = _send(plan, arguments)
-    print(f"done: {count:,} events" + (f", {there_count:,} of them there already" if there_count else ""))
+    print(f"done: {count:,} events" + (f", {there_count:,} of them already there" if there_count else ""))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Options of how tables lie, and of what is done that they stay quick to read."""
+"""Options for the layout and the maintenance of tables."""
 
 import argparse
 import re
@@ -15,32 +15,32 @@ _COMPACT_EVERY = 100
 
 
 def add_layout_options(parser: argparse.ArgumentParser) -> None:
-    """Add how tables lie."""
-    options = Options(parser, "how tables lie")
+    """Add the options for table layout."""
+    options = Options(parser, "table layout")
     options.value(
         "--partition-by",
         "WHAT,...",
-        "what divides the files of tables that load makes: COLUMN, year(COLUMN), month(...), day(...), "
+        "partition columns of tables created by load: COLUMN, year(COLUMN), month(...), day(...), "
         "hour(...), truncate(N, COLUMN); for Iceberg also bucket(N, COLUMN)",
         "",
     )
-    options.value("--sort-by", "COLUMN,...", "what sorts the rows in a file", "")
-    options.value("--file-size", "SIZE", "of files after compaction", f"{COMPACTED_FILE_BYTES // MEGABYTE}m")
+    options.value("--sort-by", "COLUMN,...", "sort columns of the rows in a file", "")
+    options.value("--file-size", "SIZE", "size of files after compaction", f"{COMPACTED_FILE_BYTES // MEGABYTE}m")
     options.value(
         "--compact-every",
         "N|TIME",
-        "write small files together after so many batches, or after 10m, 1h; 0: never (100; Parquet and PostgreSQL: 0)",
+        "merge small files after this many batches, or after 10m, 1h; 0 for never (100; Parquet and PostgreSQL: 0)",
     )
     options.value(
         "--keep-history",
         "TIME|all",
-        "for how long tables can be read as they were: older states go with a compaction, at most once an hour "
-        "(as the table's properties say: 7d for new ones of Delta, 6h of Iceberg)",
+        "time for which earlier versions of tables can be read; older versions are deleted by a compaction, at most "
+        "once an hour (the table's properties: 7d for new Delta tables, 6h for Iceberg)",
     )
 
 
 def layout(arguments: argparse.Namespace) -> Layout:
-    """Return how tables are to lie; raise PlanError if they can't."""
+    """Return the layout of tables; raise PlanError if it is invalid."""
     try:
         divided_by = parse_divisions(arguments.partition_by)
     except TableError as error:
@@ -71,5 +71,5 @@ def _kept_s(text: str | None) -> float | None:
 def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,9})([kmg]?)b?", text.lower())
     if match is None or int(match[1]) == 0:
-        raise PlanError(f"--file-size {text!r} is no size: write 64m or 1g")
+        raise PlanError(f"--file-size {text!r}: must be a size such as 64m or 1g")
     return int(match[1]) * _UNITS[match[2]]

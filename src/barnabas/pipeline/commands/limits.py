@@ -1,6 +1,6 @@
-"""`barnabas pipeline limits`: show whom enforcement limits, since when, until when and why; lift limits by hand.
+"""`barnabas pipeline limits`: show the limits of enforcement, their times and reasons; lift limits manually.
 
-Without an option it shows the limits in force, and the broker's value beside each one that has changed since.
+Without an option it shows the active limits, with the broker's value if that was changed since.
 """
 
 import argparse
@@ -29,14 +29,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options = Options(parser)
     add_audit_option(options)
     what = Options(parser.add_mutually_exclusive_group())
-    what.flag("--history", "show all steps that were ever taken, dry runs included")
+    what.flag("--history", "show all past steps, including dry runs")
     what.values(
         "--lift",
         "ENTITY",
-        f"lift limits now, and set none again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
+        f"lift limits now, and do not set them again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
     )
     what.flag("--lift-expired", "lift limits that expired while no run could lift them")
-    options.flag("--json", "one JSON object a line, with the evidence")
+    options.flag("--json", "print one JSON object per line, with the evidence")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,7 +70,7 @@ async def _run(arguments: argparse.Namespace) -> int:
             for entity, entry in lifted.items()
         ]
         if not await enforcer.do(acts):
-            raise PlanError("limits changed at the same moment: run the command again")
+            raise PlanError("limits changed at the same time: run the command again")
         print(f"{len(acts)} lifted")
         return 0
 
@@ -102,7 +102,7 @@ def _show(
             print(to_json(fields))
         return
     if not limited:
-        print("enforcement limits nobody")
+        print("no limits are set by enforcement")
         return
     for entity, entry in sorted(limited.items()):
         fields, limits = entry.to_json(), found.get(entity.limited, {})

@@ -1,4 +1,4 @@
-"""`barnabas pipeline list`: the jobs that there are, or all about one."""
+"""`barnabas pipeline list`: list the jobs, or show the details of one."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     options = Options(parser)
     options.add("job", nargs="?", help="a job's name, or a .py file that declares one")
-    options.flag("--json", "as JSON, for scripts")
+    options.flag("--json", "print JSON for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:

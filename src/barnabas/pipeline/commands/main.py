@@ -20,17 +20,17 @@ from barnabas.pipeline.demo.children import ChildFailedError, remedy_of
 
 # Each command is a module of its name; importing only the wanted one keeps the others' libraries out.
 COMMANDS: Final = {
-    "demo": "a broker, a replayed log, Spark jobs and a report in one",
-    "list": "list the jobs; with a name, all about one",
+    "demo": "run a broker, a replayed log, Spark jobs and a report",
+    "list": "list the jobs, or show the details of one",
     "run": "run jobs",
-    "status": "what runs are doing, and how far behind they are",
-    "limits": "show whom enforcement limits, and why; lift limits by hand",
-    "rewind": "let a stopped run go on from an earlier place",
-    "report": "write an HTML page of what the jobs have found",
-    "compact": "write small files of tables together",
-    "replay": "feed a log into topics",
-    "generate": "make up a social site's events",
-    "collect": "send this host's figures to a topic, and those of brokers and runs to another",
+    "status": "show the state and lag of runs",
+    "limits": "show the limits of enforcement; lift limits manually",
+    "rewind": "reset a stopped run to an earlier position",
+    "report": "write the results of the jobs to an HTML page",
+    "compact": "merge small files of tables",
+    "replay": "send a log to topics",
+    "generate": "generate events of a social site",
+    "collect": "send metrics of this host, brokers and runs to topics",
 }
 _MODULES: Final = {"list": "list_jobs", "run": "run_jobs"}
 FAILED, REFUSED, STOPPED = 1, 2, 130
@@ -39,11 +39,11 @@ _REMOVED = {
     "mirror": "mirror was removed: run `barnabas mirror` with the same --source, --target, --topics, --prefix and "
     "--name; it resumes where this command stopped (docs/clients/mirror.md)"
 }
-DESCRIPTION: Final = "Activity streams on Spark: from topics into topics, tables and a report."
+DESCRIPTION: Final = "Process topics with Spark: jobs, tables, a report."
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; gives the exit code."""
+    """Run one command; return the exit code."""
     # Spark's bridge logs to the root logger, which would print it, that a JVM which has just ended does not answer.
     logging.getLogger().addHandler(logging.NullHandler())
     words = sys.argv[1:] if argv is None else argv
@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(f"{reason}; {remedy}" if remedy else reason, FAILED)
     except ChildFailedError as error:
         print(
-            "\nThe last that it said:",
+            "\nIts last output:",
             *(on_one_line(f"  {line}") for line in error.last_lines),
             sep="\n",
             file=sys.stderr,

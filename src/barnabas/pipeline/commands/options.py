@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they mean."""
+"""Options that several commands share, and their parsing."""
 
 import argparse
 import re
@@ -52,30 +52,36 @@ class Options:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """Add how the cluster is reached."""
+    """Add the options for the connection to the cluster."""
     options = Options(parser, "cluster")
     options.value("--bootstrap-server", "HOST:PORT,...", "", "127.0.0.1:9092")
-    options.value("--command-config", "FILE", "Kafka client options, as a properties file of Kafka's tools", type=Path)
+    options.value(
+        "--command-config", "FILE", "properties file with Kafka client options, as of Kafka's tools", type=Path
+    )
     options.values(
         "--kafka-option",
         "NAME=VALUE",
-        "one Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); over those of the file",
+        "Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); overrides the file",
     )
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Add where tables and checkpoints are."""
+    """Add the options for the locations of tables and checkpoints."""
     options = Options(parser, "tables")
     options.value(
         "--tables",
         "PLACE",
-        "a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for "
+        "location of tables: a directory, local or at hdfs://, s3a://, gs:// or abfss://; "
+        "postgresql://USER@HOST/DATABASE; for "
         "Iceberg also CATALOG.NAMESPACE",
         f"{DEFAULT_DIRECTORY}/tables",
     )
-    options.choice("--format", FORMATS, "of tables (delta; in PostgreSQL its own)")
+    options.choice("--format", FORMATS, "format of tables (delta; postgresql in PostgreSQL)")
     options.value(
-        "--checkpoint", "DIR", "what else a run keeps, local or at such an address", f"{DEFAULT_DIRECTORY}/checkpoints"
+        "--checkpoint",
+        "DIR",
+        "directory for the state of runs, local or at such an address",
+        f"{DEFAULT_DIRECTORY}/checkpoints",
     )
 
 
@@ -93,22 +99,22 @@ def settle_format(arguments: argparse.Namespace) -> None:
         arguments.format = "postgresql" if is_postgresql else "delta"
     elif is_postgresql != (arguments.format == "postgresql"):
         raise PlanError(
-            f"--format {arguments.format}: tables in PostgreSQL, whose place is postgresql://USER@HOST/DATABASE, have "
-            "that format, and no others"
+            f"--format {arguments.format}: tables at postgresql://USER@HOST/DATABASE, and only these, have the format "
+            "postgresql"
         )
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
-    """Add how Spark is started."""
+    """Add the options for Spark."""
     options = Options(parser, "Spark")
-    options.value("--master", "URL", "local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])")
+    options.value("--master", "URL", "Spark master: local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])")
     options.values(
         "--conf",
         "KEY=VALUE",
-        "a Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions add to what is needed",
+        "Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions are added to the required ones",
     )
-    options.flag("--verbose", "show what Spark's JVM says")
-    options.value("--scratch", "DIR", "Spark's temporary files (a temporary directory)", type=Path)
+    options.flag("--verbose", "show the log of Spark's JVM")
+    options.value("--scratch", "DIR", "directory for Spark's temporary files (a new one)", type=Path)
 
 
 def session_options(arguments: argparse.Namespace) -> SessionOptions:
@@ -193,7 +199,7 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise PlanError(f"{option} {text}: it must be NAME=VALUE")
+            raise PlanError(f"{option} {text}: must have the form NAME=VALUE")
         result[name] = value
     return result
 
@@ -207,7 +213,7 @@ def parse_duration(text: str) -> int:
     """Read a number of seconds, or one with s, m, h or d behind it, as milliseconds; raise PlanError if it is none."""
     match = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if match is None or int(match[1]) == 0:
-        raise PlanError(f"{text!r} is no duration; write 90s, 15m, 1h or 7d")
+        raise PlanError(f"{text!r} is not a duration: write 90s, 15m, 1h or 7d")
     return int(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]] * 1_000
 
 

@@ -1,7 +1,7 @@
-"""`barnabas pipeline replay FILE`: feed a log into topics, keyed and in order; goes on where the topics end.
+"""`barnabas pipeline replay FILE`: send a log to topics, keyed and in order; resumes after the last sent line.
 
 Kinds of logs: `access` (combined or common format, plain or gzip: views, clicks, searches, failed logins), `auth`
-(OpenSSH in syslog: logins) and `service` (what a service says). A line that gives no event goes to a dead-letter topic.
+(OpenSSH in syslog: logins) and `service` (log lines of a service). A line without an event goes to a dead-letter topic.
 """
 
 import argparse
@@ -26,20 +26,20 @@ from barnabas.pipeline.sources.topics import BrokerTopics
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     options = Options(parser)
-    options.add("file", help="plain or gzip; - is standard input")
-    options.choice("--kind", ("access", "auth", "service"), "of log", "access")
+    options.add("file", help="log file, plain or gzip; - for standard input")
+    options.choice("--kind", ("access", "auth", "service"), "kind of the log", "access")
     add_cluster_options(parser)
-    options.values("--topic", "TYPE=TOPIC", "for events of a type")
-    options.value("--partitions", "N", "of topics that are made", 4)
+    options.values("--topic", "TYPE=TOPIC", "topic for events of a type")
+    options.value("--partitions", "N", "partitions of new topics", 4)
     options.choice("--event-format", ("json", "avro"), "", "json")
-    options.value("--rate", "N", "lines/s; 0: no limit; default: %(default)s", 0.0)
-    options.flag("--follow", "go on with what is added to the file, rotated or not")
-    options.flag("--append", "into topics that hold something else, too")
-    options.value("--site", "HOST", "access: this site's own host (the most common referrer's)", "")
-    options.value("--year", "YEAR", "auth: of the first line, where lines have none", type=int)
-    options.value("--service", "NAME", "service: which one (the file's name)", "")
-    options.value("--give-up", "S", "wait for a broker", 120.0, unit=" s")
-    options.flag("--json", "one JSON object a line")
+    options.value("--rate", "N", "lines/s; 0 for no limit; default: %(default)s", 0.0)
+    options.flag("--follow", "continue with lines appended to the file, also after rotation")
+    options.flag("--append", "write also to topics with other contents")
+    options.value("--site", "HOST", "for access: host name of the site (the most common referrer)", "")
+    options.value("--year", "YEAR", "for auth: year of the first line, if lines have no year", type=int)
+    options.value("--service", "NAME", "for service: name of the service (the file's name)", "")
+    options.value("--give-up", "S", "exit after this long without contact to a broker", 120.0, unit=" s")
+    options.flag("--json", "print one JSON object per line")
     add_parent_option(parser)
 
 

@@ -1,4 +1,4 @@
-"""`barnabas pipeline report`: an HTML page of what the jobs have found, which needs nothing but a browser."""
+"""`barnabas pipeline report`: write the results of the jobs to a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     options = Options(parser)
     options.value("--output", "FILE", "", Path("report.html"), type=Path)
-    options.value("--title", "", "of the page", TITLE)
+    options.value("--title", "", "title of the page", TITLE)
     add_table_options(parser)
     add_spark_options(parser)
 
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, tables_place(arguments), arguments.format)
         if not tables:
-            raise PlanError(f"{arguments.tables} holds no {arguments.format} table of a job: run jobs first")
+            raise PlanError(f"{arguments.tables} contains no {arguments.format} table of a job: run jobs first")
         print(write_report(arguments.output, tables, arguments.checkpoint, arguments.title))
     return 0
 

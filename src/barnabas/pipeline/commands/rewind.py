@@ -1,8 +1,8 @@
-"""`barnabas pipeline rewind JOB --to WHERE`: let a stopped run go on from an earlier place; its later rows go.
+"""`barnabas pipeline rewind JOB --to WHERE`: reset a stopped run to an earlier position, and delete its later rows.
 
-Each table of facts is cut: the rows of records at and after the place go, in one commit with the new offsets. What is
-derived is computed anew by the next run. A job that keeps state goes on from the place with no state: its windows fill
-anew, and rows under the same keys take the place of the older ones; so go back by a window more than you need.
+In each table of facts, the rows of records at and after the position are deleted, in one commit with the new offsets.
+The next run computes derived tables again. A job with state continues from the position without state: its windows fill
+again, and rows with the same keys replace the older ones. So go back one window further than you need.
 """
 
 import argparse
@@ -33,11 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options = Options(parser)
     options.add("job", help="a job's name, or a .py file that declares one")
     options.value("--to", "WHERE", "a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest", required=True)
-    options.value("--as", "RUN", "the run's name (the job's)", "", dest="run_name")
-    options.value("--topics", "TOPIC,...", "of a job that reads any", "")
-    options.values("--topic", "NAME=TOPIC", "as the run has it")
-    options.flag("--dry-run", "only say what would be done")
-    options.value("--give-up", "S", "wait for the run's end", 10.0, unit=" s")
+    options.value("--as", "RUN", "name of the run (the job's)", "", dest="run_name")
+    options.value("--topics", "TOPIC,...", "topics of a job that reads any", "")
+    options.values("--topic", "NAME=TOPIC", "topic of an input or output, as in the run")
+    options.flag("--dry-run", "only print the planned changes")
+    options.value("--give-up", "S", "longest time to wait for the run's end", 10.0, unit=" s")
     add_cluster_options(parser)
     add_table_options(parser)
     add_spark_options(parser)
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = find_job(arguments.job)
     to = parse_bound(arguments.to)
     if to is None or to.is_latest:
-        raise PlanError("--to: a time, offsets, or earliest")
+        raise PlanError(f"--to {arguments.to}: must be a time, offsets, or earliest")
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),

@@ -1,8 +1,8 @@
-"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or have come to an end.
+"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or finished.
 
-A cluster that can't be reached at the start is told before Spark is started; one that goes away later is waited for.
-Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches or before Spark was up; 1 failed; 2 can't run
-as asked, or records were lost and the run is to stop then; 130 stopped at once by a second signal.
+If a cluster can't be reached at the start, the command fails before it starts Spark; if it becomes unreachable later,
+the run waits for it. Exit codes: 0 finished, or stopped by SIGINT or SIGTERM between two batches or before Spark was
+up; 1 failed; 2 invalid options, or records were lost with --on-data-loss stop; 130 stopped at once by a second signal.
 """
 
 import argparse
@@ -58,96 +58,96 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     Options(parser).add("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
     add_cluster_options(parser)
     add_table_options(parser)
-    what = Options(parser, "what is read and written")
-    what.value("--topics", "TOPIC,...", "of a job that reads any; /PATTERN/ is one, too", "")
+    what = Options(parser, "input and output")
+    what.value("--topics", "TOPIC,...", "topics to read, for a job that reads any: names, or /PATTERN/", "")
     what.values(
         "--by-key",
         "TOPIC,...",
-        "of load: such topics, too; their tables hold the latest row of each record key, and a record without a "
-        "value takes the row away",
+        "for load: more topics, whose tables keep only the latest row of each record key; a record without a value "
+        "deletes the row",
     )
-    what.flag("--keep-deleted", "with --by-key: mark the row in _deleted, in place of taking it away")
-    what.values("--topic", "NAME=TOPIC", "another topic for an input or output; another place for a table that is read")
+    what.flag("--keep-deleted", "with --by-key: mark the row in _deleted instead of deleting it")
+    what.values("--topic", "NAME=TOPIC", "another topic for an input or output, or another location for an input table")
     what.values(
         "--table",
         "NAME=PLACE",
-        "another place for one of the tables, which may be one that somebody else has made; load's are topics",
+        "another location for a table, also one made by another program; tables of load are named by topic",
     )
     what.choice(
         "--isolation-level",
         ISOLATION_LEVELS,
-        f"which records of transactions are read; over the Kafka client options; default: {COMMITTED}",
+        f"records of transactions to read; overrides the Kafka client options; default: {COMMITTED}",
     )
-    what.choice("--event-format", ("json", "avro"), "of the topics", "json")
+    what.choice("--event-format", ("json", "avro"), "format of the topics' values", "json")
     what.value(
         "--schema-registry",
         "URL|DIR",
-        "values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
-        "and TLS are Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
+        "schema registry of the values: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; set login and TLS "
+        "by Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
     )
     what.choice(
         "--envelope",
         ("debezium",),
-        "of load: values are Debezium's changes to rows, as JSON; with --by-key the table is as the database's, "
-        "without it has a row for each change, with its _op",
+        "for load: values are Debezium's row changes as JSON; with --by-key the table equals the database's, without "
+        "it the table has a row for each change, with its _op",
         "",
     )
-    what.values("--set", "NAME=VALUE", "a job's parameter")
+    what.values("--set", "NAME=VALUE", "set a parameter of a job")
     what.value(
         "--as",
         "RUN",
-        "this run's name (the job's): two runs with two names may write the same tables at the same time, as a "
-        "backfill does beside a load",
+        "name of this run (the job's): runs with different names may write the same tables at the same time, such as a "
+        "backfill beside a load",
         "",
         dest="run_name",
     )
-    ends = Options(parser, "where to begin and to end (a time, offsets as JSON, earliest, latest)")
-    ends.value("--from-time", "WHERE", "begin here, where the run has come nowhere yet (earliest)")
-    ends.value("--until", "WHERE", "end when all before this is done")
-    ends.flag("--once", "end when all is done that is there now")
+    ends = Options(parser, "start and end (a time, offsets as JSON, earliest, latest)")
+    ends.value("--from-time", "WHERE", "start here in partitions without progress of the run (earliest)")
+    ends.value("--until", "WHERE", "exit after all records before this are processed")
+    ends.flag("--once", "process what is available, then exit")
     pace = Options(parser, "pace")
     pace.value("--trigger", "S", "seconds between batches (one and a half times as one takes, 1 to 10)", type=float)
-    pace.value("--refresh", "S", "seconds between two computations of what is derived from a job's tables", 10.0)
+    pace.value("--refresh", "S", "seconds between two refreshes of a job's derived tables", 10.0)
     pace.value(
         "--keep-facts",
         "AGE",
-        "of jobs that sum up their facts by hour or day: delete those that are older (30d, 12h); default: none",
+        "for jobs that aggregate their facts by hour or day: delete facts older than this (30d, 12h); default: none",
     )
-    pace.value("--max-bytes-per-s", "N", "by the measured size of records", 0.0)
-    pace.value("--max-messages-per-s", "N", "of all partitions together", 0.0)
+    pace.value("--max-bytes-per-s", "N", "limit of bytes/s, by the measured size of records", 0.0)
+    pace.value("--max-messages-per-s", "N", "limit of messages/s, over all partitions", 0.0)
     pace.value(
         "--max-rate-per-partition",
         "N",
-        "messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+        "limit of messages/s for each partition, as spark.streaming.kafka.maxRatePerPartition of DStreams",
         0.0,
     )
     pace.flag(
         "--ignore-quotas",
-        "do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
+        "do not size batches by the quotas of this user and client.id; only brokers throttle then",
     )
     add_layout_options(parser)
-    care = Options(parser, "when something is wrong")
+    care = Options(parser, "failures")
     care.choice(
         "--on-data-loss",
         [each.value for each in OnDataLoss],
-        "when records are gone before they were read: stop, or note the ranges in a table and go on",
+        "if records were deleted before they were read: stop, or record the ranges in a table and continue",
         "stop",
     )
     care.choice(
         "--on-registry-failure",
         ("wait", "dead-letter"),
-        "when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
-        "the dead letters",
+        "if the schema registry is unreachable or lacks a schema: wait for it, at most --give-up, or write the records "
+        "to the dead letters",
         "wait",
     )
-    care.choice("--delivery", [each.value for each in Delivery], "of rows into tables", "exactly-once")
-    care.value("--give-up", "S", "wait for a cluster", 120.0, unit=" s")
+    care.choice("--delivery", [each.value for each in Delivery], "guarantee for rows in tables", "exactly-once")
+    care.value("--give-up", "S", "exit after this long without contact to a cluster", 120.0, unit=" s")
     add_enforcement_options(parser)
     add_spark_options(parser)
     add_seen_options(parser)
     others = Options(parser)
-    others.value("--report", "FILE", "write the page of barnabas pipeline report when the jobs end", type=Path)
-    others.flag("--no-summary", "do not show what the jobs found when they end")
+    others.value("--report", "FILE", "write the page of barnabas pipeline report at the end", type=Path)
+    others.flag("--no-summary", "do not print a summary of the results at the end")
     add_parent_option(parser)
 
 
@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
     for plan in plans:
         check_plan(plan)
     if len({plan.run for plan in plans}) < len(plans):
-        raise PlanError("the same job twice: run it twice with different names (--as)")
+        raise PlanError("the same job is named twice: run it in two commands with different names (--as)")
 
     def warn(text: str) -> None:
         tell(arguments, "warning", text=text)

@@ -1,4 +1,4 @@
-"""What commands that go on until they are stopped share: how they are stopped, and what they say."""
+"""Code shared by commands that run until they are stopped: signals and output."""
 
 import argparse
 import json
@@ -42,16 +42,16 @@ class Stopper:
             raise KeyboardInterrupt
         self._is_stopped, self._stopped_s = True, now_s
         if not self._is_begun:
-            print("stopped before Spark was up: nothing was read", file=sys.stderr, flush=True)
+            print("stopped before Spark was started: nothing was read", file=sys.stderr, flush=True)
             raise SystemExit(0)
-        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+        print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)
 
 
 def add_seen_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is seen of a run."""
-    seen = Options(parser, "what is seen")
-    seen.value("--metrics-port", "PORT", "serve Prometheus metrics there", type=int)
-    seen.flag("--json", "one JSON object a line")
+    """Add the options for the output of a run."""
+    seen = Options(parser, "output")
+    seen.value("--metrics-port", "PORT", "serve Prometheus metrics on this port", type=int)
+    seen.flag("--json", "print one JSON object per line")
 
 
 def serve_metrics(arguments: argparse.Namespace) -> Metrics:

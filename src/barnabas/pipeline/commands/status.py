@@ -1,4 +1,4 @@
-"""`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
+"""`barnabas pipeline status`: show the state of the runs of a checkpoint directory, without starting Spark."""
 
 import argparse
 import json
@@ -23,20 +23,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options = Options(parser)
     options.add("run", nargs="?", help="only this run")
     options.value("--checkpoint", "DIR", "", Path(DEFAULT_DIRECTORY, "checkpoints"), type=Path)
-    options.flag("--partitions", "each partition's position and lag, too")
-    options.flag("--json", "as JSON, for scripts")
+    options.flag("--partitions", "also show the position and lag of each partition")
+    options.flag("--json", "print JSON for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; raise PlanError if there is nothing to tell of."""
+    """Run the command; raise PlanError if no run has a status."""
     if "://" in str(arguments.checkpoint):
         raise PlanError(
-            "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"
+            "status can only read checkpoints on this machine; use a run's metrics for others (--metrics-port)"
         )
     found = [each for each in statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
     if not found:
         what = f"no run {arguments.run}" if arguments.run else "no run"
-        raise PlanError(f"{arguments.checkpoint} holds the status of {what}")
+        raise PlanError(f"{arguments.checkpoint} contains the status of {what}")
     if arguments.json:
         print(json.dumps(found, indent=2))
     else:

@@ -83,7 +83,9 @@ class DemoDirectory:
         """Remove the files of an earlier run, and begin a new one; raise DemoDirectoryError if there was no run."""
         found = [name for name in _CLEARED if (self.root / name).exists()]
         if self.load() is None and found:
-            raise DemoDirectoryError(f"{self.root} holds {found[0]} but no run of the demo; give another --directory")
+            raise DemoDirectoryError(
+                f"{self.root} contains {found[0]} but no run of the demo; give another --directory"
+            )
         self.save(replace(run, state=CLEARING))
         for path in (self.root / name for name in _CLEARED):
             if path.is_dir() and not path.is_symlink():

@@ -122,7 +122,7 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, path: Path, log: Log, con
     if run is not None and run.state == RUNNING and not plan.is_fresh:
         if run.digest != digest:
             raise DemoDirectoryError(
-                f"{directory.root} holds an unfinished run of {run.access_log}: resume with that log, "
+                f"{directory.root} contains an unfinished run of {run.access_log}: resume with that log, "
                 "or give --fresh or another --directory"
             )
         console.print(f"  resuming the run in {directory.root} (--fresh starts over)")

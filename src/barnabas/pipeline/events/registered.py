@@ -193,7 +193,7 @@ class _AvroBodies:
 
 
 class _UnsupportedError(Exception):
-    """What a schema has that is not supported."""
+    """An unsupported part of a schema."""
 
 
 class _Types:

@@ -81,11 +81,11 @@ class SchemaRegistry:
         self._is_remote = "://" in self.place
         if not self._is_remote:
             if not Path(self.place).is_dir():
-                raise ConfigError(f"schema registry {self.place}: neither http://, https:// nor a folder")
+                raise ConfigError(f"schema registry {self.place}: must be http://, https:// or a folder")
             return
         url = urlsplit(self.place)
         if url.scheme not in ("http", "https") or not url.hostname:
-            raise ConfigError(f"schema registry {url.scheme}://{url.hostname or ''}: neither http:// nor https://")
+            raise ConfigError(f"schema registry {url.scheme}://{url.hostname or ''}: must be http:// or https://")
         # What is secret stands in no error.
         self._url = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
         named = f"{unquote(url.username)}:{unquote(url.password or '')}" if url.username else ""

@@ -23,7 +23,7 @@ _OFFSETS_PER_TASK = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one job wants to be read.
+    """The records that one job needs.
 
     Attributes:
         topics: What is done with the records of each topic.

@@ -42,7 +42,7 @@ _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeE
 
 @dataclass(frozen=True, slots=True)
 class TopicTask:
-    """What a task does with a topic's records, for one job.
+    """The processing of a topic's records in a task, for one job.
 
     Attributes:
         parser: Makes rows of them.
@@ -78,7 +78,7 @@ class Task:
 
 @dataclass(slots=True)
 class Result:
-    """What a task, or a batch, has read and written for one job.
+    """The figures of a task or a batch for one job: records read and rows written.
 
     Attributes:
         ends: By topic and partition, the offset up to which it was read.
@@ -185,7 +185,7 @@ class _Chunk:
 
 
 class _Output:
-    """What a task writes to one sink."""
+    """The rows that a task writes to one sink."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink

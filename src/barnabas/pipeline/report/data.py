@@ -1,4 +1,4 @@
-"""What the report shows, as plain values: small lists, made by `collect.py` or by hand.
+"""Contents of the report as plain values: small lists, made by `collect.py` or by hand.
 
 The fields of a row are named as the columns of its table. Times are UTC and aware or naive alike; they are shown as
 they stand. Text may be anything: the page makes it harmless.

@@ -1,4 +1,4 @@
-"""What the page's sections show that is more than a list; the template asks for those of which there is something."""
+"""Contents of the page's sections that are more than a list; the template shows those that are not empty."""
 
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta

@@ -135,7 +135,7 @@ class BatchRun(ABC):
         # The cluster is asked without the JVM: a run that waits for a topic would not notice that it is gone.
         self._spark.sparkContext._jsc.sc().isStopped()
         if self._is_alive():
-            raise QueryStoppedError("the batch that was interrupted has not ended yet")
+            raise QueryStoppedError("the interrupted batch has not ended yet")
         self._failure = None
         self._is_ending.clear()
         # Here, so that a stop from now on cancels this group and not an earlier one.
@@ -247,7 +247,7 @@ class BatchRun(ABC):
         if {(topic, number) for topic, numbers in partitions.items() for number in numbers} != {
             (topic, number) for topic, numbers in self.figures.positions.items() for number in numbers
         }:
-            self._warn(f"{self.figures.run}: there are other topics or partitions than before")
+            self._warn(f"{self.figures.run}: topics or partitions have changed")
             self._wait_for_derivation()
             self._begin()
 
@@ -257,7 +257,7 @@ class BatchRun(ABC):
             # A run that has read uncommitted records may be beyond the start of a transaction that is open now.
             if is_before(self._source.log_ends(starts), starts):
                 # What is lost is told at the next start.
-                raise QueryStoppedError("a partition ends before what was read of it")
+                raise QueryStoppedError("a partition's end offset is below the offset already read")
             ends = latest_of(ends, starts)
         core_count = self._spark.sparkContext.defaultParallelism
         return self._pace.next_ends(starts, clamped(ends, self._targets), core_count)

@@ -80,7 +80,7 @@ class KafkaOptions:
         try:
             return int(value) / 1000
         except ValueError:
-            raise PlanError(f"{_TIMEOUT}={value} is invalid: it must be milliseconds") from None
+            raise PlanError(f"{_TIMEOUT}={value} is invalid: must be a number of milliseconds") from None
 
     @property
     def ignored(self) -> list[str]:

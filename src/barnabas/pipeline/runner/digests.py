@@ -120,8 +120,8 @@ def _compute(
         if not key:
             if gone and not where and name in older and not _has_columns(older[name], new):
                 raise TableError(
-                    f"table {name} has other columns than this version of job {job.name} gives it, and is not computed "
-                    f"anew before {retention.first_time}, as those facts were not kept: move it away, or go on with "
+                    f"table {name} has other columns than in this version of job {job.name}, and cannot be recomputed "
+                    f"before {retention.first_time}, because those facts were deleted: move it away, or continue with "
                     "the older version"
                 )
             # What the facts that are gone have told stays.
@@ -158,13 +158,15 @@ def _total(notes: Mapping[int, Collection[str | None]]) -> str:
 def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
     rows = frames.get(job.rows_of(writer.declared))
     if rows is None:
-        raise TableError(f"job {job.name} declares output {writer.declared.name}, and its digest gives no rows for it")
+        raise TableError(
+            f"job {job.name} declares output {writer.declared.name}, but its digest returns no rows for it"
+        )
     return rows
 
 
 @dataclass(slots=True)
 class _Look:
-    """What there is: facts and sums of their marks by unit, and the time of the latest; notes by unit, and by key."""
+    """The present facts: facts and sums of their marks by unit, with the latest time; notes by unit and by key."""
 
     counts: dict[int, int] = field(default_factory=dict)
     marks: dict[int, int] = field(default_factory=dict)

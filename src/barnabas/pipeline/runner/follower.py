@@ -1,4 +1,4 @@
-"""What follows a run's derived tables, such as enforcement: it is given them with each refresh."""
+"""Followers of a run's derived tables, such as enforcement: they receive the tables at each refresh."""
 
 from __future__ import annotations
 

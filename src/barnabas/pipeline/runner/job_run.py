@@ -196,8 +196,9 @@ class JobRun(BatchRun):
             self._is_stale = True
             if any(name in str(error) for name in ("FILE_NOT_EXIST", "PATH_NOT_FOUND")):
                 raise TableError(
-                    f"{self.plan.run}: a file of its tables is gone, as after a VACUUM that kept too little: "
-                    f"bring it back, or move the tables away and let the job read its topics again: {reason_of(error)}"
+                    f"{self.plan.run}: a file of its tables is missing, as after a VACUUM with a retention that is too "
+                    "short: restore it, or move the tables away and let the job read its topics again: "
+                    f"{reason_of(error)}"
                 ) from error
             raise QueryStoppedError(reason_of(error)) from error
         finally:
@@ -291,7 +292,7 @@ class JobRun(BatchRun):
                 lines.append(f"table {name}: is not beyond that place")
                 continue
             if not set(PLACE[:3]) <= set(writer.table.read().columns):
-                raise PlanError(f"table {name} does not say where its rows' records stand: it can't be cut")
+                raise PlanError(f"table {name} has no columns with the positions of its records: it can't be rewound")
             lines += [f"table {name}: {place}" for place in _told(back, writer.offsets)]
             if not is_dry:
                 lines.append(f"table {name}: {writer.cut(back):,} rows taken away")
@@ -413,8 +414,8 @@ class JobRun(BatchRun):
             for number, end in numbers.items():
                 if end < log_ends[topic][number] and end <= targets.get(topic, {}).get(number, -1):
                     self._warn(
-                        f"{self.plan.run}: {topic}-{number} has an open transaction from offset {end:,} on: records up "
-                        f"to the end of the log ({log_ends[topic][number]:,}) are left to a later run"
+                        f"{self.plan.run}: {topic}-{number} has an open transaction from offset {end:,} on: a later "
+                        f"run reads the records up to the log end ({log_ends[topic][number]:,})"
                     )
                     if targets[topic][number] <= log_ends[topic][number]:
                         result[topic][number] = end

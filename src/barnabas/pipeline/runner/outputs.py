@@ -1,4 +1,4 @@
-"""What a batch's rows go to: tables, exactly once by the offsets in their commits; topics, under keys.
+"""Outputs of a batch's rows: tables, exactly once by the offsets in their commits; topics, by key.
 
 A table's own progress says what it holds. A batch is written whole where the table stands at its start, not at all
 where the table stands at or beyond its end, and in part where it stands between: so the same records may be read again,
@@ -83,7 +83,7 @@ class TableWriter:
         self._keeps_deleted = self.declared.keeps_deleted or DELETED in columns
         if columns and self.declared.mode is Mode.LATEST and KEY not in columns:
             raise TableError(
-                f"{self.table.location}: it was loaded without --by-key, and its rows are not the latest of keys: "
+                f"{self.table.location}: it was loaded without --by-key, so its rows are not the latest of each key: "
                 "load into other --tables"
             )
         if KEY in columns and self.declared.mode is Mode.APPEND and self.declared.topic:
@@ -101,8 +101,8 @@ class TableWriter:
         )
         if self.declared.mode is Mode.LATEST and goes_back:
             raise TableError(
-                f"{self.table.location}: its topic begins anew, and the rows of the old one are at later offsets: move "
-                "the table away, and a new one is made"
+                f"{self.table.location}: its topic was created again, and rows of the old topic have later offsets: "
+                "move the table away to have a new one created"
             )
         empty = spark.createDataFrame([], self.table.schema() or "_offset BIGINT")
         self._put(empty, rebased(self.progress, self._run, self._cluster_id, offsets), Mode.APPEND)
@@ -169,8 +169,8 @@ def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, 
         other = names.setdefault(table.location, name)
         if other != name:
             raise TableError(
-                f"{table.location} would be the table of both {other} and {name}: name another place with "
-                f"--table {name}=PLACE"
+                f"{table.location} would be the table of both {other} and {name}: give another location with --table "
+                f"{name}=PLACE"
             )
     return tables
 
@@ -234,5 +234,5 @@ def _is_between(offsets: Offsets, span: Span) -> bool:
 def _rows(job: Job, frames: Mapping[str, DataFrame], declared: TableOutput | TopicOutput, name: str) -> DataFrame:
     rows = frames.get(job.rows_of(declared))
     if rows is None:
-        raise TableError(f"job {job.name} declares output {name}, and gives no rows for it")
+        raise TableError(f"job {job.name} declares output {name}, but returns no rows for it")
     return rows

@@ -1,4 +1,4 @@
-"""What a run was asked for: which job, from where to where, how fast, and what to do when something is lost."""
+"""The plan of a run: its job, start and end, limits, and reaction to data loss."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Delivery(Enum):
-    """The number of times that a record's rows may be in a table or topic after something was killed."""
+    """The delivery guarantee: how often a record's rows may be in a table or topic after a failure."""
 
     EXACTLY_ONCE = "exactly-once"
     AT_MOST_ONCE = "at-most-once"
@@ -35,7 +35,7 @@ class Delivery(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A job and the way in which it is to be run.
+    """A job and the options of its run.
 
     Attributes:
         job: What to run.
@@ -103,27 +103,23 @@ class RunPlan:
         return self.topics.get(declared.name) or declared.topic or declared.name
 
     def layout_of(self, declared: TableOutput) -> Layout:
-        """Return how the table of an output lies."""
+        """Return the layout of an output's table."""
         if declared.partition_by:
             return replace(self.layout, divided_by=parse_divisions(", ".join(declared.partition_by)))
         return self.layout
 
     def run_of(self, output: str) -> str:
-        """Name this run's writing of one output, as it stands in the table's progress."""
+        """Return the name of this run for one output, as in the table's progress."""
         return f"{self.run}/{output}"
 
     @property
     def job_checkpoint(self) -> str:
-        """The directory of this job's own checkpoint."""
+        """Return the directory of this job's own checkpoint."""
         return f"{self.checkpoint.rstrip('/')}/{self.run}"
 
 
 def check_plan(plan: RunPlan) -> None:
-    """Find what can't be before anything is started.
-
-    Raises:
-        PlanError: names it.
-    """
+    """Check a plan before the start. Raises: PlanError: The plan is invalid; the message names the option."""
     job = plan.job
     names = {each.name for each in job.inputs} | {each.name for each in job.outputs}
     for name in plan.topics:
@@ -136,48 +132,53 @@ def check_plan(plan: RunPlan) -> None:
     if takes_any and not plan.any_topics:
         raise PlanError(f"job {job.name} reads any topics: name them with --topics")
     if plan.any_topics and not takes_any:
-        raise PlanError(f"job {job.name} reads topics of its own; --topic INPUT=TOPIC names another")
+        raise PlanError(f"job {job.name} reads its own topics: replace them with --topic INPUT=TOPIC")
     if plan.registry is not None and not takes_any:
-        raise PlanError(f"job {job.name} reads events of its own: --schema-registry is for jobs that read any topics")
+        raise PlanError(f"job {job.name} reads its own events: --schema-registry is for jobs that read any topics")
     if plan.envelope and not takes_any:
-        raise PlanError(f"job {job.name} reads events of its own: --envelope is for jobs that read any topics")
+        raise PlanError(f"job {job.name} reads its own events: --envelope is for jobs that read any topics")
     if plan.envelope and plan.registry is not None:
         raise PlanError(
-            "--envelope reads JSON, and not values of --schema-registry: have the connector unwrap those "
+            "--envelope cannot be combined with --schema-registry: let the connector unwrap the values "
             "(transforms.unwrap.type=io.debezium.transforms.ExtractNewRecordState)"
         )
     if plan.by_key and plan.table_format == "parquet":
-        raise PlanError("rows of Parquet files can't be changed by key: take delta, iceberg or postgresql")
+        raise PlanError("a Parquet table can't be updated by key: use delta, iceberg or postgresql")
     if plan.keeps_deleted and not plan.by_key:
-        raise PlanError("--keep-deleted is for tables by key: name their topics with --by-key")
+        raise PlanError("--keep-deleted needs tables by key: name their topics with --by-key")
     if plan.layout.divided_by or plan.layout.sorted_by:
         if not takes_any:
-            raise PlanError(f"the tables of job {job.name} lie as it says: --partition-by and --sort-by are for load's")
+            raise PlanError(
+                f"job {job.name} fixes its table layout: --partition-by and --sort-by are for load's tables"
+            )
         if plan.table_format == "postgresql":
-            raise PlanError("a table in PostgreSQL lies as it was made: make it as you want it, and load into it")
+            raise PlanError(
+                "--partition-by and --sort-by are not supported for PostgreSQL: create the table with the layout that "
+                "you want, and load into it"
+            )
         try:
             check_divisions(plan.layout.divided_by, plan.table_format)
         except TableError as error:
             raise PlanError(f"--partition-by: {error}") from None
     if plan.keep_facts_s is not None and job.digest is None:
-        raise PlanError(f"job {job.name} has no facts that it could do without: --keep-facts is for jobs with digests")
+        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with digests do")
     parameters = job.defaults()
     for name, value in plan.parameters.items():
         if name not in parameters:
             known = ", ".join(parameters) or "none"
             raise PlanError(f"job {job.name} has no parameter {name!r}; it has {known}")
         if type(value) is not type(parameters[name]):
-            raise PlanError(f"parameter {name} is a {type(parameters[name]).__name__}, and {value!r} is none")
+            raise PlanError(f"parameter {name} must be {type(parameters[name]).__name__}, got {value!r}")
     tables = {job.rows_of(output) for output in job.outputs if isinstance(output, TableOutput)}
     if job.refresh is not None and not tables:
-        raise PlanError(f"job {job.name} derives from its tables, and has none")
+        raise PlanError(f"job {job.name} has a refresh but no tables")
 
 
 def parse_value(text: str, default: Value) -> Value:
     """Read a parameter's value as the type of its default.
 
     Raises:
-        PlanError: it is none.
+        PlanError: The text is not a value of that type.
     """
     kind = type(default)
     if kind is bool:
@@ -190,4 +191,4 @@ def parse_value(text: str, default: Value) -> Value:
             return int(text) if kind is int else float(text)
         except ValueError:
             pass
-    raise PlanError(f"{text!r} is no {kind.__name__}")
+    raise PlanError(f"{text!r} must be {kind.__name__}")

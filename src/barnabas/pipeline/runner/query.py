@@ -1,4 +1,4 @@
-"""What all runs share: how it is told that a batch has failed, and which topics they take."""
+"""Code shared by all runs: reporting of failed batches, and selection of topics."""
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches

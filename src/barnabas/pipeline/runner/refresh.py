@@ -1,4 +1,4 @@
-"""What is derived from a job's tables: digests of what is new, results computed from them, and changes to topics.
+"""Refresh of a job's derived tables: digests of new rows, results computed from them, and changes for topics.
 
 Rows that a topic gets are those that are new or differ from the table's older rows; keys that are gone get tombstones.
 Topics are written before the table is replaced: after a kill in between the same changes are found and written again,
@@ -79,7 +79,7 @@ def refresh(
         rows_name = job.rows_of(writer.declared)
         rows = frames.get(rows_name)
         if rows is None:
-            raise TableError(f"job {job.name} declares output {name}, and its refresh gives no rows for it")
+            raise TableError(f"job {job.name} declares output {name}, but its refresh returns no rows for it")
         followed = by_rows.get(rows_name, [])
         # Without one of these the rows are looked at once.
         is_shared = bool(followed) or follow is not None

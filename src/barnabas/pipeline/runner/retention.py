@@ -23,7 +23,7 @@ _KEEPER = "keep-facts"
 
 
 class Retention:
-    """What is kept of one table of facts.
+    """The retained part of one table of facts.
 
     Attributes:
         late_count: How many facts have come for units that are gone.

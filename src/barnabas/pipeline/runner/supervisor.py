@@ -144,7 +144,7 @@ def run_jobs(
         turns = Semaphore(max(1, spark.sparkContext.defaultParallelism // 2))
         for plan in plans:
             if ignored := plan.kafka.ignored:
-                warn(f"{plan.run}: options of Kafka's Java clients that are ignored: {', '.join(ignored)}")
+                warn(f"{plan.run}: these options of Kafka's Java clients are ignored: {', '.join(ignored)}")
             quotas = _quota_client_of(plan, client_ids, warn)
             if quotas is not None:
                 stack.enter_context(quotas)

@@ -26,7 +26,7 @@ NEVER = Every()
 
 
 class _Kept(Protocol):
-    """What a table does for it."""
+    """The operations of a table for its maintenance."""
 
     def exists(self) -> bool: ...
 

@@ -1,1 +1,1 @@
-"""Where events come from: logs, a host, a generator; and how they get into topics, in order and only once."""
+"""Sources of events: logs, a host, a generator; and their transfer to topics, in order and only once."""

@@ -215,7 +215,7 @@ class BrokerLook:
             self._refusal_count += 1
             if self._refusal_count == _MOST_REFUSALS:
                 self._warn(
-                    "the brokers do not explain quotas (Kafka has no request for it): that is not asked any more"
+                    "the brokers do not explain quotas (Kafka has no request for it): quota metrics are not collected"
                 )
             return None
         self._refusal_count = 0
@@ -233,9 +233,9 @@ class BrokerLook:
         except (CannotAskError, ValueError) as error:
             if what not in self._silent:
                 self._silent.add(what)
-                self._warn(f"no figures of {what}: {error}")
+                self._warn(f"no metrics of {what}: {error}")
             return None
         if what in self._silent:
             self._silent.discard(what)
-            self._warn(f"figures of {what} again")
+            self._warn(f"metrics of {what} are available again")
         return answer

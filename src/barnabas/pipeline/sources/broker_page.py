@@ -101,7 +101,7 @@ def read_page(text: str, otherwise: str) -> BrokerPage:
                 if isfinite(sample.value):
                     by_name.setdefault(sample.name, []).append(sample)
     except ValueError as error:
-        raise ValueError(f"it is no page of figures: {error!s:.80}") from error
+        raise ValueError(f"it is not a page of metrics: {error!s:.80}") from error
     ids = [each.labels[_BROKER_ID] for each in by_name.get(_BUILD, ()) if _BROKER_ID in each.labels]
     broker = ids[0] if ids else otherwise
     values = {}

@@ -187,8 +187,8 @@ class _Filter:
     def _refuse(self, partition: TopicPartition) -> None:
         if not self._may_append:
             raise OtherLogError(
-                f"partition {partition.partition} of topic {partition.topic} ends with a record that is not of this "
-                "log; name another topic or the log that it holds, or append to it (--append)"
+                f"partition {partition.partition} of topic {partition.topic} ends with a record of another log; name "
+                "another topic or that log, or append to the topic (--append)"
             )
 
 

@@ -1,4 +1,4 @@
-"""What the runs of a checkpoint directory say of themselves every two seconds (`status.json`), and figures of it.
+"""Status of the runs of a checkpoint directory, written every two seconds (`status.json`), and metrics of it.
 
 A run stays told of while its file is there, stopped or not. docs/pipeline/operations.md lists the figures.
 """

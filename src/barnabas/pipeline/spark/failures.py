@@ -1,4 +1,4 @@
-"""What failed in Spark's JVM, in one sentence: the cause of causes and, where it is known, what to do.
+"""Failures in Spark's JVM in one sentence: the root cause and, if known, the remedy.
 
 Source: `py4j.protocol.Py4JJavaError`; `pyspark.errors.exceptions.captured` of pyspark 4.0.0; Apache Ivy 2.5's reports.
 """

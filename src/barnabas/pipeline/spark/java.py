@@ -118,5 +118,5 @@ def private_directory(path: Path) -> Path:
         # Who may rename what is on the way can put something else in its place.
         is_shared = status.st_mode & 0o022 and (each == path or not status.st_mode & stat.S_ISVTX)
         if is_shared or status.st_uid not in (os.geteuid(), 0):
-            raise PermissionError(f"{each} is not this user's alone")
+            raise PermissionError(f"{each} can be changed by other users")
     return path

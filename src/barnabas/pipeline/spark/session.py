@@ -126,7 +126,7 @@ def checkpoint_lock(path: Path, timeout_s: float, wait_note: Callable[[], None])
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise CheckpointInUseError(f"another run holds {path}; stop it, or wait for its end") from None
+                    raise CheckpointInUseError(f"another run has locked {path}; stop it, or wait for its end") from None
                 if not has_noted:
                     wait_note()
                     has_noted = True

@@ -37,7 +37,7 @@ _EXCLUDED = (
 
 
 class StoreClient(NamedTuple):
-    """What a session needs for a store: Maven coordinates, what of their dependencies is left out, and settings."""
+    """The requirements of a store: Maven coordinates, excluded dependencies, and settings."""
 
     packages: tuple[str, ...]
     excludes: tuple[str, ...]

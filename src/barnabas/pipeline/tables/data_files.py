@@ -1,4 +1,4 @@
-"""What the tasks of a Spark job write for a table: files that the driver commits afterwards.
+"""Data files that the tasks of a Spark job write for a table, and that the driver commits afterwards.
 
 A table's `Sink` travels to the tasks; each task opens it, writes rows as Arrow tables, and returns `DataFile`s. For
 tables of files these are Parquet files in the table's directory.

@@ -229,7 +229,7 @@ class DeltaLakeTable:
                 wanted = table.metadata().partition_columns
             if any(list(file.partition) != wanted for file in files):
                 raise TableUnavailableError(
-                    f"{self._location}: another writer has made the table, with other partition columns"
+                    f"{self._location}: another writer has created the table, with other partition columns"
                 )
             return _Change(files, (), self._new_schema(columns) if table is None else None)
 
@@ -302,7 +302,7 @@ class DeltaLakeTable:
         def change(table: deltalake.DeltaTable | None) -> _Change:
             nonlocal count
             if table is None:
-                raise TableError(f"{self._location}: there is no Delta table")
+                raise TableError(f"{self._location}: the Delta table does not exist")
             removed, kept = self._matching(table, condition)
             count = self._rows_of(table, removed).where(condition).count() if removed else 0
             return _Change(self._written(kept, table) if removed else (), removed)
@@ -370,15 +370,15 @@ class DeltaLakeTable:
             and self._table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
         ):
             raise TableError(
-                f"{self._location}: the table uses the Delta feature columnMapping, which is not supported: "
-                "write it anew without the feature (CREATE TABLE ... AS SELECT), or load into a new table"
+                f"{self._location}: the table uses the Delta feature columnMapping, which is not supported: rewrite it "
+                "without the feature (CREATE TABLE ... AS SELECT), or load into a new table"
             )
         return self._table
 
     def _there(self) -> deltalake.DeltaTable:
         table = self._latest()
         if table is None:
-            raise TableError(f"{self._location}: there is no Delta table")
+            raise TableError(f"{self._location}: the Delta table does not exist")
         return table
 
     def _rows_of(self, table: deltalake.DeltaTable, paths: Sequence[str], names_files: bool = False) -> DataFrame:

@@ -143,7 +143,7 @@ class IcebergTable:
         """Return the data files of the latest commit; one with row-level deletes has another name after each."""
         table = self._load()
         if table is None or table.current_snapshot() is None:
-            raise TableError(f"{self._location}: there is no Iceberg table")
+            raise TableError(f"{self._location}: the Iceberg table does not exist")
         tasks = {name_of(task): task for task in self._tasks_of(table)}
         return Scan(tasks.keys(), lambda names: self._rows_of(table, [tasks[name] for name in names]))
 
@@ -327,7 +327,7 @@ class IcebergTable:
     def _there(self) -> pyiceberg.Table:
         table = self._load()
         if table is None:
-            raise TableError(f"{self._location}: there is no Iceberg table")
+            raise TableError(f"{self._location}: the Iceberg table does not exist")
         return table
 
     def _tasks_of(self, table: pyiceberg.Table) -> list[pyiceberg.FileScanTask]:
@@ -439,7 +439,7 @@ class IcebergTable:
             transform = parse_transform(f"{each.transform}[{each.number}]" if each.number else each.transform)
             if not transform.can_transform(source.field_type):
                 raise TableError(
-                    f"{self._location}: can't be divided by {each}: {each.column} has the type {source.field_type}"
+                    f"{self._location}: can't be partitioned by {each}: {each.column} has the type {source.field_type}"
                 )
             partitions.append(PartitionField(source.field_id, 1000 + number, transform, stored_name(each.name)))
         for name in self._layout.sorted_by:

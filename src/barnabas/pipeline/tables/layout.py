@@ -89,7 +89,7 @@ def check_divisions(divisions: Sequence[Division], format_name: str) -> None:
     for division in divisions:
         if division.transform not in possible:
             listed = ", ".join(possible).replace("identity", "a column")
-            raise TableError(f"{division} can't divide a table of {format_name}; {listed} can")
+            raise TableError(f"{division} is not supported for {format_name} tables, only {listed}")
 
 
 def _parse(text: str) -> Division:
@@ -99,7 +99,7 @@ def _parse(text: str) -> Division:
     is_known = transform in (*_TIMES, *_NUMBERED, "identity")
     if match is None or not is_known or (transform in _NUMBERED) != (number > 0) or text.count("(") != text.count(")"):
         raise TableError(
-            f"files can't be divided by {text.strip()!r}: write a column, year(COLUMN), month(COLUMN), day(COLUMN), "
+            f"{text.strip()!r} is not a partition column: write a column, year(COLUMN), month(COLUMN), day(COLUMN), "
             "hour(COLUMN), bucket(N, COLUMN) or truncate(N, COLUMN)"
         )
     return Division(match["column"], transform, number)

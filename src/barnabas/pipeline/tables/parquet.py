@@ -206,7 +206,7 @@ class ParquetTable:
         partition_by = snapshot.partition_by if snapshot.commits else self._partition_columns(schema)
         if any(tuple(file.partition) != partition_by for file in files):
             raise TableUnavailableError(
-                f"{self._location}: another writer has made the table, with other partition columns"
+                f"{self._location}: another writer has created the table, with other partition columns"
             )
         self._commit(files, schema, partition_by, progress)
 
@@ -316,7 +316,7 @@ class ParquetTable:
     def _there(self) -> Snapshot:
         snapshot = self._snapshot()
         if not snapshot.commits:
-            raise TableError(f"{self._location}: there is no Parquet table")
+            raise TableError(f"{self._location}: the Parquet table does not exist")
         return snapshot
 
     def _rows(self, snapshot: Snapshot, names: Sequence[str]) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Which kinds of table there are, and how one is opened."""
+"""The table formats, and opening of tables."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def check_place(format_name: str, location: str) -> None:
         TableError: there is no such format; or Parquet tables can't be there.
     """
     if format_name not in _CLASSES:
-        raise TableError(f"there is no table format {format_name!r}; there are {', '.join(FORMATS)}")
+        raise TableError(f"table format {format_name!r} does not exist: use one of {', '.join(FORMATS)}")
     if format_name == "parquet" and scheme_of(location) not in ("", "file"):
         raise TableError(f"{location}: a Parquet table must be on a local disk: use --format delta there")

@@ -200,7 +200,7 @@ class PostgresqlTable:
                 several = "SELECT 1 FROM ({}) AS new GROUP BY {} HAVING count(*) > 1 LIMIT 1"
                 if not is_guarded or not execute(cursor, several, staged.query, identifiers(_PLACE)).fetchone():
                     raise TableError(
-                        f"{self._location}: rows of these records are there already: {error.diag.message_detail}"
+                        f"{self._location}: rows of these records already exist: {error.diag.message_detail}"
                     ) from None
                 execute(cursor, "DROP INDEX {}", sql.Identifier(self._schema, index))
                 name = sql.Identifier(index_of_several)
@@ -293,7 +293,7 @@ class PostgresqlTable:
             self._check_exists(cursor)
             if not set(_PLACE) <= set(self._columns(cursor)[0].names):
                 raise TableError(
-                    f"{self._location} can't be cut: it lacks one of the columns _topic, _partition, _offset"
+                    f"{self._location} can't be rewound: it lacks one of the columns _topic, _partition, _offset"
                 )
             condition = "_topic = {} AND _partition = {} AND _offset >= {}"
             conditions: list[sql.Composable] = [sql.SQL(where)] if where else []
@@ -339,8 +339,8 @@ class PostgresqlTable:
             assert row is not None
             if progress.sequence != row[0] + 1:
                 raise TableMovedError(
-                    f"{self._location}: run {progress.run} has committed number {row[0]}, so {progress.sequence} can't "
-                    "come now: another writer is at work as the same run"
+                    f"{self._location}: run {progress.run} has committed number {row[0]}, so {progress.sequence} is "
+                    "out of order: another writer uses the run's name"
                 )
             yield cursor
             store = (
@@ -426,8 +426,8 @@ class PostgresqlTable:
     def _check_count(self, count: int, staged: _Staged) -> None:
         if count != staged.row_count:
             raise TableError(
-                f"{self._location}: {staged.row_count} rows were sent, {count} were there to be committed, "
-                "as after a crash of the server: begin again from the table's progress"
+                f"{self._location}: {staged.row_count} rows were sent, but {count} were found at the commit, as after "
+                "a crash of the server: start again from the table's progress"
             )
 
     def _widen(self, cursor: Cursor, staged: _Staged, columns: StructType) -> None:
@@ -470,7 +470,7 @@ class PostgresqlTable:
 
     def _check_exists(self, cursor: Cursor) -> None:
         if not self._there(cursor, self._name):
-            raise TableError(f"there is no table {self._location}")
+            raise TableError(f"table {self._location} does not exist")
 
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
         """Return the columns with Spark types (none without a table), and whether there is one for NUL characters."""

@@ -1,4 +1,4 @@
-"""Where a table of PostgreSQL is, and connections to its server."""
+"""The location of a PostgreSQL table, and connections to its server."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -32,12 +32,14 @@ class Server:
         options = dict(parse_qsl(parts.query))
         schema, _, self.table = options.pop("table", "").rpartition(".")
         if parts.scheme not in ("postgresql", "postgres") or not self.table:
-            raise TableError("a table of PostgreSQL is named postgresql://user@host:port/database?table=schema.name")
+            raise TableError(
+                "a PostgreSQL table must have the form postgresql://user@host:port/database?table=schema.name"
+            )
         self.schema = schema or "public"
         try:
             given = conninfo_to_dict(urlunsplit(parts._replace(query=urlencode(options, quote_via=quote))))
         except psycopg.Error as error:
-            raise TableError(f"the URL of a table of PostgreSQL is not understood: {error}") from None
+            raise TableError(f"the URL of a PostgreSQL table is invalid: {error}") from None
         self._parameters: dict[str, Any] = {
             "connect_timeout": _CONNECT_TIMEOUT_S,
             "application_name": "barnabas",
@@ -66,8 +68,8 @@ class Server:
                 raise RowsRefusedError(reason_of(error)) from None
             if isinstance(error, psycopg.OperationalError):
                 raise TableError(
-                    f"{self.location}: the server is not there, or went away: {one_line(error)}; a commit that was on "
-                    "its way is there whole or not at all: begin again from the table's progress"
+                    f"{self.location}: the server is unreachable: {one_line(error)}; a commit under way is complete or "
+                    "absent: start again from the table's progress"
                 ) from None
             raise TableError(f"{self.location}: {one_line(error)}") from None
 

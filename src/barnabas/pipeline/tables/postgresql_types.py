@@ -77,7 +77,7 @@ def postgresql_type(field: StructField) -> str:
     if len(field.name.encode()) > MAX_NAME_BYTES:
         raise TableError(f"column {field.name!r}: PostgreSQL's names have at most {MAX_NAME_BYTES} bytes: rename it")
     if field.name == NUL_COLUMN:
-        raise TableError(f"column {NUL_COLUMN!r} holds the texts with NUL characters of the others: rename it")
+        raise TableError(f"column name {NUL_COLUMN!r} is reserved for texts with NUL characters: rename it")
     if isinstance(kind, StructType | ArrayType | MapType):
         return "jsonb"
     if isinstance(kind, DecimalType):

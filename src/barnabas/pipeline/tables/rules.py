@@ -1,4 +1,4 @@
-"""What holds for a commit to any kind of table."""
+"""Rules for commits to all kinds of tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
     wanted = (*(each.column for each in layout.divided_by), *layout.sorted_by)
     if missing := [name for name in wanted if name not in columns]:
         raise TableError(
-            f"{location}: no column {missing[0]} to divide or sort its files by; there are {', '.join(columns)}"
+            f"{location}: column {missing[0]} for partitioning or sorting does not exist; the columns are "
+            f"{', '.join(columns)}"
         )
 
 
@@ -50,8 +51,8 @@ def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
     wanted = [each.name for each in layout.divided_by]
     if wanted and list(there) != wanted:
         raise TableError(
-            f"{location}: its files are divided by {', '.join(there) or 'nothing'}, and can't be by "
-            f"{', '.join(wanted)} from now on"
+            f"{location}: it is partitioned by {', '.join(there) or 'nothing'}, which can't be changed to "
+            f"{', '.join(wanted)}"
         )
 
 
@@ -63,7 +64,7 @@ def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructTyp
     """
     missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
     if missing:
-        raise TableError(f"{location}: can't be cut at offsets: it has no column {', '.join(missing)}")
+        raise TableError(f"{location}: can't be rewound to offsets: it has no column {', '.join(missing)}")
     return " OR ".join(
         [
             f"(_topic = {literal(topic)} AND _partition = {int(partition)} AND _offset >= {int(offset)})"

@@ -1,4 +1,4 @@
-"""What JSON records are made of, held against a table's columns: the part of schema evolution that needs no Spark.
+"""Shapes of JSON records, compared with a table's columns: the part of schema evolution without Spark.
 
 A record's shape is the type that Spark's `schema_of_variant` gives it, such as `OBJECT<page: STRING, bytes: BIGINT>`. A
 batch has few of them, however many records it has: so whether a record fits is decided once for each shape.

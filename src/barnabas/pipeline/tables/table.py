@@ -1,4 +1,4 @@
-"""What every kind of table can do, and what is committed with the data.
+"""The interface of all kinds of tables, and the progress committed with the data.
 
 Invariants, whatever is killed and when:
 - A commit puts rows and `Progress` in place in one step, or nothing. What a killed one left is seen by no reader.
@@ -151,7 +151,7 @@ class Progress:
                 },
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"this is no progress of a run: {text[:200]!r} ({error})") from None
+            raise TableError(f"invalid progress of a run: {text[:200]!r} ({error})") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The clocks of hosts: one monotonic time for all, and a wall clock for each that goes wrong.
+"""The clocks of hosts: one monotonic time for all, and an inaccurate wall clock for each.
 
-Invariants: monotonic time is the loop's and never jumps; a wall clock that was not touched is the loop's time
-after a fixed moment.
+Invariants: monotonic time is the loop's and never jumps; an untouched wall clock is the loop's time after a fixed
+start.
 """
 
 from barnabas.testing.simulation.loop import VirtualLoop
@@ -37,6 +37,6 @@ class VirtualClock:
         self._wall_us += by_ms * 1_000
 
     def drift(self, ppm: int) -> None:
-        """Let the wall clock go too fast from now on, or too slowly, by so many millionths."""
+        """Make the wall clock run too fast from now on, or too slowly, by this many millionths."""
         self._wall_us, self._since_us = self._now_us(), self._loop.now_us
         self._drift_ppm = ppm

@@ -22,7 +22,7 @@ _SECTOR_BYTES = 512
 
 
 class _File:
-    """Bytes, and those of them that are safe.
+    """A file's bytes, and the durable ones among them.
 
     Attributes:
         data: As programs see it.
@@ -40,7 +40,7 @@ class _File:
         self.modified_ms = modified_ms
 
     def cut(self, dice: Random) -> None:
-        """Lose power."""
+        """Simulate a power loss."""
         data, durable = bytes(self.data), self.durable
         if data.startswith(durable):
             kept = _some(dice, len(data) - len(durable))
@@ -56,18 +56,18 @@ class _File:
         self.note_durable()
 
     def note_durable(self) -> None:
-        """All of it is safe."""
+        """Mark all bytes as durable."""
         self.durable = bytes(self.data)
         self.untouched_bytes = len(self.data)
 
     def cut_off(self, size: int) -> None:
-        """Drop what lies behind `size`."""
+        """Truncate the file to `size`."""
         del self.data[size:]
         self.untouched_bytes = min(self.untouched_bytes, len(self.data))
 
 
 class _Directory:
-    """Names, and those of them that are safe.
+    """A directory's names, and the durable ones among them.
 
     Attributes:
         entries: As programs see them.
@@ -83,7 +83,7 @@ class _Directory:
         self.changes: list[dict[str, _Node | None]] = []
 
     def change(self, change: "dict[str, _Node | None]") -> None:
-        """Change what names stand for, all at once; None removes a name."""
+        """Change the targets of names, all at once; None removes a name."""
         self._apply(change)
         self.changes.append(change)
 
@@ -99,7 +99,7 @@ class _Directory:
         self.changes.clear()
 
     def cut(self, dice: Random) -> None:
-        """Lose power."""
+        """Simulate a power loss."""
         self.entries = self.durable
         for change in self.changes[: _some(dice, len(self.changes))]:
             self._apply(change)
@@ -112,7 +112,7 @@ _Node = _File | _Directory
 
 
 def _some(dice: Random, count: int) -> int:
-    """Draw how many of `count` stay: none and all are as likely as something between."""
+    """Draw how many of `count` survive: none and all are as likely as a number between."""
     return dice.choice((0, count, dice.randint(0, count)))
 
 
@@ -164,7 +164,7 @@ class MemoryRecordFile:
 
 
 class _Lock:
-    """See `FileLock`."""
+    """A file lock; see `FileLock`."""
 
     __slots__ = ("_held", "_path")
 
@@ -201,15 +201,15 @@ class MemoryDisk:
     # --- faults
 
     def fail(self, directory: Path) -> None:
-        """The disk below a directory fails, until it is replaced or mended."""
+        """Let the disk below a directory fail, until it is replaced or mended."""
         self._failed[directory] = None
 
     def mend(self, directory: Path) -> None:
-        """The disk below a directory works again, with all that was on it."""
+        """Let the disk below a directory work again, with all its data."""
         self._failed.pop(directory, None)
 
     def replace_by_empty(self, directory: Path) -> None:
-        """Put an empty disk where the one of a directory was. Files that are open remain those of the old one."""
+        """Replace a directory's disk by an empty one. Open files still belong to the old disk."""
         self.mend(directory)
         node: _Node = self._root
         for name in directory.parts[1:-1]:
@@ -218,22 +218,20 @@ class MemoryDisk:
                 return
             node = found
         if isinstance(node, _Directory) and directory.name in node.entries:
-            # A mount point: it is there whatever becomes of what is on it.
+            # A mount point exists whatever happens to its content.
             node.entries[directory.name] = node.durable[directory.name] = _Directory()
 
     def cut_power(self, dice: Random) -> None:
-        """Lose what is not safe, in part or in whole."""
+        """Lose data that is not durable, in part or in whole."""
         self._root.cut(dice)
         self.kill()
 
     def kill(self) -> None:
-        """The process that used it is gone: its locks fall."""
+        """Release the locks of the process that used the disk."""
         self._locks.clear()
 
     def check(self, path: Path) -> None:
-        """Raises:
-        StorageError: The disk is broken.
-        """
+        """Check that the disk works."""
         if self.is_broken or (self._failed and any(path.is_relative_to(each) for each in self._failed)):
             raise _failure(path, errno.EIO)
 
@@ -263,7 +261,7 @@ class MemoryDisk:
         return node
 
     def _made(self, path: Path) -> _File:
-        """The file, made when it is missing."""
+        """Return the file; create it if it is missing."""
         file = self._file(path)
         if file is None:
             file = _File(self._now_ms())
@@ -271,7 +269,7 @@ class MemoryDisk:
         return file
 
     def put(self, file: _File, position: int, data: bytes, path: Path) -> None:
-        """Write behind `position`, where the file ends.
+        """Write at `position`, the end of the file.
 
         Raises:
             StorageError: The disk is full or broken; the file is as it was.
@@ -286,7 +284,7 @@ class MemoryDisk:
         file.modified_ms = self._now_ms()
 
     def sync_file(self, file: _File, path: Path) -> None:
-        """Make its bytes safe."""
+        """Make the file's bytes durable."""
         self.check(path)
         file.note_durable()
         self._note(f"fsync {path} {len(file.durable)}")

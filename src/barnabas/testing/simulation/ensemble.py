@@ -1,16 +1,17 @@
-"""A ZooKeeper of several servers in memory, as its clients see it.
+"""A simulated ZooKeeper ensemble in memory, as its clients see it.
 
-There is one line of transactions. Each server has a prefix of it, and answers reads from there; who writes is answered
-when its own server has come that far. How the servers agree is left out: as long as most of them are up, they do.
+There is one sequence of transactions. Each server has a prefix of it and serves reads from that prefix; a writer gets
+the answer when its own server has applied the write. The consensus between servers is not simulated: while a majority
+is up, they agree.
 
-    Ensemble (line of transactions, sessions) ─► Server (prefix, watches) ─► Connection ─► EnsembleSession
+    Ensemble (sequence of transactions, sessions) ─► Server (prefix, watches) ─► Connection ─► EnsembleSession
 
 Invariants:
 
-- What a client asks for over one connection is answered in that order, and what its watches are told comes in its turn.
-- A client never sees an older state than it has seen: a server that is behind what it knows does not take it.
+- Requests over one connection are answered in order, and watch events come in their place between the answers.
+- A client never sees an older state than before: a server that is behind the client's state does not accept it.
 - A session ends when nothing was heard of it for its timeout or its client closes it, and never while too few servers
-  are up; its ephemeral nodes go in one transaction, and who holds a connection of it is cut off.
+  are up. Its ephemeral nodes are deleted in one transaction, and its connections are closed.
 
 Source: ZooKeeper programmer's guide, sessions, watches, consistency guarantees.
 """
@@ -32,7 +33,7 @@ _MOST_HOP_US = 1_000
 
 
 class Hello(NamedTuple):
-    """A client wants its session back, or a new one (0), and has seen all up to a transaction."""
+    """A client's request for its session, or a new one (0), with the last transaction that it has seen."""
 
     session_id: int
     seen_zxid: int
@@ -40,7 +41,7 @@ class Hello(NamedTuple):
 
 
 class Read(NamedTuple):
-    """`kind` is get, exists or children."""
+    """A read; `kind` is get, exists or children."""
 
     kind: str
     path: str
@@ -54,24 +55,24 @@ class Write(NamedTuple):
 
 
 class Ping(NamedTuple):
-    """The client lives."""
+    """A client's sign of life."""
 
 
 class Goodbye(NamedTuple):
-    """The client ends its session."""
+    """A client's end of its session."""
 
 
 Request: TypeAlias = Read | Write | Goodbye
 
 
 class Welcome(NamedTuple):
-    """The session that the client has; with 0 the one that it asked for is no more."""
+    """The client's session; 0: the requested one has expired."""
 
     session_id: int
 
 
 class Answer(NamedTuple):
-    """What became of a request, as of a transaction."""
+    """The result of a request, and its transaction."""
 
     number: int
     zxid: int
@@ -79,11 +80,11 @@ class Answer(NamedTuple):
 
 
 class Pong(NamedTuple):
-    """The server lives."""
+    """The server's sign of life."""
 
 
 class Closed(NamedTuple):
-    """There is no connection, or none any more."""
+    """The connection failed or was closed."""
 
 
 ToClient: TypeAlias = Welcome | Answer | WatchEvent | Pong | Closed
@@ -93,12 +94,12 @@ class Client(Protocol):
     """The client's side of a connection."""
 
     def receive(self, connection: "Connection", message: ToClient) -> object:
-        """Take what the server sent, in its order."""
+        """Receive a message of the server; messages come in order."""
         ...
 
 
 class Lane:
-    """One direction of a connection: what is sent arrives later, in order."""
+    """One direction of a connection: messages arrive later, in order."""
 
     def __init__(self, network: MemoryNetwork, source: str, target: str) -> None:
         self._network = network
@@ -107,7 +108,7 @@ class Lane:
         self._arrival_us = 0
 
     def send(self, arrive: Callable[[], object]) -> None:
-        """Let something arrive."""
+        """Deliver a message later."""
         network = self._network
         delay_us = network.delay_us(self._source, self._target)
         self._arrival_us = max(self._arrival_us, network.loop.now_us + delay_us)
@@ -154,7 +155,7 @@ class Connection:
     # --- the client's side
 
     def greet(self, hello: Hello) -> None:
-        """Ask for a session."""
+        """Request a session."""
         self._there.send(lambda: self._server.greeted(self, hello))
 
     def ask(self, number: int, request: Request) -> None:
@@ -165,7 +166,7 @@ class Connection:
         self._there.send(lambda: self._server.pinged(self))
 
     def leave(self) -> None:
-        """Close the connection, as the client: the session goes on."""
+        """Close the connection from the client's side; the session continues."""
         self._there.send(lambda: self._server.forget(self))
 
     # --- the server's side
@@ -181,7 +182,7 @@ class _Transaction(NamedTuple):
 
 
 class Server:
-    """One server.
+    """One server of the ensemble.
 
     Attributes:
         name: Its host.
@@ -250,10 +251,10 @@ class Server:
             self._ensemble.touch(connection.session_id)
             connection.tell(Pong())
 
-    # --- what was decided
+    # --- decided transactions
 
     def apply(self, transaction: _Transaction) -> None:
-        """Take over the next transaction."""
+        """Apply the next transaction."""
         self.tree.commit(transaction.stage)
         self.count += 1
         for event in transaction.stage.events:
@@ -275,7 +276,7 @@ class Server:
                 connection.tell(event)
 
     def _answer(self, connection: Connection) -> None:
-        """Answer what can be answered, in order."""
+        """Answer all requests that can be answered, in order."""
         while connection.is_open and connection.asked:
             asked = connection.asked[0]
             if isinstance(asked.request, Read):
@@ -301,13 +302,13 @@ class Server:
     # --- the end of connections
 
     def forget(self, connection: Connection) -> None:
-        """The connection is gone; nobody is told."""
+        """Forget a lost connection, without a message to its client."""
         connection.is_open = False
         self.connections.pop(connection, None)
         connection.asked.clear()
 
     def close(self, connection: Connection) -> None:
-        """End a connection; its client is told."""
+        """Close a connection and notify its client."""
         if connection.is_open:
             self.forget(connection)
             connection.tell(Closed())
@@ -352,17 +353,17 @@ class Ensemble:
 
     @property
     def is_serving(self) -> bool:
-        """Whether most servers are up."""
+        """Return whether a majority of servers is up."""
         return sum(server.is_up for server in self.servers.values()) * 2 > len(self.servers)
 
     def sessions_of(self, host: str) -> list[int]:
-        """The sessions of a client's host that have not ended."""
+        """Return the live sessions of a client's host."""
         return [number for number, session in self._sessions.items() if session.host == host]
 
     # --- faults
 
     def stop(self, name: str) -> None:
-        """Stop a server; without most of them all are as good as stopped."""
+        """Stop a server; without a majority all are unavailable."""
         self._note(f"stop {name}")
         self.servers[name].is_up = False
         for server in self.servers.values():
@@ -371,7 +372,7 @@ class Ensemble:
                     server.close(connection)
 
     def start(self, name: str) -> None:
-        """Start a server; it takes nobody before it has everything."""
+        """Start a server; it accepts clients after it has applied all transactions."""
         self._note(f"start {name}")
         server, was_serving = self.servers[name], self.is_serving
         server.is_up = True
@@ -382,7 +383,7 @@ class Ensemble:
                 session.expires_us = self._loop.now_us + session.timeout_us
 
     def drop(self, host: str) -> None:
-        """End all connections of a client's host; the sessions go on."""
+        """Close all connections of a client's host; the sessions continue."""
         self._note(f"zk drops {host}")
         for server in self.servers.values():
             for connection in [each for each in server.connections if each.host == host]:
@@ -394,7 +395,7 @@ class Ensemble:
             self._end_session(number)
 
     def set_lag(self, name: str, lag_us: int) -> None:
-        """Let a server be behind the others by so much; 0 lets it catch up."""
+        """Delay a server behind the others by this much; 0 lets it catch up."""
         server = self.servers[name]
         server.lag_us = lag_us
         if not lag_us:
@@ -404,7 +405,7 @@ class Ensemble:
     # --- sessions
 
     def begin_session(self, host: str, timeout_us: int, then: Callable[[int], object]) -> None:
-        """Begin a session; `then` is told its id."""
+        """Begin a session; `then` receives its id."""
 
         def begin() -> None:
             if not self.is_serving:
@@ -423,7 +424,7 @@ class Ensemble:
         self._at(self._next_decision_us(), begin)
 
     def touch(self, session_id: int) -> bool:
-        """Note that something was heard of a session; returns whether it is alive."""
+        """Record a sign of life of a session; return whether it is alive."""
         session = self._sessions.get(session_id)
         if session is None:
             return False
@@ -431,7 +432,7 @@ class Ensemble:
         return True
 
     def let_go(self, session_id: int) -> None:
-        """Forget the connections of a session that has another one now."""
+        """Forget the connections of a session that has a new one."""
         for server in self.servers.values():
             for connection in [each for each in server.connections if each.session_id == session_id]:
                 server.close(connection)
@@ -465,7 +466,7 @@ class Ensemble:
         ops: Sequence[TreeOp],
         decided: Callable[[int, object], object],
     ) -> None:
-        """Carry out a transaction that a server sends on.
+        """Execute a transaction that a server forwards.
 
         Args:
             decided: Told what came of it, and how many transactions there are with it. Not told at all where the
@@ -501,12 +502,12 @@ class Ensemble:
         self.on_commit(stage.changes)
 
     def _catch_up(self, server: Server) -> None:
-        """Take over at once what a server lacks."""
+        """Apply all missing transactions to a server at once."""
         while server.is_up and server.count < len(self._transactions):
             server.apply(self._transactions[server.count])
 
     def _plan(self, server: Server, count: int) -> None:
-        """Let a server come so far, a while later."""
+        """Schedule a server's progress to a number of transactions."""
         hop_us = self._dice.randint(10, _MOST_HOP_US)
         server.apply_us = max(server.apply_us, self._loop.now_us + hop_us + server.lag_us)
 
@@ -521,5 +522,5 @@ class Ensemble:
         return self._decision_us
 
     def _at(self, when_us: int, callback: Callable[[], object]) -> None:
-        # Whoever asked for it: it happens elsewhere.
+        # Runs outside the requesting process.
         self._loop.call_at(when_us / 1_000_000, callback, context=Context())

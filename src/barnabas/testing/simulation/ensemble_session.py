@@ -1,8 +1,8 @@
-"""A session with the simulated ensemble, as a client's process has it: `ZooKeeperRegistry` without kazoo.
+"""A client's session with the simulated ensemble: `ZooKeeperRegistry` without kazoo.
 
-What the real one does is done here in the same way: what is asked for waits for a connection, as long as a session's
-timeout; a lost connection ends what is under way with `ConnectionLostError` and all watches with `EventType.NONE`; the
-client looks for another server, and where the session has ended meanwhile begins another one.
+It behaves like the real one: requests wait for a connection, up to the session's timeout; a lost connection fails
+pending requests with `ConnectionLostError` and all watches with `EventType.NONE`; the client looks for another server,
+and begins a new session if the old one has expired.
 
 Source: `barnabas.wire.registry.zookeeper`; ZooKeeper programmer's guide, sessions.
 """
@@ -59,14 +59,14 @@ class EnsembleSession:
     """A `Registry`: one session with an ensemble, and the next one when it expires."""
 
     def __init__(self, ensemble: Ensemble, host: str, options: ZooKeeperOptions, dice: "Random") -> None:
-        """Use `open`."""
+        """Create a session; call `open` instead."""
         self._ensemble = ensemble
         self._host = host
         self._dice = dice
         self._timeout_s = options.session_timeout_ms / 1000
         self._loop = ensemble.network.loop
         self._session_id = 0
-        # What the next connection asks for.
+        # The session to request on the next connection.
         self._wanted_id = 0
         self._seen_zxid = 0
         self._connection: Connection | None = None
@@ -105,7 +105,7 @@ class EnsembleSession:
 
     @property
     def is_connected(self) -> bool:
-        """Whether this side has a connection."""
+        """Return whether this side has a connection."""
         return self._connected.is_set()
 
     def on_session(self, listener: SessionListener) -> Callable[[], None]:
@@ -130,7 +130,7 @@ class EnsembleSession:
                 await asyncio.sleep(self._dice.uniform(0.05, 0.5))
 
     async def _ping(self, connection: Connection) -> None:
-        """Say that the client lives, and look whether the server does."""
+        """Send signs of life, and check those of the server."""
         connection.ping()
         self._settled.clear()
         await self._settle(self._timeout_s / 3)
@@ -138,7 +138,7 @@ class EnsembleSession:
             self._lose(connection)
 
     async def _settle(self, most_s: float) -> None:
-        """Wait until the connection is had or lost."""
+        """Wait until the connection is made or lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(most_s):
                 await self._settled.wait()
@@ -180,7 +180,7 @@ class EnsembleSession:
             self._listeners.tell(SessionState.CONNECTED)
 
     def _lose(self, connection: Connection) -> None:
-        """There is no connection any more."""
+        """Handle the loss of the connection."""
         if connection is not self._connection:
             return
         self._connection = None
@@ -211,7 +211,7 @@ class EnsembleSession:
         for watch in watches:
             watch(event)
 
-    # --- what is asked for
+    # --- requests
 
     async def create(
         self, path: str, data: bytes | None = None, ephemeral: bool = False, sequence: bool = False
@@ -266,7 +266,7 @@ class EnsembleSession:
         if self._connected.is_set():
             with suppress(ConnectionLostError):
                 await self._send("", Goodbye())
-        # Who waits for a connection is refused.
+        # Requests that wait for a connection fail.
         self._connected.set()
         if self._connection is not None:
             self._lose(self._connection)

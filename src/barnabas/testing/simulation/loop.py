@@ -1,14 +1,14 @@
-"""An event loop whose time moves only when nothing is left to do.
+"""An event loop whose time advances only when nothing else is left to run.
 
-Everything runs in one thread, in an order that its own calls decide: first come, first served within one moment, then
-the next moment for which something was planned.
+Everything runs in one thread, in an order determined by its own calls: first in, first out within one instant, then the
+next scheduled instant.
 
-What is planned belongs to the process that planned it, which a context variable names. When a process dies nothing of
-it runs any more: its callbacks, timers, tasks and the results of its threads are dropped when their turn comes. While a
-process stands still they wait for it to go on, in their order.
+Scheduled work belongs to the process that scheduled it, which a context variable names. When a process dies, none of
+its work runs any more: its callbacks, timers, tasks and the results of its threads are dropped when their turn comes.
+While a process is paused, they wait in order until it resumes.
 
-Invariants: `time` never goes back; a callback planned for a moment does not run before it; two runs that plan the same
-run the same.
+Invariants: `time` never goes back; a callback does not run before its time; two runs that schedule the same work run it
+in the same way.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _CALLS_PER_MOMENT = 100_000
 
 
 class Process:
-    """A simulated process: when it dies, all that it planned is dropped.
+    """A simulated process: when it dies, all its scheduled work is dropped.
 
     Attributes:
         name: For people.
@@ -70,7 +70,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     @property
     def now_us(self) -> int:
-        """Microseconds since the loop was made."""
+        """Return microseconds since the loop was made."""
         return self._now_us
 
     # --- plans
@@ -95,14 +95,14 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         handle = events.TimerHandle(when, callback, args, self, context)
         when_us = max(ceil(when * 1_000_000), self._now_us)
         if when_us / 1_000_000 < when:
-            # Rounding: whoever waits for a deadline must find it passed, or would wait again and again.
+            # Rounding: a deadline must have passed when its waiter wakes, or the waiter would wait again and again.
             when_us += 1
         self._plan_count += 1
         heapq.heappush(self._planned, (when_us, self._plan_count, handle, context.get(CURRENT_PROCESS)))
         return handle
 
     def _timer_handle_cancelled(self, handle: events.TimerHandle) -> None:
-        """Asked for by asyncio; a cancelled timer is dropped when its turn comes."""
+        """Called by asyncio; a cancelled timer is dropped when its turn comes."""
 
     def create_future(self) -> "asyncio.Future[Any]":
         return asyncio.Future(loop=self)
@@ -127,7 +127,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return task.result()
 
     def run_forever(self) -> None:
-        """Run until `stop`, or until nothing is planned."""
+        """Run until `stop`, or until nothing is scheduled."""
         if self._is_running or self._is_closed:
             raise RuntimeError("the loop runs already or is closed")
         self._is_running, self._is_stopping = True, False
@@ -141,7 +141,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             events._set_running_loop(before)
 
     def _run_moment(self) -> bool:
-        """Do all that is to be done now, then go to the next moment; returns whether there is one."""
+        """Run all work due now, then advance to the next instant; return whether there is one."""
         call_count = 0
         while self._ready:
             handle, process = self._ready.popleft()
@@ -168,7 +168,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return True
 
     def go_on(self, process: Process) -> None:
-        """Let a process that stood still do what it has missed, before anything new."""
+        """Run the missed work of a paused process before anything new."""
         process.is_standing = False
         waiting, process.waiting = process.waiting, []
         self._ready.extend((handle, process) for handle in waiting)
@@ -199,6 +199,6 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return None
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        # What is done when all is over ends what nobody waits for any more.
+        # Cleanup at the end cancels work without waiters.
         if not self._is_closed:
             self.errors.append(context)

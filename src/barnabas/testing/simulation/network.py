@@ -1,13 +1,13 @@
-"""A network in memory: connections whose bytes take their time, in pieces, and which can be cut.
+"""A simulated network in memory: connections that deliver bytes late and in pieces, and that can be cut.
 
-Each connection is a pair of ends. What one end sends arrives at the other in order, piece by piece, each after a while
-that the dice decide; connections overtake each other. A piece may be lost on the way and sent again, which costs more
-time. Between hosts that are apart nothing arrives until they are together again; a cut may be of one direction alone,
-and a link may be slow.
+Each connection is a pair of ends. The bytes of one end arrive at the other in order, piece by piece, each after a
+random delay; connections overtake each other. A piece may be lost and sent again, which takes more time. Between
+separated hosts nothing arrives until they are joined again; a cut may affect one direction alone, and a link may be
+slow.
 
-The broker's end is a `Channel`, driven by readiness; a client's end is an asyncio transport. When a process dies its
-ends are closed by the system; when its machine loses power nobody is told, and who sends to it later is told that there
-is no such connection, if the machine is up again.
+The broker's end is a `Channel`, driven by readiness; a client's end is an asyncio transport. When a process dies, the
+system closes its ends; when its machine loses power, no peer is notified, and a later sender gets a reset if the
+machine is up again.
 
 Source: design page, network layer; tcp(7).
 """
@@ -79,12 +79,12 @@ class End:
         self.on_change: Callable[[], object] = lambda: None
 
     def own(self, on_change: Callable[[], object]) -> None:
-        """Tell the caller's process of changes from now on."""
+        """Notify the caller's process of changes from now on."""
         self._context = copy_context()
         self.on_change = on_change
 
     def tell(self) -> None:
-        """Call back soon, once for all that happens until then."""
+        """Call back soon, once for all changes until then."""
         if not self._is_told and self._context is not None:
             self._is_told = True
             self._network.loop.call_soon(self._call, context=self._context)
@@ -95,18 +95,18 @@ class End:
 
     @property
     def room_bytes(self) -> int:
-        """The bytes that may be sent now."""
+        """Return how many bytes may be sent now."""
         return _BUFFER_BYTES - self._in_flight_bytes - len(self.peer.inbox)
 
     def take(self, count: int) -> bytes:
-        """The first bytes of the inbox."""
+        """Take the first bytes of the inbox."""
         data = bytes(self.inbox[:count])
         del self.inbox[:count]
         self.peer.tell()
         return data
 
     def send(self, data: bytes) -> int:
-        """Send some of it; how many bytes.
+        """Send some of the data; return how many bytes.
 
         Raises:
             BlockingIOError: Nothing more for now.
@@ -125,7 +125,7 @@ class End:
         return len(sent)
 
     def _later(self, arrive: Callable[[], object]) -> None:
-        """Plan an arrival at the peer: after all that was sent before."""
+        """Schedule an arrival at the peer, after everything sent before."""
         network = self._network
         delay_us = network.delay_us(self.host, self.peer.host)
         self._arrival_us = max(self._arrival_us, network.loop.now_us + delay_us)
@@ -136,7 +136,7 @@ class End:
         peer, network = self.peer, self._network
         network.note(f"{self.label} {self.host}>{peer.host} {len(data)} {zlib.crc32(data):08x}")
         if peer.is_closed or peer.failure is not None:
-            # There is no such connection any more: the sender is told, if there is somebody who could.
+            # The connection does not exist any more: the sender gets a reset, if the host is up.
             if not self.is_closed and network.is_up(peer.host):
                 self.peer._later(lambda: self.reset(errno.ECONNRESET))
             return
@@ -144,13 +144,13 @@ class End:
         peer.tell()
 
     def end(self) -> None:
-        """Close this side: the peer learns it after all that was sent."""
+        """Close this side: the peer learns it after everything sent."""
         if self.is_closed:
             return
         self.is_closed = True
         if self.failure is None:
             peer = self.peer
-            # Who closes without having read everything resets the connection.
+            # A close with unread data resets the connection.
             if self.inbox:
                 self._later(lambda: peer.reset(errno.ECONNRESET))
             else:
@@ -158,7 +158,7 @@ class End:
         self.inbox.clear()
 
     def vanish(self) -> None:
-        """The machine lost power: the peer is told nothing."""
+        """Simulate a power loss of the machine: the peer is not notified."""
         self.is_closed = True
         self.inbox.clear()
 
@@ -167,7 +167,7 @@ class End:
         self.tell()
 
     def reset(self, number: int) -> None:
-        """The connection is gone, with all that was not taken."""
+        """Reset the connection and drop unread data."""
         if self.failure is None and not self.is_closed:
             self.failure = ConnectionResetError(number, os.strerror(number))
             self.inbox.clear()
@@ -175,7 +175,7 @@ class End:
 
 
 class MemoryChannel:
-    """A broker's end; see `Channel`."""
+    """A broker's end of a connection; see `Channel`."""
 
     __slots__ = ("_end", "_loop", "_on_read", "_on_write")
 
@@ -240,7 +240,7 @@ class MemoryChannel:
         is_readable = bool(end.inbox) or end.has_ended or end.failure is not None
         if is_readable and self._on_read is not None:
             self._on_read()
-            # As a poll tells again and again of what was not taken.
+            # Like a poll, which reports unread data again and again.
             if self._on_read is not None:
                 end.tell()
         if self._on_write is not None and (end.room_bytes > 0 or end.failure is not None):
@@ -287,7 +287,7 @@ class MemoryAcceptor:
         self._waiting.clear()
 
     def put(self, end: End) -> None:
-        """A peer has connected."""
+        """Add a peer's connection."""
         self._waiting.append(end)
         self._tell()
 
@@ -297,7 +297,7 @@ class MemoryAcceptor:
 
 
 class _Transport(asyncio.Transport):
-    """A client's end."""
+    """A client's end of a connection."""
 
     def __init__(self, end: End, protocol: asyncio.StreamReaderProtocol) -> None:
         super().__init__()
@@ -403,7 +403,7 @@ class HostNetwork:
         return MemoryChannel(self._network.loop, await self._network.open(self._host, host, port))
 
     async def dial(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect; raises OSError."""
+        """Open a connection; raises OSError."""
         return await self._network.connect(self._host, host, port)
 
 
@@ -413,7 +413,7 @@ def _links(sources: Iterable[str], targets: Iterable[str]) -> list[_Link]:
 
 
 class MemoryNetwork:
-    """All hosts, all connections, and what is on its way between them.
+    """All hosts, all connections, and all data in flight.
 
     Attributes:
         loop: Time.
@@ -441,18 +441,18 @@ class MemoryNetwork:
         return HostNetwork(self, name)
 
     def delay_us(self, source: str, target: str) -> int:
-        """Draw how long the next piece takes between two hosts."""
+        """Draw the delay of the next piece between two hosts."""
         delay_us = self.dice.randint(20, 500) + self._slowness_us.get((source, target), 0)
         if self.loss and self.dice.random() < self.loss:
             delay_us += _RETRANSMISSION_US
         return delay_us
 
     def plan(self, when_us: int, sender: End, arrive: Callable[[], object]) -> None:
-        """Let something arrive that `sender` sent, whatever becomes of the process that sent it."""
+        """Schedule an arrival of a sender's data, whatever happens to the sender's process."""
         self.carry(when_us, sender.host, sender.peer.host, arrive)
 
     def carry(self, when_us: int, source: str, target: str, arrive: Callable[[], object]) -> None:
-        """Let something arrive from a host at another one, at a moment or once the way is free."""
+        """Deliver something from one host to another, at a time or once the link is up."""
         link = source, target
 
         def reach() -> None:
@@ -486,7 +486,7 @@ class MemoryNetwork:
         return reader, asyncio.StreamWriter(transport, protocol, reader, self.loop)
 
     async def open(self, source: str, host: str, port: int) -> End:
-        """Open a connection; this side of it. Raises OSError."""
+        """Open a connection and return this side of it. Raises OSError."""
         self._connection_count += 1
         label = f"c{self._connection_count}"
         ours, theirs = End(self, source, label), End(self, host, label)
@@ -502,7 +502,7 @@ class MemoryNetwork:
             acceptor = self._acceptors.get((host, port))
             is_taken = acceptor is not None and acceptor.is_listening
             if not is_taken and host in self._down:
-                # Nobody is there who could say so.
+                # The host is down and cannot answer.
                 return
             if is_taken and acceptor is not None:
                 self._connections.append((ours, theirs))
@@ -523,42 +523,42 @@ class MemoryNetwork:
     # --- faults
 
     def open_connections(self) -> list[tuple[End, End]]:
-        """Those that neither side has closed."""
+        """Return the connections that neither side has closed."""
         self._connections = [
             pair for pair in self._connections if not any(end.is_closed or end.failure for end in pair)
         ]
         return self._connections
 
     def cut(self, pair: tuple[End, End]) -> None:
-        """End a connection for both sides, with all that is on its way."""
+        """Reset a connection on both sides, with all data in flight."""
         for end in pair:
             end.reset(errno.ECONNRESET)
 
     def part(self, hosts: Iterable[str], others: Iterable[str]) -> None:
-        """Let nothing arrive between some hosts and some others."""
+        """Block all traffic between two groups of hosts."""
         hosts, others = list(hosts), list(others)
         self.cut_way(hosts, others)
         self.cut_way(others, hosts)
 
     def cut_way(self, sources: Iterable[str], targets: Iterable[str]) -> None:
-        """Let nothing arrive from some hosts at some others; the way back stays as it is."""
+        """Block traffic from some hosts to others; the reverse direction is unaffected."""
         self._cuts.update(dict.fromkeys(_links(sources, targets)))
 
     def slow_way(self, sources: Iterable[str], targets: Iterable[str], more_us: int) -> None:
-        """Let everything take longer from some hosts to some others; 0 ends it."""
+        """Delay traffic from some hosts to others; 0 ends the delay."""
         self._slowness_us.update(dict.fromkeys(_links(sources, targets), more_us))
 
     def is_cut(self, source: str, target: str) -> bool:
-        """Return whether nothing gets from a host to another one."""
+        """Return whether traffic from one host to another is blocked."""
         return (source, target) in self._cuts
 
     def heal_way(self, sources: Iterable[str], targets: Iterable[str]) -> None:
-        """Let everything arrive from some hosts at some others, also what was held back."""
+        """Unblock traffic from some hosts to others, and deliver held-back data."""
         for link in _links(sources, targets):
             self._cuts.pop(link, None)
             self._slowness_us.pop(link, None)
         held, self._held = self._held, []
-        # At once: what follows on the same connection may be due in this very moment.
+        # At once, because later data of the connection may be due at the same instant.
         for link, arrive in held:
             if link in self._cuts:
                 self._held.append((link, arrive))
@@ -566,7 +566,7 @@ class MemoryNetwork:
                 arrive()
 
     def heal(self) -> None:
-        """Let everything arrive everywhere, also what was held back."""
+        """Unblock all traffic, and deliver held-back data."""
         self._cuts.clear()
         self._slowness_us.clear()
         self.heal_way((), ())
@@ -575,7 +575,7 @@ class MemoryNetwork:
         return host not in self._down
 
     def kill(self, host: str) -> None:
-        """A process died: the system closes its connections and addresses."""
+        """Close the connections and addresses of a process that died."""
         for acceptor in [each for each in self._acceptors.values() if each.address[0] == host]:
             acceptor.close()
         for pair in self.open_connections():
@@ -584,7 +584,7 @@ class MemoryNetwork:
                     end.end()
 
     def cut_power(self, host: str) -> None:
-        """A machine is off, until `power_on`."""
+        """Switch a machine off, until `power_on`."""
         self._down.add(host)
         for acceptor in [each for each in self._acceptors.values() if each.address[0] == host]:
             self.forget(acceptor)

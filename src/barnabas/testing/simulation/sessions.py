@@ -1,7 +1,8 @@
-"""A session with a registry that is elsewhere: its connection breaks, and it expires.
+"""A session with a remote registry: its connection can break, and it can expire.
 
-What is asked for when the connection breaks is carried out or not, and nobody is told which. Watches are gone with it.
-While there is none everything fails, after a while. With a session that expires its ephemeral nodes go.
+A request that is pending when the connection breaks is executed or not; the caller does not learn which. Watches are
+lost with the connection. Without a connection all requests fail after a while. The ephemeral nodes of an expired
+session are deleted.
 """
 
 import asyncio
@@ -54,15 +55,15 @@ class FarRegistry:
         self._session_id = registry.session_id
         self._listeners = SessionListeners()
         self._is_connected = True
-        # Counts the losses: what was asked for before one is not answered after it.
+        # Counts the losses: requests from before a loss are not answered after it.
         self._loss_count = 0
         self._is_closed = False
-        # Those that were set over this connection.
+        # The watches set over this connection.
         self._watches: dict[Watch, None] = {}
 
     @property
     def loss_count(self) -> int:
-        """The number of times that the connection was lost."""
+        """Return how often the connection was lost."""
         return self._loss_count
 
     @property
@@ -83,7 +84,7 @@ class FarRegistry:
                 watch(WatchEvent(EventType.NONE, ""))
 
     async def reconnect(self, is_expired: bool) -> None:
-        """Get a connection again, and another session if the one before has expired."""
+        """Restore the connection, with a new session if the old one has expired."""
         if self._is_connected or self._is_closed:
             return
         if is_expired:
@@ -145,7 +146,7 @@ class FarRegistry:
         try:
             return await ask()
         finally:
-            # Lost on the way back: it is carried out, and nobody knows.
+            # The answer is lost: the request was executed, and the caller does not know.
             await asyncio.sleep(self._dice.random() * _MOST_LATENCY_S)
             self._check(path, loss_count)
 
@@ -177,7 +178,7 @@ class FarRegistry:
 
 
 class _FarWatch:
-    """A watch on the other side of the connection over which it was set; lost with it."""
+    """A watch on the remote side of a connection, lost with it."""
 
     def __init__(self, registry: FarRegistry, watch: Watch) -> None:
         self._registry = registry
@@ -196,7 +197,7 @@ class _FarWatch:
 
 
 class GuestRegistry(FarRegistry):
-    """The session of somebody else than the broker, one of several with the same registry.
+    """The session of a client other than the broker, one of several at the same registry.
 
     As of a real ZooKeeper, what is asked for without a connection waits for one, and that may be of another session.
     """
@@ -212,7 +213,7 @@ class GuestRegistry(FarRegistry):
 
     @property
     def is_alive(self) -> bool:
-        """Whether this side has a connection, and so a session."""
+        """Return whether this side has a connection, and so a session."""
         return self._is_connected and not self._is_closed
 
     def disconnect(self) -> None:
@@ -225,7 +226,7 @@ class GuestRegistry(FarRegistry):
             self._connected.set()
 
     async def expire(self) -> None:
-        """The session ends, while there is no connection: this side learns of it when it reconnects."""
+        """Expire the session while there is no connection: this side learns of it when it reconnects."""
         assert not self._is_connected
         await self._perform([EndSessionOp(self._session_id)])
 
@@ -245,7 +246,7 @@ class GuestRegistry(FarRegistry):
 
 
 class FarRegistryDoor:
-    """A door to a registry that is elsewhere; see `RegistryDoor`.
+    """A factory of sessions with a remote registry; see `RegistryDoor`.
 
     Attributes:
         session: The one of the broker that runs, or ran last.

@@ -1,11 +1,10 @@
-"""Puts the simulated world together: one seed, one loop, one network, and hosts with a clock and disks each.
+"""The simulated world: one seed, one loop, one network, and hosts with a clock and disks each.
 
     Simulation ─► BrokerHost (clock, disks, registry; survives what happens to the process) ─► Node
                ─► Ensemble (the registry of a cluster of several)
                ─► client environments
 
-Everything that is left to chance is thrown with dice that come from the seed. What happens is noted in `history`, line
-by line; the same seed gives the same lines.
+All randomness comes from the seed. Events are recorded in `history`, line by line; the same seed gives the same lines.
 """
 
 import logging
@@ -47,7 +46,7 @@ IS_IN_EXECUTOR: ContextVar[bool] = ContextVar("IS_IN_EXECUTOR", default=False)
 
 
 class VirtualExecutor:
-    """Threads that take their time; see `OwnedExecutor`.
+    """Simulated threads; see `OwnedExecutor`.
 
     Work is done at one stroke, a while after it was begun, and what comes of it is told a while later: a process may
     die before, between and after.
@@ -118,7 +117,7 @@ class VirtualExecutor:
 
 
 class VirtualStopSignal:
-    """See `StopSignal`; work is done at one stroke, so nobody waits."""
+    """A stop signal without waiting, because work runs in one step; see `StopSignal`."""
 
     def __init__(self) -> None:
         self._is_set = False
@@ -134,7 +133,7 @@ class VirtualStopSignal:
 
 
 class RollingPageCache:
-    """Holds what the dice say; what was read a moment ago is there. See `PageCache`."""
+    """A page cache with random content and recently read data. See `PageCache`."""
 
     def __init__(self, dice: Random, miss: float) -> None:
         self._dice = dice
@@ -153,7 +152,7 @@ class RollingPageCache:
 
 
 class MemoryRegistry:
-    """Keeps what was committed; survives the end of the process and of the machine. See `RegistryDoor`.
+    """A registry that keeps committed data, beyond the end of the process and the machine. See `RegistryDoor`.
 
     Attributes:
         session: The one of the broker that runs, or ran last.
@@ -186,7 +185,7 @@ class MemoryRegistry:
 
 
 class UnlimitedMachine:
-    """See `Limits`."""
+    """A machine without limits; see `Limits`."""
 
     def highest_connection_descriptor(self) -> int:
         return -1
@@ -205,7 +204,7 @@ class UnlimitedMachine:
 
 
 class MemoryHttp:
-    """Serves pages to whoever asks for them here; see `HttpDoor`."""
+    """An HTTP server for callers in the simulation; see `HttpDoor`."""
 
     def __init__(self) -> None:
         self.addresses: list[tuple[str, int]] = []
@@ -222,10 +221,10 @@ class MemoryHttp:
         self._pages = None
 
     async def get(self, path: str) -> Answer:
-        """Ask for a page as an HTTP client would, in the broker's own process."""
+        """Request a page like an HTTP client, in the broker's own process."""
         page = None if self._pages is None else self._pages.find(path)
         if page is None:
-            return refusal(NOT_FOUND, "there is no such page")
+            return refusal(NOT_FOUND, "the page does not exist")
         found = page.ask()
         return page.write(await found.future() if isinstance(found, Pending) else found)
 
@@ -270,17 +269,17 @@ class BrokerHost:
 
     @property
     def is_up(self) -> bool:
-        """Whether a broker runs."""
+        """Return whether a broker runs."""
         return self._process is not None
 
     @property
     def process_name(self) -> str:
-        """The name of its broker's process, another one after each start; empty: none runs."""
+        """Return the name of the broker's process, a new one after each start; empty: none runs."""
         return "" if self._process is None else self._process.name
 
     @property
     def is_standing(self) -> bool:
-        """Whether its broker stands still."""
+        """Return whether the broker is paused."""
         return self._process is not None and self._process.is_standing
 
     async def _open_zookeeper(self, options: ZooKeeperOptions) -> EnsembleSession:
@@ -311,7 +310,7 @@ class BrokerHost:
         return self._simulation.dice.randint(10, 2_000) * self.slowness
 
     def start(self) -> None:
-        """Begin to start a broker; clients find it when it listens."""
+        """Begin to start a broker; clients can connect when it listens."""
         simulation = self._simulation
         self._start_count += 1
         simulation.network.power_on(self.name)
@@ -358,28 +357,28 @@ class BrokerHost:
             self._bury("end")
 
     def stop(self) -> None:
-        """SIGTERM."""
+        """Stop the broker (SIGTERM)."""
         self._stop("SIGTERM")
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the broker (kill -9)."""
         if self._process is not None:
             self._bury("kill")
 
     def stand_still(self) -> None:
-        """SIGSTOP: nothing of the process runs, what is sent to it waits, and it knows nothing of that."""
+        """Pause the process (SIGSTOP): nothing of it runs, and data sent to it waits."""
         if self._process is not None:
             self._simulation.note(f"stands still {self._process.name}")
             self._process.is_standing = True
 
     def go_on(self) -> None:
-        """SIGCONT: what is overdue is done now."""
+        """Resume the process (SIGCONT): overdue work runs now."""
         if self._process is not None and self._process.is_standing:
             self._simulation.note(f"goes on {self._process.name}")
             self._simulation.loop.go_on(self._process)
 
     def replace_disks(self) -> None:
-        """Put empty disks into the machine, whose broker does not run."""
+        """Replace the disks by empty ones, while no broker runs."""
         assert self._process is None
         self._simulation.note(f"empty disks {self.name}")
         self.disk = MemoryDisk(self.clock.now_ms, self._simulation.note)
@@ -395,7 +394,7 @@ class BrokerHost:
         self._simulation.network.kill(self.name)
 
     def cut_power(self, dice: Random | None = None) -> None:
-        """Lose what is not safe on the disk, and the network without a word.
+        """Lose data that is not durable, and the network without notice.
 
         Args:
             dice: Says what of it stays; None: those of the simulation.
@@ -410,11 +409,11 @@ class BrokerHost:
         self.disk.cut_power(dice or simulation.new_dice())
 
     def close(self) -> None:
-        """Let go of what the dead left behind."""
+        """Release resources of dead processes."""
         for process in [*self._graves, *([self._process] if self._process else [])]:
             process.is_alive = False
             for task in list(process.tasks):
-                # Nobody will ever end it, and that is no mistake.
+                # It will never end, which is no error.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
                 # What it does where it ends it does here, in vain, and not in another world whenever it is collected:
                 # whatever it tries, it fails, as there is no loop any more.
@@ -424,7 +423,7 @@ class BrokerHost:
 
 
 class _Log(logging.Handler):
-    """Notes what a broker or a client warns of."""
+    """Records warnings of brokers and clients."""
 
     def __init__(self, note: Callable[[str], object], errors: list[str]) -> None:
         super().__init__(logging.WARNING)
@@ -441,7 +440,7 @@ class _Log(logging.Handler):
 
 
 class Simulation:
-    """One world. Everything in it is decided by its seed.
+    """One simulated world, determined by its seed.
 
     Attributes:
         seed: Of all dice.
@@ -453,7 +452,7 @@ class Simulation:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        # What asyncio declares and nobody asks for here is left out.
+        # Methods of asyncio that are not used here are left out.
         self.loop = VirtualLoop()  # type: ignore[abstract]
         self.clock = VirtualClock(self.loop)
         self.dice = Random(seed)
@@ -464,14 +463,14 @@ class Simulation:
         self._handler = _Log(self.note, self.errors)
 
     def new_dice(self) -> Random:
-        """Dice for a part of the world: what it throws changes nothing for the others."""
+        """Return a separate source of random numbers for a part of the world."""
         return Random(self.dice.getrandbits(64))
 
     def note(self, text: str) -> None:
         self.history.append(f"{self.loop.now_us:>10} {text}")
 
     def add_broker(self, name: str, settings: Mapping[str, str], ensemble: Ensemble | None = None) -> BrokerHost:
-        """A machine for a broker, which is not started yet.
+        """Add a machine for a broker, which is not started yet.
 
         Args:
             ensemble: Where its cluster keeps its state; None: it is one of its own.
@@ -480,15 +479,15 @@ class Simulation:
         return host
 
     def add_ensemble(self, server_count: int = 3) -> Ensemble:
-        """A ZooKeeper for a cluster."""
+        """Add a ZooKeeper ensemble for a cluster."""
         return Ensemble(self.network, self.clock, self.new_dice(), self.note, server_count)
 
     def client(self, name: str) -> ClientEnvironment:
-        """The world of a client on a machine of its own."""
+        """Return the environment of a client on a machine of its own."""
         return ClientEnvironment(self.clock, self.new_dice(), self.network.host(name).dial)
 
     def run(self, story: Coroutine[Any, Any, T]) -> T:
-        """Let time pass until a story is over."""
+        """Advance time until a coroutine is done."""
         logger = logging.getLogger("barnabas")
         logger.addHandler(self._handler)
         propagates, logger.propagate = logger.propagate, False

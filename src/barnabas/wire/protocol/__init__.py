@@ -1,4 +1,4 @@
 """Kafka's wire protocol: headers, API keys, and one generated module of codecs per API.
 
-Everything here is bytes to objects and back; nothing knows a socket, a clock or a log.
+Everything here converts between bytes and objects, without sockets, clocks or logs.
 """

@@ -1,6 +1,6 @@
-"""What encoders write to.
+"""The buffer to which encoders write.
 
-By itself because `wire.py` and the messages are compiled: a compiled class can't be a `bytearray`.
+It is a module of its own because `wire.py` and the messages are compiled: a compiled class can't be a `bytearray`.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 else:
 
     def mypyc_attr(**_):
-        """Say something to the compiler alone: at run time nothing of it is needed."""
+        """Give the compiler a hint; does nothing at run time."""
         return lambda found: found
 
 
 class Region(Protocol):
-    """Bytes of a file that belong into an encoded message without passing through memory."""
+    """Bytes of a file that belong in an encoded message without passing through memory."""
 
     @property
     def fd(self) -> int: ...
@@ -32,7 +32,7 @@ Records: TypeAlias = bytes | bytearray | memoryview | Region
 
 
 class WireBuffer(bytearray):
-    """What encoders write to.
+    """The buffer to which encoders write.
 
     Attributes:
         regions: Where file regions belong: (position in this buffer, region), ascending. Their length prefixes are in
@@ -44,14 +44,14 @@ class WireBuffer(bytearray):
     regions: Sequence[tuple[int, Region]] = ()
 
     def add_region(self, region: Region) -> None:
-        """Let a file region follow what was written."""
+        """Insert a file region after the bytes written so far."""
         if not self.regions:
             self.regions = []
         assert isinstance(self.regions, list)
         self.regions.append((len(self), region))
 
     def total_bytes(self) -> int:
-        """The size of the whole on the wire: the buffer and its regions."""
+        """Return the size of the whole on the wire: the buffer and its regions."""
         total = len(self)
         for _, region in self.regions:
             total += region.length

@@ -1,4 +1,4 @@
-"""The headers that stand before every request's and every response's body.
+"""Headers of requests and responses.
 
 | request header v1, v2 | type                                             |
 | --------------------- | ------------------------------------------------ |
@@ -8,9 +8,9 @@
 | client id             | nullable string, int16 length in v2 as well      |
 | tagged section        | v2 only                                          |
 
-A request's header is v2 where the API's version is flexible, else v1; ControlledShutdown v0 has v0, without a client
-id. A response's header is the correlation id, and a tagged section where the API's version is flexible; ApiVersions
-never has the section, so that a client that knows no versions yet can read the answer.
+A request's header is v2 if the API's version is flexible, otherwise v1; ControlledShutdown v0 has v0, without a client
+id. A response's header is the correlation id, and a tagged section if the API's version is flexible; ApiVersions never
+has the section, so that a client that knows no versions yet can read the response.
 
 Source: protocol guide, "Request and response headers"; KIP-511 for ApiVersions, KIP-482 for tagged fields.
 """
@@ -45,7 +45,7 @@ _API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
 
 
 def decode_request_header(frame: memoryview) -> tuple[int, int, int, str | None, int]:
-    """Read the header of a request.
+    """Decode the header of a request.
 
     Args:
         frame: The request without its size.
@@ -107,7 +107,7 @@ def encode_response_header(out: WireBuffer, api_key: int, api_version: int, corr
 
 
 def decode_response_header(buf: memoryview, api_key: int, api_version: int, pos: int = 0) -> tuple[int, int]:
-    """Read the header of a response to a request of this API and version.
+    """Decode the header of a response to a request of this API and version.
 
     Returns:
         The correlation id, and where the body starts.

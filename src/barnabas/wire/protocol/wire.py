@@ -1,4 +1,4 @@
-"""The primitives of the wire, and what every generated message builds on.
+"""The primitives of the wire, and the base of every generated message.
 
 All numbers are big-endian. `uvarint` is base 128, least significant group first, at most five bytes.
 
@@ -9,8 +9,8 @@ All numbers are big-endian. `uvarint` is base 128, least significant group first
 | array          | int32 count; null = -1         | uvarint count + 1; null = 0     |
 | struct         | fields                         | fields, then the tagged section |
 
-Bytes off the network are hostile: every length is checked against the bytes that are left before anything is taken, and
-every count against the bytes left and a budget before anything is built.
+Bytes from the network are hostile: every length is checked against the remaining bytes before anything is read, and
+every count against the remaining bytes and a budget before anything is built.
 
 Source: protocol guide, "Protocol primitive types"; KIP-482 (tagged fields).
 """
@@ -51,7 +51,7 @@ _MAX_INT32: Final = 0x7FFFFFFF
 
 
 class Budget:
-    """How many array elements (and unknown tagged fields) one message may still hold."""
+    """The number of array elements (and unknown tagged fields) that one message may still contain."""
 
     __slots__ = ("elements_left",)
 
@@ -63,7 +63,7 @@ class Budget:
 
 
 class Missing:
-    """The type of the default of array parameters for which None means null."""
+    """The type of a default for array parameters for which None means null."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ MISSING: Final = Missing()
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Part:
-    """A struct of the protocol, equal to another of its class when all fields are.
+    """A struct of the protocol, equal to another of its class if all fields are equal.
 
     Attributes:
         FIELDS: Their names, in the schema's order.
@@ -119,7 +119,7 @@ class Message(Part):
 
     @classmethod
     def decode(cls, version: int, buf: memoryview, pos: int = 0, budget: Budget | None = None) -> tuple[Self, int]:
-        """Read one message.
+        """Decode one message.
 
         Args:
             version: The API's version.
@@ -162,17 +162,17 @@ class Message(Part):
 
 
 def not_in_version(field: str) -> EncodeError:
-    """The error of a value that the version lacks a field for."""
+    """Return the error for a value whose field the version lacks."""
     return EncodeError(f"{field} is set, and this version has no such field")
 
 
 def not_nullable(field: str) -> EncodeError:
-    """The error of a null where the version has none."""
+    """Return the error for a null where the version allows none."""
     return EncodeError(f"{field} is null, which this version cannot say")
 
 
 def check_count(count: int, left: int, least_bytes: int, budget: Budget) -> None:
-    """Refuse an array before anything is built.
+    """Check the count of an array before anything is built.
 
     Args:
         count: As read, not null.
@@ -237,13 +237,13 @@ def read_compact_nullable_count(buf: memoryview, pos: int, least_bytes: int, bud
 
 
 def _check_string_bytes(length: int) -> None:
-    """Refuse what an int16 length cannot say, in flexible versions as in the others."""
+    """Reject a string that an int16 length cannot express, also in flexible versions."""
     if length > MAX_STRING_BYTES:
         raise ProtocolError(f"string of {length} bytes")
 
 
 def wrong_length(kind: str, length: int, pos: int, buf: memoryview) -> ProtocolError:
-    """The error of a string, bytes or records that do not fit into what is left."""
+    """Return the error for a string, bytes or records that exceed the remaining bytes."""
     return ProtocolError(f"{kind} of {length} bytes at {pos} of {len(buf)}")
 
 
@@ -256,7 +256,7 @@ def take_string(buf: memoryview, pos: int, length: int) -> tuple[str, int]:
 
 
 def take_nullable_string(buf: memoryview, pos: int, length: int) -> tuple[str | None, int]:
-    """Take a string of a known length; null when that is negative."""
+    """Take a string of a known length; null if the length is negative."""
     if length < 0:
         return None, pos
     end = pos + length
@@ -348,7 +348,7 @@ def take_bytes(buf: memoryview, pos: int, length: int) -> tuple[bytes, int]:
 
 
 def take_nullable_bytes(buf: memoryview, pos: int, length: int) -> tuple[bytes | None, int]:
-    """Copy bytes of a known length; null when that is negative."""
+    """Copy bytes of a known length; null if the length is negative."""
     if length < 0:
         return None, pos
     return take_bytes(buf, pos, length)
@@ -410,7 +410,7 @@ def write_compact_nullable_bytes(value: bytes | None, out: WireBuffer) -> None:
 
 
 def take_nullable_records(buf: memoryview, pos: int, length: int) -> tuple[memoryview | None, int]:
-    """Slice out records of a known length; null when that is negative."""
+    """Slice out records of a known length; null if the length is negative."""
     if length < 0:
         return None, pos
     end = pos + length
@@ -487,7 +487,7 @@ def write_int64s(values: list[int], out: WireBuffer) -> None:
 
 
 def read_tagged_count(buf: memoryview, pos: int, budget: Budget) -> tuple[int, int]:
-    """Read how many tagged fields follow, and charge the budget with them: each takes a step of a loop."""
+    """Read the number of tagged fields, and charge it to the budget, because each takes a step of a loop."""
     count, pos = read_uvarint(buf, pos)
     if count:
         check_count(count, len(buf) - pos, 2, budget)
@@ -509,14 +509,14 @@ def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
 
 
 def check_tag_end(pos: int, end: int) -> None:
-    """Refuse a tagged field whose value does not end where its size says."""
+    """Reject a tagged field whose value does not end at its declared size."""
     # differs from Kafka (tagged-field-size): it ignores the size of a field that it knows.
     if pos != end:
         raise ProtocolError(f"tagged field ends at {pos}, its size says {end}")
 
 
 def skip_tagged_fields(buf: memoryview, pos: int, budget: Budget) -> int:
-    """Skip a tagged section of which no field is known."""
+    """Skip a tagged section without known fields."""
     count, pos = read_tagged_count(buf, pos, budget)
     for _ in range(count):
         # differs from Kafka (unknown-tagged-fields): it keeps them, and counts them by nothing.
@@ -525,7 +525,7 @@ def skip_tagged_fields(buf: memoryview, pos: int, budget: Budget) -> int:
 
 
 def write_tagged_fields(fields: list[tuple[int, WireBuffer]], out: WireBuffer) -> None:
-    """Write a tagged section; the tags ascend."""
+    """Write a tagged section; the tags must ascend."""
     if not fields:
         out.append(0)
         return

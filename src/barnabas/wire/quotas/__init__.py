@@ -1,1 +1,1 @@
-"""What a quota limits, for whom, and which of several holds: the words that clients, brokers and tools share."""
+"""Quotas: limited resources, entities, and precedence; shared by clients, brokers and tools."""

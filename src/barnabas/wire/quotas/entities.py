@@ -1,4 +1,4 @@
-"""Whom limits are for: the entities below /config/users and /config/clients, and their eight levels.
+"""Entities of quotas: the nodes below /config/users and /config/clients, and their levels.
 
 | level | entity                       | node below /config                      |
 | ----- | ---------------------------- | --------------------------------------- |
@@ -10,12 +10,12 @@
 | 6     | other users                  | `users/<default>`                       |
 | 7     | a client id                  | `clients/<client id>`                   |
 | 8     | other client ids             | `clients/<default>`                     |
-| 9     | nobody has any of the above  | `quota.producer.default`, `quota.consumer.default` in the broker's file |
+| 9     | none of the above            | `quota.producer.default`, `quota.consumer.default` in the broker's file |
 
-The first one that is set is in force. `<default>` is written so; names are URL-encoded, so none is taken for it.
+The first level with a quota is in force. `<default>` is literal; names are URL-encoded, so no name equals it.
 
-Peers choose their client ids, of up to 32 KB, and who measures them keeps them: so a long name is kept as its beginning
-and a sum of all of it, wherever limits, measures, history and figures have names.
+Peers choose their client ids, of up to 32 KB, and brokers that measure them store them. So a long name is stored as its
+beginning and a hash of the whole, wherever quotas, measurements, history and metrics have names.
 
 Source: semantics, quotas; zookeeper.md, configs.
 """
@@ -28,7 +28,7 @@ from barnabas.wire.registry import paths
 
 
 class Default(Enum):
-    """The name that stands for all that have no limit of their own."""
+    """The name of the default, for all entities without a quota of their own."""
 
     DEFAULT = paths.DEFAULT_ENTITY
 
@@ -46,14 +46,14 @@ _BEGINNING: Final = LONGEST_NAME - 9
 
 
 def kept_name(name: str) -> str:
-    """A name as it is kept: one of at most `LONGEST_NAME` characters as it is."""
+    """Return the stored form of a name: names of at most `LONGEST_NAME` characters stay unchanged."""
     if len(name) <= LONGEST_NAME:
         return name
     return f"{name[:_BEGINNING]}~{crc32(name.encode(errors='replace')):08x}"
 
 
 class Level(IntEnum):
-    """Where a limit stands; the lowest number that is set is in force."""
+    """The level of a quota; the lowest number with a quota is in force."""
 
     USER_CLIENT = 1
     USER_DEFAULT_CLIENT = 2
@@ -67,10 +67,10 @@ class Level(IntEnum):
 
 
 class Entity(NamedTuple):
-    """Whom a limit is for.
+    """The user and client id to which a quota applies.
 
     Attributes:
-        user: A user's name, as it logs in; None: the limit is for client ids, whoever the user is.
+        user: A user's name, as it logs in; None: the quota is for client ids, whatever the user.
         client_id: A client id, as it is sent; None: for all of a user's clients together.
     """
 
@@ -82,7 +82,7 @@ class Entity(NamedTuple):
         return _LEVELS[_shape(self.user), _shape(self.client_id)]
 
     def kept(self) -> "Entity":
-        """The same, with its names as they are kept."""
+        """Return the entity with its names in stored form."""
         user, client_id = self
         return Entity(
             kept_name(user) if isinstance(user, str) else user,
@@ -91,7 +91,7 @@ class Entity(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its node below /config."""
+        """Return the entity's node below /config."""
         parts = []
         if self.user is not None:
             parts += [paths.USERS, _element(self.user)]
@@ -109,7 +109,7 @@ class Entity(NamedTuple):
 
 
 def entity_of_path(path: str) -> Entity | None:
-    """The entity of a node below /config; None: nobody's limits stand there."""
+    """Return the entity of a node below /config; None: the node belongs to no entity."""
     match path.split("/"):
         case [paths.USERS, user]:
             return Entity(_name(user), None)
@@ -122,7 +122,7 @@ def entity_of_path(path: str) -> Entity | None:
 
 
 def entities_of(user: str, client_id: str) -> tuple[Entity, ...]:
-    """Whose limits may be in force for a client, from the first level to the last."""
+    """Return the entities whose quotas can apply to a client, from the first level to the last."""
     return (
         Entity(user, client_id),
         Entity(user, DEFAULT),

@@ -1,12 +1,12 @@
-"""Which limit is in force for a client, and with whom it shares what is measured.
+"""The quota in force for a client, and the clients that share its measurement.
 
-What is measured is kept per pair of tags (user, client id), of which one may be empty: all who have the same tags
-share one bucket. The level that is in force says which tags: a user and client id for levels 1, 2, 4 and 5, the user
-alone for 3 and 6, the client id alone for 7 to 9. Where limits of one form only were ever set (of client ids, of users,
-or of users with client ids), everybody has tags of that form, also those for whom none is in force.
+Usage is measured per pair of tags (user, client id), one of which may be empty: clients with the same tags share one
+bucket. The level in force determines the tags: user and client id for levels 1, 2, 4 and 5, the user alone for 3 and 6,
+the client id alone for 7 to 9. If quotas of one form only were ever set (for client ids, for users, or for users with
+client ids), all clients have tags of that form, even those without a quota in force.
 
-A client without an id has tags as Kafka gives them: its client id is empty, so of the limits of client ids, and of
-users with client ids, none is in force for it.
+A client without an id has tags as in Kafka: its client id is empty, so quotas of client ids, and of users with client
+ids, do not apply to it.
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager.DefaultQuotaCallback (quotaMetricTags, quotaLimit).
 """
@@ -20,7 +20,7 @@ _CLIENTS_BIT, _USERS_BIT, _USERS_WITH_CLIENTS_BIT = 1, 2, 4
 
 
 class Tags(NamedTuple):
-    """With whom a client shares what is measured of it.
+    """The tags that clients with a shared measurement have in common.
 
     Attributes:
         user: Empty where only the client id counts.
@@ -32,12 +32,12 @@ class Tags(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """What is in force.
+    """The quota in force for a client.
 
     Attributes:
-        limit: None: there is none.
-        level: Where the limit stands; None: there is none.
-        entity: Whose it is; None also for the static default.
+        limit: None: no quota.
+        level: The level of the quota; None: no quota.
+        entity: The entity of the quota; None also for the static default.
     """
 
     tags: Tags
@@ -47,11 +47,11 @@ class Resolution(NamedTuple):
 
 
 class LevelLimit(NamedTuple):
-    """One of the levels, as it looks to a client.
+    """One of the levels, from a client's view.
 
     Attributes:
-        entity: Whose limit may stand there; None for the static default.
-        limit: None: none is set.
+        entity: The entity of this level; None for the static default.
+        limit: None: no quota is set.
     """
 
     level: Level
@@ -60,10 +60,10 @@ class LevelLimit(NamedTuple):
 
 
 class Limits:
-    """The limits of one kind, of everybody.
+    """The quotas of one kind, for all entities.
 
     Attributes:
-        is_enabled: Whether there is any: without, nobody is measured.
+        is_enabled: Whether there is any quota: otherwise nothing is measured.
     """
 
     __slots__ = ("_by_entity", "_forms", "_static", "is_enabled")
@@ -79,11 +79,11 @@ class Limits:
         self.is_enabled = static is not None
 
     def _forget_forms(self) -> None:
-        # As after a start: Kafka also measures nobody until the first limit is set.
+        # As after a start: Kafka also measures no client before the first quota is set.
         self._forms = 0 if self._static is None else _CLIENTS_BIT
 
     def set(self, entity: Entity, limit: float | None) -> bool:
-        """Set an entity's limit, or take it away; whether that changed anything."""
+        """Set or remove an entity's quota; return whether that changed anything."""
         if limit is None:
             if self._by_entity.pop(entity, None) is None:
                 return False
@@ -99,15 +99,15 @@ class Limits:
 
     @property
     def by_entity(self) -> Mapping[Entity, float]:
-        """The limits that are set, by entity."""
+        """Return the quotas by entity."""
         return self._by_entity
 
     def resolve(self, user: str, client_id: str) -> Resolution:
-        """Find the limits in force for a client."""
+        """Return the quota in force for a client."""
         return self.of_tags(self.tags(user, client_id))
 
     def tags(self, user: str, client_id: str) -> Tags:
-        """With whom a client shares what is measured."""
+        """Return the tags of a client."""
         match self._forms:
             case 0 | 1:  # nobody, or client ids
                 return Tags("", client_id)
@@ -121,7 +121,7 @@ class Limits:
         return Tags("", client_id)
 
     def of_tags(self, tags: Tags) -> Resolution:
-        """Find the limits in force for those who share these tags."""
+        """Return the quota in force for clients with these tags."""
         user, client_id = tags
         candidates: tuple[Entity, ...]
         if user and client_id:
@@ -146,7 +146,7 @@ class Limits:
         return Resolution(tags, None, None, None)
 
     def levels(self, user: str, client_id: str) -> list[LevelLimit]:
-        """All levels as they look to a client, in their order; which one is in force says `resolve`."""
+        """Return all levels from a client's view, in order; `resolve` returns the one in force."""
         found = [LevelLimit(each.level, each, self._by_entity.get(each)) for each in entities_of(user, client_id)]
         return [*found, LevelLimit(Level.STATIC, None, self._static)]
 

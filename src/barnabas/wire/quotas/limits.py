@@ -1,13 +1,13 @@
-"""What can be limited, and the values that limits may have.
+"""The kinds of quotas, and their valid values.
 
 | kind                | setting                    | type   | unit                                                   |
 | ------------------- | -------------------------- | ------ | ------------------------------------------------------ |
 | PRODUCE             | `producer_byte_rate`       | long   | bytes of produce requests per second                   |
-| FETCH               | `consumer_byte_rate`       | long   | bytes of fetch answers per second                      |
+| FETCH               | `consumer_byte_rate`       | long   | bytes of fetch responses per second                    |
 | REQUEST             | `request_percentage`       | double | percent of the time of a thread of Kafka's; see below  |
 | CONTROLLER_MUTATION | `controller_mutation_rate` | double | partitions created and deleted per second              |
 
-What 100 percent are here, where there is one loop in the place of Kafka's threads, is in docs/quotas.md.
+docs/quotas.md explains what 100 percent mean here, where one loop replaces Kafka's threads.
 
 Source: semantics, quotas; Kafka 2.7.2, org.apache.kafka.common.config.internals.QuotaConfigs.
 """
@@ -23,7 +23,7 @@ _DOUBLE = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?
 
 
 class QuotaKind(IntEnum):
-    """What is limited."""
+    """The kind of a quota."""
 
     PRODUCE = 0
     FETCH = 1
@@ -32,29 +32,29 @@ class QuotaKind(IntEnum):
 
     @property
     def key(self) -> str:
-        """The name of its setting."""
+        """Return the name of its setting."""
         return _KEYS[self]
 
     @property
     def is_long(self) -> bool:
-        """Whether its limits are whole numbers."""
+        """Return whether its values are whole numbers."""
         return self < QuotaKind.REQUEST
 
     def parse(self, text: str) -> float:
-        """Read a limit as it stands in the registry.
+        """Parse a value from the registry.
 
         Raises:
             ValueError: There can be no such limit; says why.
         """
         text = text.strip()
         if not (_LONG if self.is_long else _DOUBLE).fullmatch(text):
-            raise ValueError(f"{self.key} is no {'whole number' if self.is_long else 'number'}: {text[:40]!r}")
+            raise ValueError(f"{self.key} must be a {'whole number' if self.is_long else 'number'}, got {text[:40]!r}")
         limit = float(text)
         self.check(limit)
         return limit
 
     def check(self, limit: float) -> None:
-        """Return whether there can be such a limit.
+        """Check that a value is valid.
 
         Raises:
             ValueError: There can't; says why.
@@ -64,7 +64,7 @@ class QuotaKind(IntEnum):
             raise ValueError(f"{self.key} must be more than 0 and at most {MOST_LIMIT}: {limit:g}")
 
     def text(self, limit: float) -> str:
-        """A limit as it is written to the registry."""
+        """Return the form of a value in the registry."""
         return str(min(int(limit), MOST_LIMIT)) if self.is_long else repr(float(limit))
 
 

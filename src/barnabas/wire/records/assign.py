@@ -1,13 +1,14 @@
-"""What a leader does to produced data before it appends it: checks, numbers, and rewrites where the topic wants it so.
+"""Preparation of produced data by a leader: checks, offsets, and conversion to the topic's format.
 
-The general way, for data of any magic and topics of any `message.format.version` and `compression.type`, with every
-one of Kafka's record checks. A log that trusts its producers has a shorter way for the usual case, one batch of magic
-2 that stays as it is.
+This is the general path, for data of any magic and topics of any `message.format.version` and `compression.type`, with
+every one of Kafka's record checks. A log that trusts its producers has a shorter path for the usual case, one batch of
+magic 2 that stays unchanged.
 
-Data stays as it is (numbered in place) where format and codec are the topic's and its records are numbered 0, 1, 2...
-inside, and is written anew otherwise; what is compressed in magic 0 always is, because its inner offsets are absolute.
+Data stays unchanged (offsets are set in place) if format and codec are the topic's and its records are numbered 0, 1,
+2... inside; otherwise it is rewritten. Compressed data of magic 0 is always rewritten, because its inner offsets are
+absolute.
 
-Invariant: the data is changed only once nothing can refuse it any more.
+Invariant: the data is changed only after every check has passed.
 
 # differs from Kafka (transactional-old-format): a produce request with transactional records for a topic of an older
 # format gets UNSUPPORTED_FOR_MESSAGE_FORMAT also where Kafka 2.7.2 stumbles before its own check
@@ -70,7 +71,7 @@ from barnabas.wire.records.walk import walk_batch
 
 @dataclass(slots=True)
 class AppendTarget:
-    """How the topic wants its data, and where it goes.
+    """The format that the topic requires, and the position of the append.
 
     Attributes:
         magic: That of its message.format.version.
@@ -78,8 +79,8 @@ class AppendTarget:
         max_message_bytes: Its max.message.bytes.
         base_offset: The log end offset, the first that is given out.
         leader_epoch: For the headers of batches.
-        rules: What the records are checked against.
-        max_bytes: How large the records of a batch may become when they are decompressed or written anew.
+        rules: The rules for the records.
+        max_bytes: How large the records of a batch may become when they are decompressed or rewritten.
         has_zstd: Whether zstd may be written.
     """
 
@@ -94,14 +95,14 @@ class AppendTarget:
 
 
 class Assigned(NamedTuple):
-    """Data that is ready to be appended.
+    """Data that is ready to append.
 
     Attributes:
         data: The bytes; the start of the buffer that was given, or new ones.
         record_count: Records in it; 0 where there was not a single whole batch.
         last_offset: Of its last record.
-        max_timestamp_ms: Its largest timestamp, or the append time; -1 where there is none.
-        offset_of_max_timestamp: The offset for the time index; -1 where there is none.
+        max_timestamp_ms: Its largest timestamp, or the append time; -1 if there is none.
+        offset_of_max_timestamp: The offset for the time index; -1 if there is none.
         is_rewritten: Whether `data` is new.
     """
 
@@ -115,14 +116,14 @@ class Assigned(NamedTuple):
 
 @dataclass(slots=True)
 class _Produced:
-    """What the heads of the data say.
+    """The result of reading the headers of the data.
 
     Attributes:
         data: The whole batches.
         header: The first one's.
         batch_count: How many there are.
         source_codec: The last codec that is one.
-        walked: What their records came to, where it is known already.
+        walked: The result for their records, if it is known already.
     """
 
     data: View
@@ -133,7 +134,7 @@ class _Produced:
 
 
 def assign_offsets(records: bytearray | memoryview, target: AppendTarget, now_ms: int) -> Assigned | RecordRefusal:
-    """Check what a client produced for one partition, and make it ready to be appended.
+    """Check a client's data for one partition, and prepare it for the append.
 
     Args:
         records: The data; a partial batch at its end is ignored. Writable: it may be changed in place.
@@ -165,7 +166,7 @@ def assign_offsets(records: bytearray | memoryview, target: AppendTarget, now_ms
 
 
 def recompress(batch: Buffer, payload: Buffer, codec: int) -> bytearray:
-    """Put the records of one batch of magic 2 into another codec, byte for byte as they are.
+    """Recompress the records of one batch of magic 2 with another codec, byte for byte unchanged.
 
     Args:
         batch: One whole batch whose header and CRC have been checked. It stays as it is.
@@ -188,7 +189,7 @@ def recompress(batch: Buffer, payload: Buffer, codec: int) -> bytearray:
 
 
 def _read_usual_messages(records: bytearray | memoryview, target: AppendTarget, now_ms: int) -> _Produced | None:
-    """Heads and records of messages without codec that break no rule, in one pass; None for everything else."""
+    """Read headers and records of valid messages without codec in one pass; None for everything else."""
     if len(records) <= legacy.MESSAGE_ATTRIBUTES_POSITION or records[MAGIC_POSITION] >= MAGIC:
         return None
     if records[legacy.MESSAGE_ATTRIBUTES_POSITION] & CODEC_MASK:
@@ -202,7 +203,7 @@ def _read_usual_messages(records: bytearray | memoryview, target: AppendTarget, 
 
 
 def _read_heads(records: bytearray | memoryview, target: AppendTarget) -> _Produced | RecordRefusal | None:
-    """Look at each batch alone, in order, as Kafka does before anything else; None without a whole one."""
+    """Check the header of each batch, in order, as Kafka does first; None if there is no whole batch."""
     first: AnyHeader | None = None
     batch_count = size = source_codec = 0
     try:
@@ -231,7 +232,7 @@ def _refuse_head(batch: memoryview, header: AnyHeader, target: AppendTarget) -> 
 
 
 def _walk(produced: _Produced, target: AppendTarget, now_ms: int, *, is_rebuilt: bool) -> Walked | RecordRefusal:
-    """Walk all batches; what they come to together."""
+    """Walk all batches and return the combined result."""
     if produced.walked is not None:
         return produced.walked
     total: Walked | None = None
@@ -292,7 +293,7 @@ def _rebuild(
 
 
 def _refuse_rebuild(walked: Walked, codec: int, magic: int) -> RecordRefusal | None:
-    """Refuse what Kafka's own builder does not take; it has no error code for it."""
+    """Reject data that Kafka's own builder rejects; Kafka has no error code for it."""
     reason = None
     if walked.least_timestamp_ms < NO_TIMESTAMP:
         reason = f"Invalid negative timestamp {walked.least_timestamp_ms}"

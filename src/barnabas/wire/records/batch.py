@@ -69,7 +69,7 @@ View = memoryview
 
 
 class Codec(IntEnum):
-    """How the records of a batch are compressed: bits 0-2 of the attributes."""
+    """The compression of a batch's records: bits 0-2 of the attributes."""
 
     NONE = 0
     GZIP = 1
@@ -79,7 +79,7 @@ class Codec(IntEnum):
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before the records, in their order on the wire; nothing in it has been checked."""
+    """The 61 bytes before the records, in their order on the wire; no field has been checked."""
 
     base_offset: int
     batch_length: int
@@ -97,7 +97,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> int:
-        """Number of the codec; 5 to 7 are no `Codec`."""
+        """Return the number of the codec; 5 to 7 are no `Codec`."""
         return self.attributes & CODEC_MASK
 
     @property
@@ -122,7 +122,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of the last record, wrapped from 2147483647 to 0; -1 when the batch has none."""
+        """Return the sequence of the last record, wrapped from 2147483647 to 0; -1 if the batch has none."""
         if self.base_sequence == -1:
             return -1
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MASK
@@ -133,42 +133,42 @@ class BatchHeader(NamedTuple):
 
 
 def read_header(buf: Buffer, pos: int = 0) -> BatchHeader:
-    """Read the header at `pos`, whatever it says.
+    """Read the header at `pos`, without checks.
 
     Raises:
         CorruptRecordsError: Fewer than 61 bytes are left at `pos`.
     """
     # hot path: one call into C makes the tuple from the tuple (benchmarks/micro/test_records.py).
     if len(buf) - pos < HEADER_BYTES:
-        raise CorruptRecordsError(f"{len(buf) - pos} bytes are no record batch header ({HEADER_BYTES})")
+        raise CorruptRecordsError(f"{len(buf) - pos} bytes are too few for a record batch header ({HEADER_BYTES})")
     return BatchHeader._make(HEADER.unpack_from(buf, pos))
 
 
 def batch_crc(buf: Buffer, pos: int, size: int) -> int:
-    """CRC-32C of the batch of `size` bytes (log overhead included) at `pos`."""
+    """Return the CRC-32C of the batch of `size` bytes (log overhead included) at `pos`."""
     return crc32c(memoryview(buf)[pos + ATTRIBUTES_POSITION : pos + size])
 
 
 def is_crc_valid(buf: Buffer, pos: int, size: int) -> bool:
-    """Return whether the batch of `size` bytes at `pos` holds the CRC of its bytes."""
+    """Return whether the batch of `size` bytes at `pos` contains the CRC of its bytes."""
     stored: int = UINT32.unpack_from(buf, pos + CRC_POSITION)[0]
     return stored == crc32c(memoryview(buf)[pos + ATTRIBUTES_POSITION : pos + size])
 
 
 def set_base_offset(buf: MutableBuffer, pos: int, base_offset: int) -> None:
-    """Number the batch at `pos`; its CRC stays right."""
+    """Set the base offset of the batch at `pos`; its CRC stays valid."""
     INT64.pack_into(buf, pos, base_offset)
 
 
 def set_leader_epoch(buf: MutableBuffer, pos: int, leader_epoch: int) -> None:
-    """Set the leader epoch of the batch at `pos`; its CRC stays right."""
+    """Set the leader epoch of the batch at `pos`; its CRC stays valid."""
     INT32.pack_into(buf, pos + LEADER_EPOCH_POSITION, leader_epoch)
 
 
 def set_max_timestamp(
     buf: MutableBuffer, pos: int, size: int, max_timestamp_ms: int, *, is_log_append_time: bool
 ) -> None:
-    """Set the largest timestamp and the timestamp type of the batch of `size` bytes at `pos`, and its CRC anew."""
+    """Set the largest timestamp, the timestamp type and the CRC of the batch of `size` bytes at `pos`."""
     attributes: int = INT16.unpack_from(buf, pos + ATTRIBUTES_POSITION)[0]
     attributes = attributes | LOG_APPEND_TIME_BIT if is_log_append_time else attributes & ~LOG_APPEND_TIME_BIT
     INT16.pack_into(buf, pos + ATTRIBUTES_POSITION, attributes)
@@ -177,12 +177,12 @@ def set_max_timestamp(
 
 
 def set_crc(buf: MutableBuffer, pos: int, size: int) -> None:
-    """Write the CRC that the batch of `size` bytes at `pos` must have."""
+    """Compute and set the CRC of the batch of `size` bytes at `pos`."""
     UINT32.pack_into(buf, pos + CRC_POSITION, batch_crc(buf, pos, size))
 
 
 def batches(buf: Buffer) -> Iterator[memoryview]:
-    """Cut a run of batches into its complete ones; a last one that is cut short (as in a fetch answer) is left out.
+    """Split data into complete batches; an incomplete last one (as in a fetch response) is left out.
 
     Yields:
         Slices of `buf`, one whole batch each. Their CRCs are not checked.

@@ -1,7 +1,7 @@
-"""What the header of a batch must say before a leader appends it, whichever way the data goes.
+"""Checks of a batch header before a leader appends the batch, on every path.
 
-The order of the checks is Kafka's, because the first that fails names the error. What the records themselves must be
-is checked by `walk`.
+The order of the checks is Kafka's, because the first failure determines the error. `walk` checks the records
+themselves.
 
 Source: semantics facts, Produce, checks 4, 8 and 9.
 """
@@ -17,7 +17,7 @@ _HIGHEST_CODEC: Final = int(Codec.ZSTD)
 
 
 def refuse_batch(batch: memoryview, header: BatchHeader, size: int, max_message_bytes: int) -> RecordRefusal | None:
-    """Why a batch of magic 2 can't be taken, before anything in it is believed.
+    """Return why a batch of magic 2 is rejected, by checks that come before its fields are trusted.
 
     Args:
         batch: Begins with it.
@@ -38,7 +38,7 @@ def refuse_batch(batch: memoryview, header: BatchHeader, size: int, max_message_
 
 
 def refuse_fields(header: BatchHeader) -> RecordRefusal | None:
-    """Why a batch of magic 2 can't be a client's, by what its header says."""
+    """Return why a batch of magic 2 cannot be a client's, by its header fields."""
     # hot path: benchmarks/micro/test_log.py
     if header.last_offset_delta + 1 != header.record_count or header.record_count <= 0:
         return RecordRefusal(
@@ -53,7 +53,7 @@ def refuse_fields(header: BatchHeader) -> RecordRefusal | None:
 
 
 def too_large(size: int, max_message_bytes: int) -> RecordRefusal:
-    """A batch or message of more than max.message.bytes."""
+    """Return the refusal of a batch or message of more than max.message.bytes."""
     return RecordRefusal(
         ErrorCode.MESSAGE_TOO_LARGE,
         f"a batch of {size} bytes is larger than max.message.bytes={max_message_bytes}",
@@ -62,10 +62,10 @@ def too_large(size: int, max_message_bytes: int) -> RecordRefusal:
 
 
 def wrong_crc() -> RecordRefusal:
-    """A batch or message that arrived damaged."""
+    """Return the refusal of a batch or message with a wrong CRC."""
     return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, "the record batch has a wrong CRC", is_before_log=True)
 
 
 def unknown_codec(codec: int) -> RecordRefusal:
-    """A codec that there is not."""
+    """Return the refusal of an unknown codec."""
     return RecordRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, f"codec {codec} is not known", is_before_log=True)

@@ -1,4 +1,4 @@
-"""Makes record batches of magic 2, byte for byte as Kafka's producer does (but for what a codec chooses freely).
+"""Builder of record batches of magic 2, byte for byte like Kafka's producer (except for a codec's freedoms).
 
 Invariant: offsets run from the base offset without gaps; the base timestamp is the first record's.
 
@@ -39,12 +39,12 @@ _BYTES_BEFORE_CRC_COUNTED = _UP_TO_CRC.size - LOG_OVERHEAD
 
 
 class BatchBuilder:
-    """Collects records, then gives their batch.
+    """Collects records and builds their batch.
 
     Attributes:
         max_timestamp_ms: Their largest timestamp; 0 before the first.
         record_count: Records so far.
-        uncompressed_bytes: What the batch takes without compression so far, header included.
+        uncompressed_bytes: The uncompressed size of the batch so far, header included.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class BatchBuilder:
         self.uncompressed_bytes = HEADER_BYTES
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> None:
-        """Add a record; it gets the next offset."""
+        """Append a record; it gets the next offset."""
         if self.record_count == 0:
             self._base_timestamp_ms = self.max_timestamp_ms = timestamp_ms
         elif timestamp_ms > self.max_timestamp_ms:
@@ -108,12 +108,12 @@ class BatchBuilder:
         self.uncompressed_bytes += len(length) + len(body)
 
     def take_run(self, data: bytearray, record_count: int, base_timestamp_ms: int, max_timestamp_ms: int) -> None:
-        """Take records that are encoded already instead of appending each; nothing was appended before.
+        """Take already encoded records instead of appending each; call before any `append`.
 
         Args:
             data: Handed over: one record after the other, their offset deltas 0, 1, 2...
             record_count: How many.
-            base_timestamp_ms: What their timestamp deltas are added to.
+            base_timestamp_ms: The base of their timestamp deltas.
             max_timestamp_ms: The largest of their timestamps.
         """
         self._payload = data
@@ -122,7 +122,7 @@ class BatchBuilder:
         self.uncompressed_bytes += len(data)
 
     def build(self, base_offset: int = 0, leader_epoch: int = NO_EPOCH) -> bytearray:
-        """The batch; the builder can go on collecting, and build again.
+        """Return the batch; the builder can collect more and build again.
 
         Raises:
             ValueError: Not a single record was appended.
@@ -158,7 +158,7 @@ class BatchBuilder:
 
 
 def one_record_batch(timestamp_ms: int, key: bytes, value: bytes) -> bytearray:
-    """Build the batch of one record, without codec, producer and headers, in a third of `BatchBuilder`'s time."""
+    """Build the batch of one record, without codec, producer or headers, in a third of `BatchBuilder`'s time."""
     # hot path: scripts/bench --whole --only commits (every commit of an offset)
     body = b"".join((_RECORD_START, encode_varint(len(key)), key, encode_varint(len(value)), value, _NO_HEADERS))
     covered = b"".join(
@@ -174,7 +174,7 @@ def one_record_batch(timestamp_ms: int, key: bytes, value: bytes) -> bytearray:
 
 
 def encode_varint(number: int) -> bytes:
-    """Zigzag, then seven bits a byte, lowest first; for 32 and 64 bits alike."""
+    """Encode a number in zigzag, then seven bits a byte, lowest first; for 32 and 64 bits alike."""
     rest = number << 1 if number >= 0 else ((-number) << 1) - 1
     if rest < 0x80:
         return _SINGLE_BYTES[rest]

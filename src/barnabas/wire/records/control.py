@@ -24,21 +24,21 @@ _VERSION = 0
 
 
 class MarkerType(IntEnum):
-    """How a transaction ended."""
+    """The outcome of a transaction."""
 
     ABORT = 0
     COMMIT = 1
 
 
 class EndTransactionMarker(NamedTuple):
-    """What a marker says."""
+    """The content of a marker."""
 
     marker_type: MarkerType
     coordinator_epoch: int
 
 
 def read_marker(record: Record) -> EndTransactionMarker | None:
-    """Decode a control record; None for a type that is no transaction marker, which readers pass over.
+    """Decode a control record; None for a type that is no transaction marker, which readers skip.
 
     Raises:
         CorruptRecordsError: Key or value is too short, or of a version below 0.
@@ -67,7 +67,7 @@ def build_marker(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytearray:
-    """The batch that ends a transaction of `producer_id`."""
+    """Build the batch that ends a transaction of `producer_id`."""
     builder = BatchBuilder(Codec.NONE, producer_id, producer_epoch, is_transactional=True, is_control=True)
     builder.append(
         timestamp_ms,

@@ -1,11 +1,11 @@
-"""Records from one format into another: what an old client gets of newer batches, and how a set is written anew.
+"""Conversion of records between formats: down-conversion for old clients, and rewriting of produced data.
 
-Down, for a Fetch of version 0-1 (magic 0) or 2-3 (magic 1): batch by batch, so that no more than one is unpacked at a
-time. Offsets, codecs and timestamp types stay; headers, and timestamps in magic 0, are lost; control batches are
-dropped, and so are the records of an uncompressed batch before the first offset that was asked for.
+Down-conversion, for a Fetch of version 0-1 (magic 0) or 2-3 (magic 1), goes batch by batch, so that at most one is
+unpacked at a time. Offsets, codecs and timestamp types stay; headers, and timestamps in magic 0, are lost; control
+batches are dropped, and so are the records of an uncompressed batch before the requested offset.
 
-Written anew, for a produce request whose format or codec is not the topic's: all records go into one batch of magic 2
-or one wrapper, or a run of messages, numbered without gaps from the log's end.
+Rewriting, for a produce request whose format or codec is not the topic's, puts all records into one batch of magic 2 or
+one wrapper, or a run of messages, numbered without gaps from the log's end.
 
 # differs from Kafka (converted-size): a batch that would become larger than `max_bytes` is refused.
 
@@ -31,13 +31,13 @@ _LEAST_OVERFLOW_LENGTH = 61
 
 
 class Written(NamedTuple):
-    """Records that were written anew.
+    """Rewritten records.
 
     Attributes:
         data: One batch, one wrapper, or a run of messages.
         record_count: Records in it.
         last_offset: Of its last record.
-        max_timestamp_ms: Its largest timestamp, or the append time; -1 where there is none.
+        max_timestamp_ms: Its largest timestamp, or the append time; -1 if there is none.
         offset_of_max_timestamp: As Kafka's time index wants it: the last offset of what holds that timestamp.
     """
 
@@ -49,7 +49,7 @@ class Written(NamedTuple):
 
 
 class ProducerFields(NamedTuple):
-    """What a batch of magic 2 says about its producer."""
+    """The producer fields of a batch of magic 2."""
 
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_EPOCH
@@ -63,7 +63,7 @@ def down_convert(
     first_offset: int,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Iterator[Buffer]:
-    """Convert batches for a client that does not know their format.
+    """Convert batches for a client that does not support their format.
 
     Args:
         batches: Whole batches or messages of any magic, in order; taken one by one.
@@ -89,7 +89,7 @@ def down_convert(
 
 
 def overflow_message(remaining_bytes: int) -> bytes:
-    """Return the message that fills an answer whose size was promised before it turned out that nothing more fits in.
+    """Return a message that fills the rest of a response whose promised size was too large.
 
     Kafka's clients take it for a message that was cut short.
 
@@ -111,7 +111,7 @@ def write_messages(
     append_time_ms: int | None = None,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Written:
-    """Write records anew as a message set of magic 0 or 1; offsets run from `base_offset`, headers are lost.
+    """Rewrite records as a message set of magic 0 or 1; offsets run from `base_offset`, headers are lost.
 
     Args:
         records: At least one; taken one by one.
@@ -148,7 +148,7 @@ def write_batch(
     append_time_ms: int | None = None,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Written:
-    """Write records anew as one batch of magic 2; offsets run from `base_offset`.
+    """Rewrite records as one batch of magic 2; offsets run from `base_offset`.
 
     Args:
         records: At least one; taken one by one.
@@ -198,7 +198,7 @@ def write_messages_of_batch(
     append_time_ms: int | None = None,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Written | None:
-    """As `write_messages`, in one pass over the records of a batch that are numbered 0, 1, 2...
+    """Like `write_messages`, in one pass over the records of a batch that are numbered 0, 1, 2...
 
     Args:
         payload: They, decompressed.
@@ -239,7 +239,7 @@ def write_batch_of_messages(
     append_time_ms: int | None,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Written:
-    """As `write_batch`, in one pass over messages.
+    """Like `write_batch`, in one pass over messages.
 
     Args:
         messages: What `transcode.scan_messages` has found to be good.

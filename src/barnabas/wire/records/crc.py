@@ -1,8 +1,7 @@
-"""CRC-32C, by the library's own machine code and without the rest of the library.
+"""CRC-32C, by the library's machine code without the rest of the library.
 
-Importing the package `crc32c` takes 17 ms, a twentieth of the broker's start, because it looks up its version and
-loads a command line. So its extension module is loaded alone; where it is not where it is expected, the package is
-imported after all.
+Importing the package `crc32c` takes 17 ms, a twentieth of the broker's start, because it looks up its version and loads
+a command line. So only its extension module is loaded; if that is not at its expected place, the package is imported.
 
 Source: RFC 3720, appendix B.4 (Castagnoli); `benchmarks/micro/test_records.py`.
 """
@@ -19,7 +18,7 @@ _EXTENSION = "_crc32c"
 
 
 def load_extension(package: str = _PACKAGE, extension: str = _EXTENSION) -> Crc32c | None:
-    """The function of the package's extension module; None where there is no such file or no such function."""
+    """Return the function of the package's extension module; None if the file or the function does not exist."""
     package_spec = find_spec(package)
     locations = package_spec.submodule_search_locations if package_spec is not None else None
     for location in locations or ():

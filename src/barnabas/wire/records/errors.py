@@ -1,23 +1,23 @@
-"""What goes wrong with record data.
+"""Errors of record data.
 
-By itself also because an error is never compiled: mypyc would give it room for weak references, as it inherits from an
-interpreted class, and not clear them when it goes.
+This module is separate because an error is never compiled: mypyc would give it room for weak references, as it inherits
+from an interpreted class, and not clear them when it goes.
 """
 
 from barnabas.core.errors import BarnabasError
 
 
 class CorruptRecordsError(BarnabasError):
-    """Bytes that are no record batch, or none that this broker is ready to unpack."""
+    """The bytes are not a valid record batch, or unpack to more than this broker accepts."""
 
 
 class TooLargeUnpackedError(CorruptRecordsError):
-    """A batch that unpacks, or is converted, to more than was allowed; it may be good."""
+    """A batch unpacks, or is converted, to more than the limit; it may be valid."""
 
 
 class CorruptMessageError(CorruptRecordsError):
-    """What Kafka answers with CORRUPT_MESSAGE also inside a wrapper: a wrong CRC or an impossible size."""
+    """An error that Kafka reports as CORRUPT_MESSAGE also inside a wrapper: a wrong CRC or an impossible size."""
 
 
 class UnsupportedCodecError(BarnabasError):
-    """A batch whose codec the older format does not have: zstd."""
+    """The older format does not support a batch's codec, zstd."""

@@ -1,7 +1,7 @@
-"""Data of any magic: what a log or a produce request from before Kafka 0.11 may hold beside record batches.
+"""Data of any magic: logs and produce requests from before Kafka 0.11 contain messages besides record batches.
 
-A message of magic 0 or 1, wrapper or not, is treated as a batch: it has an offset, a length at the same place, and
-the magic at the same place, too.
+A message of magic 0 or 1, wrapper or not, is treated as a batch: it has an offset, a length at the same place, and the
+magic at the same place, too.
 
 Source: log format facts, record batch v2 and message v0 / v1.
 """
@@ -34,7 +34,7 @@ AnyHeader = BatchHeader | MessageHeader
 
 
 def batches_of_any_magic(buf: Buffer) -> Iterator[memoryview]:
-    """Cut data into its whole batches and messages; a last one that is cut short is left out.
+    """Split data into whole batches and messages; an incomplete last one is left out.
 
     Yields:
         Slices of `buf`. Their CRCs are not checked.
@@ -63,7 +63,7 @@ def batches_of_any_magic(buf: Buffer) -> Iterator[memoryview]:
 
 
 def read_any_header(buf: Buffer, pos: int = 0) -> AnyHeader:
-    """Read the header of the batch or the head of the message at `pos`, whatever it says.
+    """Read the header of the batch or message at `pos`, without checks.
 
     Raises:
         CorruptRecordsError: Too few bytes are left at `pos`.
@@ -74,7 +74,7 @@ def read_any_header(buf: Buffer, pos: int = 0) -> AnyHeader:
 
 
 def is_any_crc_valid(batch: Buffer) -> bool:
-    """Return whether one whole batch or message holds the CRC of its bytes."""
+    """Return whether one whole batch or message contains the CRC of its bytes."""
     if batch[MAGIC_POSITION] < MAGIC:
         return is_message_crc_valid(batch, 0, len(batch))
     return is_crc_valid(batch, 0, len(batch))

@@ -58,7 +58,7 @@ _HEAD = (Struct(">qiIbb"), Struct(">qiIbbq"))
 
 
 class MessageHeader(NamedTuple):
-    """What stands before a message's key; nothing in it has been checked.
+    """The fields before a message's key; none has been checked.
 
     It answers what `BatchHeader` does, so that a log can treat a message as a batch.
     """
@@ -73,7 +73,7 @@ class MessageHeader(NamedTuple):
 
     @property
     def codec(self) -> int:
-        """Number of the codec; those above 3 do not exist in message sets."""
+        """Return the number of the codec; those above 3 do not exist in message sets."""
         return self.attributes & CODEC_MASK
 
     @property
@@ -119,7 +119,7 @@ class MessageHeader(NamedTuple):
 
 @dataclass(slots=True)
 class Message:
-    """One message that is no wrapper, with what its wrapper says about it put in.
+    """One message that is no wrapper, with the values that its wrapper defines filled in.
 
     Attributes:
         offset: The absolute one.
@@ -137,7 +137,7 @@ class Message:
 
 
 def read_message_header(buf: Buffer, pos: int = 0) -> MessageHeader:
-    """Read the head of the message at `pos`, whatever it says.
+    """Read the header of the message at `pos`, without checks.
 
     Raises:
         CorruptRecordsError: The bytes left at `pos` hold no head.
@@ -148,27 +148,27 @@ def read_message_header(buf: Buffer, pos: int = 0) -> MessageHeader:
             return MessageHeader._make((*_HEAD[0].unpack_from(buf, pos), NO_TIMESTAMP))
         return MessageHeader._make(_HEAD[1].unpack_from(buf, pos))
     except (IndexError, struct.error):
-        raise CorruptRecordsError(f"{len(buf) - pos} bytes are no message") from None
+        raise CorruptRecordsError(f"{len(buf) - pos} bytes are too few for a message") from None
 
 
 def message_crc(buf: Buffer, pos: int, size: int) -> int:
-    """CRC-32 of the message of `size` bytes (log overhead included) at `pos`."""
+    """Return the CRC-32 of the message of `size` bytes (log overhead included) at `pos`."""
     return crc32(memoryview(buf)[pos + MAGIC_POSITION : pos + size])
 
 
 def is_message_crc_valid(buf: Buffer, pos: int, size: int) -> bool:
-    """Return whether the message of `size` bytes at `pos` holds the CRC of its bytes."""
+    """Return whether the message of `size` bytes at `pos` contains the CRC of its bytes."""
     stored: int = UINT32.unpack_from(buf, pos + MESSAGE_CRC_POSITION)[0]
     return stored == message_crc(buf, pos, size)
 
 
 def set_offset(buf: MutableBuffer, pos: int, offset: int) -> None:
-    """Number the message at `pos`, a wrapper by its last offset; its CRC stays right."""
+    """Set the offset of the message at `pos`, a wrapper's last offset; its CRC stays valid."""
     INT64.pack_into(buf, pos, offset)
 
 
 def set_timestamp(buf: MutableBuffer, pos: int, size: int, timestamp_ms: int, *, is_log_append_time: bool) -> None:
-    """Set timestamp and timestamp type of the message of magic 1 and `size` bytes at `pos`, and its CRC anew."""
+    """Set timestamp, timestamp type and CRC of the message of magic 1 and `size` bytes at `pos`."""
     attributes = buf[pos + MESSAGE_ATTRIBUTES_POSITION] & CODEC_MASK
     if is_log_append_time:
         attributes |= LOG_APPEND_TIME_BIT
@@ -178,7 +178,7 @@ def set_timestamp(buf: MutableBuffer, pos: int, size: int, timestamp_ms: int, *,
 
 
 def iterate_messages(message: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> Iterator[Record]:
-    """The records of one message: itself, or those inside a wrapper.
+    """Yield the records of one message: itself, or those inside a wrapper.
 
     Keys and values are copies. CRCs are not checked here.
 
@@ -196,10 +196,10 @@ def iterate_messages(message: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -
 
 
 def to_record(message: Message) -> Record:
-    """Key and value of a message, copied.
+    """Return key and value of a message, copied.
 
     Raises:
-        CorruptRecordsError: A length in it cannot be.
+        CorruptRecordsError: A length in it is invalid.
     """
     key, position = _read_bytes(message.data, _key_position(message.magic))
     value, _ = _read_bytes(message.data, position)
@@ -221,7 +221,7 @@ def has_key(message: Message) -> bool:
 
 
 def base_offset(message: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> int:
-    """The offset of the first record of a message; only a look into a wrapper tells it.
+    """Return the offset of the first record of a message; a wrapper must be unpacked for it.
 
     Raises:
         CorruptRecordsError: The message is damaged.
@@ -230,7 +230,7 @@ def base_offset(message: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> int
 
 
 def unwrap(message: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> Iterator[Message]:
-    """The messages of one message: itself, or those inside a wrapper, nothing in them checked but their sizes.
+    """Yield the messages of one message: itself, or those inside a wrapper, with only their sizes checked.
 
     Raises:
         CorruptRecordsError: When the wrapper, an inner size or the compressed data is damaged; some of it only while
@@ -244,7 +244,7 @@ def unwrap(message: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> Iterator
 
 
 def whole_message(message: Buffer, header: MessageHeader) -> Message:
-    """A message as it stands.
+    """Return a message with its own values.
 
     Raises:
         CorruptRecordsError: The buffer does not hold it.
@@ -256,10 +256,10 @@ def whole_message(message: Buffer, header: MessageHeader) -> Message:
 
 
 def wrapped_value(message: Buffer, header: MessageHeader) -> memoryview:
-    """The compressed value of a wrapper.
+    """Return the compressed value of a wrapper.
 
     Raises:
-        CorruptRecordsError: There is none, or the codec is not one of message sets.
+        CorruptRecordsError: The value is missing, or message sets do not support the codec.
     """
     data = whole_message(message, header).data
     if header.codec > Codec.LZ4:
@@ -272,7 +272,7 @@ def wrapped_value(message: Buffer, header: MessageHeader) -> memoryview:
 
 
 def decompress_value(header: MessageHeader, value: memoryview, max_bytes: int) -> bytes:
-    """The message set in a wrapper's value.
+    """Return the message set in a wrapper's value.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
@@ -287,7 +287,7 @@ def decompress_value(header: MessageHeader, value: memoryview, max_bytes: int) -
 
 
 def inner_messages(header: MessageHeader, payload: bytes) -> Iterator[Message]:
-    """The messages in a wrapper, with the absolute offsets and the timestamps that the wrapper makes them have.
+    """Yield the messages in a wrapper, with the absolute offsets and the timestamps that the wrapper defines.
 
     Raises:
         CorruptRecordsError: Before the first one where a size cannot be, there is no message at all, or the wrapper's
@@ -311,7 +311,7 @@ def _key_position(magic: int) -> int:
 
 
 def _start_offset(header: MessageHeader, payload: memoryview) -> int:
-    """Return what is added to the inner offsets. Looks at every inner size, so a damaged set gives no record at all."""
+    """Return the base of the inner offsets. Checks every inner size, so a damaged set yields no record at all."""
     last_offset: int | None = None
     for inner in _cut(payload):
         last_offset = INT64.unpack_from(inner)[0]
@@ -326,7 +326,7 @@ def _start_offset(header: MessageHeader, payload: memoryview) -> int:
 
 
 def _cut(payload: memoryview) -> Iterator[memoryview]:
-    """The whole messages of a decompressed value; as in Kafka, a last one that is cut short is left out."""
+    """Yield the whole messages of a decompressed value; as in Kafka, an incomplete last one is left out."""
     position, end = 0, len(payload)
     while end - position >= LOG_OVERHEAD:
         size: int = INT32.unpack_from(payload, position + INT64.size)[0]

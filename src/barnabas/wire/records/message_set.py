@@ -1,4 +1,4 @@
-"""Makes message sets of magic 0 and 1, byte for byte as Kafka's do (but for what a codec chooses freely).
+"""Builder of message sets of magic 0 and 1, byte for byte like Kafka's (except for a codec's freedoms).
 
 Without a codec the set is a run of messages; with one it is a single wrapper. See `legacy` for the format.
 
@@ -23,14 +23,14 @@ _NULL = b"\xff\xff\xff\xff"
 
 
 class MessageSetBuilder:
-    """Collects records, then gives their message set.
+    """Collects records and builds their message set.
 
     Attributes:
         record_count: Records so far.
         last_offset: Offset of the last one; -1 before the first.
         max_timestamp_ms: Largest timestamp so far, -1 in magic 0.
-        offset_of_max_timestamp: Offset of the first record that has it, -1 where there is none.
-        uncompressed_bytes: What the messages take without compression and wrapper.
+        offset_of_max_timestamp: Offset of the first record that has it, -1 if there is none.
+        uncompressed_bytes: The size of the messages without compression and wrapper.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class MessageSetBuilder:
         append_time_ms: int | None = None,
         max_bytes: int = MAX_UNCOMPRESSED_BYTES,
     ) -> None:
-        """Start a set.
+        """Begin a set.
 
         Args:
             magic: 0 or 1.
@@ -84,7 +84,7 @@ class MessageSetBuilder:
         return len(self._messages)
 
     def append(self, offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None) -> None:
-        """Add a record.
+        """Append a record.
 
         Args:
             offset: The absolute one, above that of the record before.
@@ -120,7 +120,7 @@ class MessageSetBuilder:
             raise TooLargeUnpackedError(f"a message set of more than {self._max_bytes} bytes")
 
     def take_run(self, run: MessageRun) -> None:
-        """Take messages that are written already instead of appending each; nothing was appended before.
+        """Take already encoded messages instead of appending each; call before any `append`.
 
         Args:
             run: Handed over: made for this set's magic, append time and codec.
@@ -133,7 +133,7 @@ class MessageSetBuilder:
         self.offset_of_max_timestamp = run.offset_of_max_timestamp
 
     def _append_large(self, inner_offset: int, timestamp_ms: int, key: bytes | None, value: bytes) -> None:
-        """As the usual way, without a call into C that copies it all."""
+        """Append a large record without a single C call that copies all of it."""
         start = self._message(inner_offset, self._attributes, timestamp_ms, key, b"")[: -len(_NULL)]
         body = start[_HEAD.size :] + INT32.pack(len(value))
         size = len(body) + len(value) + _CRC_BYTES
@@ -141,7 +141,7 @@ class MessageSetBuilder:
         extend(self._messages, value)
 
     def build(self) -> bytearray:
-        """The set.
+        """Return the set.
 
         Raises:
             ValueError: Not a single record was appended.

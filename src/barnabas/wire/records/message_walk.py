@@ -1,7 +1,7 @@
-"""The walk over messages of magic 0 and 1: one alone, a wrapper with what is in it, or a run of them.
+"""Checks of messages of magic 0 and 1: a single one, a wrapper with its content, or a run of them.
 
-Those that are as usual cost one pass over their bytes in which no message is made (`transcode.scan_messages`); where
-something is out of the ordinary each message is looked at.
+Ordinary messages cost one pass over their bytes without objects (`transcode.scan_messages`); only other data is checked
+message by message.
 
 Source: as `record_rules`.
 """
@@ -38,11 +38,11 @@ from barnabas.wire.records.transcode import MessageScan, scan_messages
 
 
 def walk_message(message: Buffer, rules: WalkRules, now_ms: int, max_bytes: int) -> Walked | RecordRefusal:
-    """Walk one message with what is in it; see `walk.walk_batch`.
+    """Check one message with its content; see `walk.walk_batch`.
 
     Raises:
-        CorruptMessageError: A message in it is none, or has a wrong CRC.
-        CorruptRecordsError, IndexError: It can't be read.
+        CorruptMessageError: A message in it is invalid, or has a wrong CRC.
+        CorruptRecordsError, IndexError: It is unreadable.
     """
     header = read_message_header(message)
     if header.codec == Codec.NONE:
@@ -58,7 +58,7 @@ def walk_message(message: Buffer, rules: WalkRules, now_ms: int, max_bytes: int)
 
 
 def _walk_usual_wrapper(payload: bytes, header: MessageHeader, rules: WalkRules, now_ms: int) -> Walked | None:
-    """Walk the messages in a wrapper in one pass; None where something is out of the ordinary."""
+    """Check the messages in a wrapper in one pass; None if something is out of the ordinary."""
 
     scan = scan_messages(payload, header.magic)
     if scan is None or header.is_log_append_time or _may_break_rules(scan, rules, now_ms):
@@ -76,7 +76,7 @@ def _walk_usual_wrapper(payload: bytes, header: MessageHeader, rules: WalkRules,
 def walk_usual_messages(
     data: bytes, magic: int, rules: WalkRules, now_ms: int, max_message_bytes: int
 ) -> Walked | None:
-    """Walk a run of messages without codec, and check their CRCs, in one pass.
+    """Check a run of messages without codec, including their CRCs, in one pass.
 
     Args:
         data: Nothing but whole messages.

@@ -1,7 +1,6 @@
-"""Tells in one pass whether a walk over a produced batch would find anything.
+"""A fast test whether a produced batch needs a walk over its records.
 
-What most producers send breaks no rule and needs no new numbers: where that is known, the batch takes the short way of
-those that nobody looks into.
+Most producers send data that breaks no rule and needs no new offsets; such a batch takes the short path without a walk.
 
 Source: `walk`; docs/adr/0004 for what it costs.
 """
@@ -24,12 +23,12 @@ _LEAST_INT64 = -(2**63)
 
 
 def needs_no_walk(batch: Buffer, rules: WalkRules, now_ms: int) -> bool:
-    """Return whether this is one batch of magic 2 without codec whose records break no rule and are as its header says.
+    """Return whether this is one valid batch of magic 2 without codec whose records match its header.
 
     Its CRC and what else its header says have not been looked at: the short way does that.
 
     Args:
-        batch: What was produced.
+        batch: The produced data.
         rules: The topic's settings.
         now_ms: What timestamps are compared with.
     """

@@ -41,7 +41,7 @@ class Record(NamedTuple):
 
 
 def iterate_records(batch: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> Iterator[Record]:
-    """Walk the records of one batch, control records included.
+    """Iterate over the records of one batch, control records included.
 
     Keys and values are copies: the buffer may be reused once a record is there. The CRC is not checked here.
 
@@ -58,7 +58,7 @@ def iterate_records(batch: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> I
 
 
 def iterate_payload(data: bytes, header: BatchHeader) -> Iterator[Record]:
-    """Walk the records of one batch that are decompressed already.
+    """Iterate over the decompressed records of one batch.
 
     Raises:
         CorruptRecordsError: While iterating, at the first thing that is wrong.
@@ -77,10 +77,10 @@ def iterate_payload(data: bytes, header: BatchHeader) -> Iterator[Record]:
 
 
 def read_payload(batch: Buffer, header: BatchHeader, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> bytes:
-    """The records of a batch as one run of bytes, decompressed.
+    """Return the records of a batch as one run of bytes, decompressed.
 
     Raises:
-        CorruptRecordsError: The header cannot be, or the compressed data is damaged or larger than `max_bytes`.
+        CorruptRecordsError: The header is invalid, or the compressed data is damaged or larger than `max_bytes`.
     """
     size = header.size_in_bytes
     if header.magic != MAGIC:
@@ -172,10 +172,10 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
 
 
 def read_varint(data: bytes, position: int, longest: int) -> tuple[int, int]:
-    """The number at `position` and the position after it.
+    """Return the number at `position` and the position after it.
 
     Args:
-        data: What it stands in.
+        data: The data.
         position: Where it begins.
         longest: `LONGEST_INT32` or `LONGEST_INT64`.
 

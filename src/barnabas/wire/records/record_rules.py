@@ -1,6 +1,6 @@
-"""What a topic's settings ask of every record, in whatever format, and what a walk over records can come to.
+"""Rules about every record from a topic's settings, in any format, and the results of a walk over records.
 
-The rules are Kafka's; their error codes and the reasons that an answer lists are its own words.
+The rules are Kafka's; error codes and listed reasons use Kafka's words.
 
 # differs from Kafka (record-errors): at most 10,000 records are listed in one refusal.
 
@@ -29,7 +29,7 @@ RecordErrors = tuple[tuple[int, str | None], ...]
 
 @dataclass(slots=True)
 class WalkRules:
-    """The topic's settings that the walk needs.
+    """The topic's settings that a walk needs.
 
     Attributes:
         timestamp_difference_max_ms: Its message.timestamp.difference.max.ms.
@@ -45,13 +45,13 @@ class WalkRules:
 
     @property
     def need_a_walk(self) -> bool:
-        """Whether a rule looks at the records themselves."""
+        """Return whether a rule concerns the records themselves."""
         return self.is_compacted or (self.is_create_time and self.timestamp_difference_max_ms != NO_TIMESTAMP_LIMIT_MS)
 
 
 @dataclass(slots=True)
 class RecordRefusal:
-    """Why nothing of the data is appended.
+    """The reason why none of the data is appended.
 
     Attributes:
         error_code: For the answer.
@@ -67,13 +67,13 @@ class RecordRefusal:
 
 
 class Walked(NamedTuple):
-    """What the records of a batch came to.
+    """The result of a walk over the records of a batch.
 
     Attributes:
         record_count: How many there are.
-        max_timestamp_ms: The largest timestamp, -1 where there is none; magic 0 has none.
+        max_timestamp_ms: The largest timestamp, -1 if there is none; magic 0 has none.
         index_of_max_timestamp: The first record that has it, -1 where none has.
-        least_timestamp_ms: The smallest timestamp, -1 where there is none.
+        least_timestamp_ms: The smallest timestamp, -1 if there is none.
         is_numbered: Whether their offsets are 0, 1, 2... in the batch as it was sent.
         has_headers: Whether a record has a header.
         payload: The records, decompressed, or the messages where they are as usual (`transcode`); else None.
@@ -89,7 +89,7 @@ class Walked(NamedTuple):
 
 
 def list_errors(errors: Iterator[tuple[int, bool, str]]) -> RecordRefusal | None:
-    """Why the batch is refused that has these errors (index, whether the timestamp is wrong, reason); None without."""
+    """Return the refusal of a batch with these errors (index, whether the timestamp is wrong, reason); None without."""
     has_bad_timestamp = False
     listed: list[tuple[int, str | None]] = []
     for index, is_timestamp, reason in errors:
@@ -103,7 +103,7 @@ def list_errors(errors: Iterator[tuple[int, bool, str]]) -> RecordRefusal | None
 
 
 def refuse_timestamp(offset: int, timestamp_ms: int, rules: WalkRules, now_ms: int) -> str | None:
-    """Why a record may not have this timestamp; None where it may."""
+    """Return why a record may not have this timestamp; None if it may."""
     limit_ms = rules.timestamp_difference_max_ms
     if not rules.is_create_time or timestamp_ms == NO_TIMESTAMP or abs(timestamp_ms - now_ms) <= limit_ms:
         return None
@@ -114,17 +114,17 @@ def refuse_timestamp(offset: int, timestamp_ms: int, rules: WalkRules, now_ms: i
 
 
 def no_key(rules: WalkRules) -> str:
-    """Return a compacted topic's answer to a record without a key."""
+    """Return the error of a record without a key in a compacted topic."""
     return f"Compacted topic cannot accept message without key in topic partition {rules.topic_partition}."
 
 
 def append_time(description: str) -> str:
-    """Return the answer to a record whose producer says that the log set its timestamp."""
+    """Return the error of a record whose producer claims log append time."""
     return f"Invalid timestamp type in message {description}. Producer should not set timestamp type to LogAppendTime."
 
 
 def refuse_compressed(codec: int, error: CorruptRecordsError) -> RecordRefusal:
-    """Return the answer to a batch or message that can't be unpacked."""
+    """Return the error of a batch or message that cannot be decompressed."""
     # Kafka has no name for data that a codec refuses.
     code = ErrorCode.INVALID_RECORD if codec == Codec.NONE else ErrorCode.UNKNOWN_SERVER_ERROR
     return RecordRefusal(code, str(error))

@@ -1,10 +1,9 @@
-"""The usual records out of one format into another, in one pass that makes no object of a record.
+"""Fast conversion of ordinary records between formats, in one pass without an object per record.
 
-Messages of magic 0 and 1 become the records of a batch of magic 2, and those become messages. The passes know only what
-clients usually send: `None` is their answer to everything else (damage, messages in wrappers that are wrappers
-themselves, formats that are mixed, numbers that do not ascend), and then the general way, record by record, has to
-find out what it is and what to say about it. What they do write is what the general way would write, byte for byte;
-tests/property/test_transcode.py compares the two.
+Messages of magic 0 and 1 become the records of a batch of magic 2, and the reverse. The passes support only what
+clients usually send. For everything else (damage, nested wrappers, mixed formats, numbers that do not ascend) they
+return `None`, and the general path, record by record, finds the reason. Their output equals that of the general path,
+byte for byte; tests/property/test_transcode.py compares the two.
 
 The layouts are those of `legacy` and `record`.
 
@@ -58,7 +57,7 @@ _SMALL = tuple(encode_varint(number) for number in range(_SMALL_COUNT))
 
 
 class MessageScan(NamedTuple):
-    """What a run of messages came to.
+    """The result of a scan over a run of messages.
 
     Attributes:
         message_count: How many there are, at least one.
@@ -82,12 +81,12 @@ class MessageScan(NamedTuple):
 
 
 class MessageRun(NamedTuple):
-    """Messages that were made of records.
+    """Messages converted from records.
 
     Attributes:
-        data: One after the other; empty where there is none.
+        data: One after the other; empty if there is none.
         message_count: How many.
-        first_offset, last_offset: Of the records; -1 where there is none.
+        first_offset, last_offset: Of the records; -1 if there is none.
         max_timestamp_ms: -1 in magic 0.
         offset_of_max_timestamp: The first one that has it; -1 where that is -1.
     """
@@ -101,7 +100,7 @@ class MessageRun(NamedTuple):
 
 
 class RecordRun(NamedTuple):
-    """Records that were made of messages: as in a batch, with offset deltas from 0 and the first one's timestamp."""
+    """Records converted from messages: as in a batch, with offset deltas from 0 and the first one's timestamp."""
 
     data: bytearray
     record_count: int
@@ -110,7 +109,7 @@ class RecordRun(NamedTuple):
 
 
 def scan_messages(data: bytes, magic: int) -> MessageScan | None:
-    """Check a run of messages without codec: sizes, CRCs, and that all are of one magic, with create time.
+    """Check a run of messages without codec: sizes, CRCs, and that all have the same magic and create time.
 
     Args:
         data: Nothing but whole messages.
@@ -193,7 +192,7 @@ def scan_messages(data: bytes, magic: int) -> MessageScan | None:
 
 
 def number_messages(data: memoryview, first_offset: int) -> None:
-    """Number messages in place, from an offset on; their CRCs stay right.
+    """Set the offsets of messages in place, from an offset on; their CRCs stay valid.
 
     Args:
         data: Messages that `scan_messages` has found to be good.
@@ -214,12 +213,12 @@ def number_messages(data: memoryview, first_offset: int) -> None:
 
 
 def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int, int]]:
-    """Find where the last messages of a set begin, as base offset (one above the message before) and position.
+    """Return the starts of a set's last messages, as base offset (one above the message before) and position.
 
     Args:
         data: Nothing but whole messages, numbered.
         base_offset: The first one's.
-        count: How many of them at the most.
+        count: How many of them at most.
     """
     unpack_start = _START.unpack_from
     starts: list[tuple[int, int]] = []
@@ -239,7 +238,7 @@ def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int,
 
 
 def records_of_messages(data: bytes, magic: int) -> RecordRun:
-    """Make records of messages.
+    """Convert messages to records.
 
     Args:
         data: Messages that `scan_messages` has found to be good.
@@ -323,13 +322,13 @@ def messages_of_records(
     *,
     is_relative: bool,
 ) -> MessageRun | None:
-    """Make messages of the records of a batch of magic 2; headers are lost.
+    """Convert the records of a batch of magic 2 to messages; headers are lost.
 
     Args:
         payload: The records, decompressed.
         record_count: How many.
-        base_offset: What their offset deltas are added to.
-        base_timestamp_ms: What their timestamp deltas are added to.
+        base_offset: The base of their offset deltas.
+        base_timestamp_ms: The base of their timestamp deltas.
         magic: 0 or 1.
         append_time_ms: With log append time, the time for all.
         first_offset: Records below it are left out.
@@ -501,7 +500,7 @@ def messages_of_records(
 
 
 def _are_headers(payload: bytes, position: int, end: int) -> bool:
-    """Return whether nothing but record headers stands between two positions.
+    """Return whether the bytes between two positions are exactly record headers.
 
     Raises:
         IndexError: The payload ends within them.

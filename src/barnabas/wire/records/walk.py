@@ -1,9 +1,9 @@
-"""The walk over every record of what a client produced, in whatever format.
+"""Checks every record of a client's produced data, in any format.
 
-Batches whose records break no rule (`record_rules`) cost one pass over their bytes in which no record is made; only one
-that breaks a rule is walked again to list each record that does.
+Batches whose records break no rule (`record_rules`) cost one pass over their bytes without record objects; only a batch
+that breaks a rule is walked again, to list its wrong records.
 
-Invariant: whatever the bytes say, the walk costs memory in proportion to them and `max_bytes`, and raises nothing.
+Invariant: whatever the bytes contain, the walk uses memory in proportion to them and `max_bytes`, and raises nothing.
 
 # differs from Kafka (offset-deltas): offset deltas that are not 0, 1, 2... in a batch of magic 2 that needs no
 # rebuilding are refused with INVALID_RECORD (Kafka appends them without a codec, UNKNOWN_SERVER_ERROR with one), and so
@@ -57,17 +57,17 @@ def walk_batch(
     is_rebuilt: bool = False,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Walked | RecordRefusal:
-    """Walk one batch of magic 2, or one message of magic 0 or 1 with what is in it.
+    """Check one batch of magic 2, or one message of magic 0 or 1 with its content.
 
     Args:
         batch: One whole batch or message whose header and CRC have been checked.
         rules: The topic's settings.
         now_ms: What timestamps are compared with.
-        is_rebuilt: The batch is numbered anew afterwards: offset deltas are reported, not refused.
+        is_rebuilt: The batch is renumbered afterwards: offset deltas are reported, not refused.
         max_bytes: How large the records may become when they are decompressed.
 
     Returns:
-        What was found, or why the batch is refused.
+        The result, or the reason why the batch is rejected.
     """
     try:
         if batch[MAGIC_POSITION] < MAGIC:
@@ -87,17 +87,17 @@ def walk_batch(
 def walk_payload(
     payload: bytes, header: BatchHeader, rules: WalkRules, now_ms: int, *, is_rebuilt: bool = False
 ) -> Walked | RecordRefusal:
-    """Walk the records of a batch of magic 2 that are decompressed already.
+    """Check the decompressed records of a batch of magic 2.
 
     Args:
         payload: The records.
         header: The batch's header.
         rules: The topic's settings.
         now_ms: What timestamps are compared with.
-        is_rebuilt: The batch is numbered anew afterwards: offset deltas are reported, not refused.
+        is_rebuilt: The batch is renumbered afterwards: offset deltas are reported, not refused.
 
     Returns:
-        What was found, or why the batch is refused.
+        The result, or the reason why the batch is rejected.
     """
     try:
         scan = scan_payload(payload, header.record_count)
@@ -127,7 +127,7 @@ def walk_payload(
 
 
 class Scan(NamedTuple):
-    """What one pass over the records of a batch of magic 2 tells; deltas are 0 where there is no record."""
+    """The result of one pass over the records of a batch of magic 2; deltas are 0 if there is no record."""
 
     least_delta_ms: int
     largest_delta_ms: int
@@ -138,7 +138,7 @@ class Scan(NamedTuple):
 
 
 def scan_payload(payload: bytes, record_count: int) -> Scan:
-    """Go over the records of a batch of magic 2, checking all that reading them would check.
+    """Scan the records of a batch of magic 2, with every check that reading them has.
 
     Raises:
         CorruptRecordsError: As `iterate_records`.

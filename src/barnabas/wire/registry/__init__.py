@@ -1,5 +1,5 @@
-"""The ZooKeeper tree that holds everything that says something about the cluster.
+"""The registry: the ZooKeeper tree with all cluster state.
 
-`store` is the protocol that the rest of the broker knows, `embedded` keeps the tree in this process and journals it
-to SQLite, `znodes` encodes and decodes what Kafka keeps in it.
+`store` is the interface that the rest of the broker uses, `embedded` keeps the tree in this process and journals it to
+SQLite, `znodes` encodes and decodes Kafka's nodes.
 """

@@ -1,7 +1,7 @@
-"""Who may do what with a node: in ZooKeeper where `zookeeper.set.acl` is set, and whoever asks in a broker's own. Pure.
+"""Permissions of Kafka's nodes: in ZooKeeper with `zookeeper.set.acl`, and for clients of a broker's own tree. Pure.
 
-Whoever created a node may do everything with it, all others may read it; but not what holds credentials. The root of
-the old consumers' groups stays open, as they write there themselves.
+The creator of a node has all permissions; all others may read it, except for nodes with credentials. The root of the
+old consumers' groups stays open, because they write there themselves.
 
 Source: zookeeper.md, ZooKeeper ACLs; Kafka 2.7.2, ZkData.
 """
@@ -21,7 +21,7 @@ _SENSITIVE = (paths.CONFIG_USERS, paths.CONFIG_BROKERS, paths.DELEGATION_TOKENS,
 
 
 class Access(Enum):
-    """What others than its creator may do with a node."""
+    """The permissions of clients other than a node's creator."""
 
     ALL = "everything"
     READ = "read"
@@ -29,12 +29,12 @@ class Access(Enum):
 
 
 def is_brokers_own(path: str) -> bool:
-    """Return whether the broker alone writes a node, so that nobody else sets it: what it says must be true."""
+    """Return whether only the broker writes a node, because its content must be reliable."""
     return path in _BROKERS_OWN or path == paths.BARNABAS or path.startswith(f"{paths.BARNABAS}/")
 
 
 def is_of_skeleton(path: str) -> bool:
-    """Return whether a node is one that has to be there as long as the broker is: nobody else deletes it."""
+    """Return whether a node must exist as long as the broker runs, so that clients may not delete it."""
     return path in _SKELETON or paths.parent(path) in (paths.ACLS, paths.PREFIXED_ACLS)
 
 
@@ -43,7 +43,7 @@ _HIDDEN = (Acl(ALL, *SUPER),)
 
 
 def acls_of_secured(path: str) -> Acls:
-    """Return the access list of a node of a broker's own tree that has none, where logins are asked for.
+    """Return the access list of a node of a broker's own tree without one, if logins are required.
 
     What old consumers write stays open to them.
     """
@@ -60,7 +60,7 @@ def acls_of_secured(path: str) -> Acls:
 
 
 def access_of_others(path: str) -> Access:
-    """Return what others may do with a node of this path, below the chroot."""
+    """Return the others' permissions on a node of this path, below the chroot."""
     if path == paths.CONSUMERS:
         return Access.ALL
     # As Kafka does: whatever begins so, be it the node, one below it, or a namesake with more letters.

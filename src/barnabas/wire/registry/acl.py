@@ -1,16 +1,16 @@
-"""Who may do what with a node, as ZooKeeper says it: a list of permissions for identities. Pure.
+"""ZooKeeper's access lists: permissions of identities on a node. Pure.
 
 An identity is a scheme and an id in it. A client that connects is `ip:<its address>`; one that sent a user and a
 password is `digest:<user>:<digest>` too. The broker itself needs no permission.
 
-| scheme | id in a node's list | whom it means |
+| scheme | id in a node's list | matching clients |
 | --- | --- | --- |
 | world | anyone | everybody |
 | auth | (none) | replaced by the client's own identities when the list is set |
-| digest | user:base64(SHA-1(user:password)) | who sent that user and password |
-| x509 | a certificate's subject | who came by TLS with a certificate of it |
-| ip | address or address/bits | who connects from there |
-| super | (none) | who is named in barnabas.registry.super.users: he may do everything |
+| digest | user:base64(SHA-1(user:password)) | clients that sent that user and password |
+| x509 | a certificate's subject | clients with a TLS certificate of that subject |
+| ip | address or address/bits | clients that connect from there |
+| super | (none) | identities in barnabas.registry.super.users, which have all permissions |
 
 Invariant: an empty list stands for `OPEN_TO_ALL`, which is what ZooKeeper calls `world:anyone:cdrwa`.
 
@@ -35,14 +35,14 @@ _DIGEST_CHARACTERS = 28
 
 
 class Identity(NamedTuple):
-    """Somebody, as a scheme knows him."""
+    """An identity within a scheme."""
 
     scheme: str
     id: str
 
 
 class Acl(NamedTuple):
-    """What one identity may do: a sum of `READ` to `ADMIN`."""
+    """The permissions of one identity: a sum of `READ` to `ADMIN`."""
 
     permissions: int
     scheme: str
@@ -56,11 +56,11 @@ OPEN_TO_ALL: Final[Acls] = (Acl(ALL, "world", "anyone"),)
 
 
 class Author(NamedTuple):
-    """The session that wants something, and who is behind it.
+    """The session behind a request, with its identities.
 
     Attributes:
         session_id: The owner of the ephemeral nodes that it makes.
-        identities: Whom its connection was found to be; None: the broker, whom no list stops.
+        identities: The identities of its connection; None: the broker, which needs no permission.
     """
 
     session_id: int
@@ -68,12 +68,12 @@ class Author(NamedTuple):
 
 
 def may(acls: Acls, permission: int, identities: Sequence[Identity] | None) -> bool:
-    """Return whether somebody has one of some permissions.
+    """Return whether a client has one of some permissions.
 
     Args:
         acls: The node's list; empty: open to all.
         permission: A sum of permissions, of which one is enough.
-        identities: Who asks; None: the broker.
+        identities: The client's identities; None: the broker.
     """
     if not acls or identities is None or SUPER in identities:
         return True
@@ -88,7 +88,7 @@ def may(acls: Acls, permission: int, identities: Sequence[Identity] | None) -> b
 
 
 def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
-    """A list as it is kept for what a client sent: without doubles, `auth` replaced by who that is.
+    """Return the stored form of a client's list: without duplicates, `auth` replaced by the client's identities.
 
     Returns:
         None where ZooKeeper refuses the list: it is empty, or a scheme or id is unknown.
@@ -98,7 +98,7 @@ def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
         if acl.scheme == "world" and acl.id == "anyone":
             kept.append(acl)
         elif acl.scheme == "auth":
-            # An address is no login; who may do everything needs no list.
+            # An address is not a login; identities with all rights need no list.
             own = [Acl(acl.permissions, *each) for each in identities if each.scheme not in ("ip", "super")]
             if not own:
                 return None
@@ -117,10 +117,10 @@ def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
 
 
 def super_users(text: str) -> frozenset[Identity]:
-    """Those whom `barnabas.registry.super.users` names.
+    """Return the identities in `barnabas.registry.super.users`.
 
     Raises:
-        ConfigError: One is none; what is said of it holds no digest.
+        ConfigError: An identity is invalid; the error contains no digest.
     """
     found = set()
     for number, each in enumerate(filter(None, map(str.strip, text.split(";"))), 1):
@@ -136,7 +136,7 @@ def super_users(text: str) -> frozenset[Identity]:
 
 
 def without_digests(acls: Acls) -> Acls:
-    """A list as those see it who may read the node and not administer it."""
+    """Return a list as shown to clients that may read the node but not administer it."""
     return tuple(
         acl._replace(id=f"{acl.id.partition(':')[0]}:x") if acl.scheme == "digest" and ":" in acl.id else acl
         for acl in acls
@@ -145,7 +145,7 @@ def without_digests(acls: Acls) -> Acls:
 
 def digest_identity(user_and_password: bytes) -> Identity:
     """Return the identity of a client that sent `user:password`."""
-    # Here: a broker whose registry nobody else uses does without it.
+    # Imported here, because a broker without registry clients does not need it.
     from base64 import b64encode
     from hashlib import sha1
 
@@ -166,7 +166,7 @@ def _matches(scheme: str, own_id: str, listed_id: str) -> bool:
 
 
 def _network(text: str) -> tuple[int, int] | None:
-    """The number of an IPv4 address and how many of its bits count; None where a text is none."""
+    """Return the number of an IPv4 address and its significant bits; None if the text is invalid."""
     address, slash, bits_text = text.partition("/")
     parts = address.split(".")
     if len(parts) != 4 or not all(_is_number(part, 255) for part in parts):

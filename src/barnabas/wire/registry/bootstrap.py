@@ -1,10 +1,10 @@
-"""What a broker does in the tree at its start, before anything else knows it.
+"""Preparation of the tree at a broker's start, before the broker registers.
 
 Invariants:
 
-- A start that finds everything in place writes nothing but the broker's own registration.
-- The registration is made by one transaction, so its node has version 1 from its first moment; the broker epoch is
-  the transaction that created it.
+- A start that finds everything in place writes only the broker's own registration.
+- The registration is made by one transaction, so its node has version 1 from its first moment; the broker epoch is the
+  transaction that created it.
 
 Source: zookeeper.md, created at broker start, broker registration.
 """
@@ -36,7 +36,7 @@ _LOGIN_SECRET_BYTES = 32
 
 
 async def create_with_parents(registry: Registry, path: str, data: bytes | None = None) -> None:
-    """Create a persistent node and what is missing above it.
+    """Create a persistent node and its missing ancestors.
 
     Raises:
         NodeExistsError: The node itself is there already.
@@ -51,7 +51,7 @@ async def create_with_parents(registry: Registry, path: str, data: bytes | None 
 
 
 async def delete_with_children(registry: Registry, path: str) -> None:
-    """Delete a node and all that is below it; harmless where it is not there.
+    """Delete a node and its descendants; does nothing if it does not exist.
 
     Raises:
         NotEmptyError: Somebody goes on creating children.
@@ -67,7 +67,7 @@ async def delete_with_children(registry: Registry, path: str) -> None:
 
 
 async def create_persistent_paths(registry: Registry) -> None:
-    """Create what Kafka's brokers expect to find, as one transaction if nobody else does it meanwhile."""
+    """Create the nodes that Kafka's brokers expect, in one transaction unless another client creates some meanwhile."""
     wanted = [node for path in paths.PERSISTENT for node in (*paths.ancestors(path), path)]
     missing = [path for path in dict.fromkeys(wanted) if await registry.exists(path) is None]
     if not missing:
@@ -81,7 +81,7 @@ async def create_persistent_paths(registry: Registry) -> None:
 
 
 async def cluster_id(registry: Registry) -> str | None:
-    """The cluster id, if the cluster has one already."""
+    """Return the cluster id; None: the cluster has none yet."""
     try:
         data, _ = await registry.get(paths.CLUSTER_ID)
     except NoNodeError:
@@ -90,12 +90,12 @@ async def cluster_id(registry: Registry) -> str | None:
 
 
 def new_cluster_id(dice: "Random") -> str:
-    """A random UUID (RFC 4122, version 4) in URL-safe base 64, as Kafka writes it."""
+    """Return a random UUID (RFC 4122, version 4) in URL-safe base 64, as Kafka writes it."""
     return base64.urlsafe_b64encode(new_uuid(dice)).decode().rstrip("=")
 
 
 async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
-    """The cluster id; the first broker makes it from a random UUID."""
+    """Return the cluster id; the first broker creates it from a random UUID."""
     known = await cluster_id(registry)
     while known is None:
         if await registry.exists(paths.CLUSTER_ID) is not None:
@@ -103,7 +103,9 @@ async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
             known = await cluster_id(registry)
             if known is not None:
                 break
-            raise StartupError(f"{paths.CLUSTER_ID} says no cluster id; meta.properties beside the logs knows it")
+            raise StartupError(
+                f"{paths.CLUSTER_ID} contains no cluster id; find it in meta.properties next to the logs"
+            )
         new = new_cluster_id(dice)
         ops: list[Op] = [CreateOp(paths.CLUSTER_ID, encode_cluster_id(new))]
         if await registry.exists(paths.parent(paths.CLUSTER_ID)) is None:
@@ -117,40 +119,40 @@ async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
 
 
 async def ensure_login_secret(registry: Registry, dice: "Random") -> bytes:
-    """The secret of the cluster's brokers about names that nobody has; the first one makes it."""
+    """Return the brokers' shared secret for logins of unknown users; the first broker creates it."""
     while True:
         with contextlib.suppress(NoNodeError):
             data, _ = await registry.get(paths.LOGIN_SECRET)
             if data:
                 return data
-            # Somebody emptied it.
+            # Another client emptied the node.
             await registry.delete(paths.LOGIN_SECRET)
         with contextlib.suppress(NodeExistsError):
             await create_with_parents(registry, paths.LOGIN_SECRET, dice.randbytes(_LOGIN_SECRET_BYTES).hex().encode())
 
 
 async def generate_broker_id(registry: Registry, reserved_broker_max_id: int) -> int:
-    """An id that no broker had before, above the ids that people may give (`reserved.broker.max.id`)."""
+    """Return an unused broker id, above the ids that users may assign (`reserved.broker.max.id`)."""
     stat = await registry.set(paths.BROKER_SEQUENCE, b"")
     return reserved_broker_max_id + stat.version
 
 
 class BrokerIdTakenError(StartupError):
-    """Another session registered a broker of this id."""
+    """Another session registered a broker with this id."""
 
 
 async def update_registration(registry: Registry, broker: BrokerRegistration) -> None:
-    """Write the registration of a broker anew, whose addresses are others now."""
+    """Update the registration of a broker whose addresses have changed."""
     await registry.set(paths.broker(broker.broker_id), encode_registration(broker))
 
 
 async def register_broker(registry: Registry, broker: BrokerRegistration, previous_session: int = 0) -> int:
-    """Announce a broker for as long as the session lives.
+    """Register a broker for as long as the session lives.
 
     Args:
         registry: The session.
-        broker: What to announce.
-        previous_session: One of this process that expired: a node that it left is made anew. 0: there was none.
+        broker: The registration.
+        previous_session: An expired session of this process: its node is replaced. 0: there was none.
 
     Returns:
         The broker epoch.
@@ -169,7 +171,7 @@ async def register_broker(registry: Registry, broker: BrokerRegistration, previo
                 continue
             if stat.ephemeral_owner in (0, previous_session):
                 # ZooKeeper may keep it for a while after the session is gone (ZOOKEEPER-2985).
-                # One that no session owns is no broker's either.
+                # A node without a session does not belong to a broker.
                 await delete_with_children(registry, path)
                 continue
             if stat.ephemeral_owner != registry.session_id:
@@ -188,7 +190,7 @@ async def register_broker(registry: Registry, broker: BrokerRegistration, previo
 
 
 async def bootstrap(registry: Registry, dice: "Random") -> str:
-    """Create the persistent paths and the cluster id, sharing a commit.
+    """Create the persistent paths and the cluster id, in a shared commit.
 
     Returns:
         The cluster id.
@@ -198,7 +200,7 @@ async def bootstrap(registry: Registry, dice: "Random") -> str:
 
 
 async def kafka_version(registry: Registry) -> KafkaVersionNode | None:
-    """Read which Kafka must be able to read what is written; None: the newest will do."""
+    """Return the oldest Kafka that must be able to read what is written; None: the newest."""
     try:
         data, _ = await registry.get(paths.KAFKA_VERSION)
     except NoNodeError:

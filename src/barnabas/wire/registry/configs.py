@@ -1,10 +1,10 @@
-"""Changes the settings of an entity so that every broker of the cluster learns of it.
+"""Changes of an entity's settings that every broker of the cluster learns of.
 
 Invariants:
 
-- The entity's node and the notification are written together, or neither is. (Kafka writes one after the other; nobody
-  who reads them sees a difference, but for a change that nobody is told of.)
-- Nothing that somebody else wrote meanwhile is lost: who goes by what was there before is asked again.
+- The entity's node and the notification are written in one transaction. (Kafka writes one after the other; readers see
+  no difference, except for changes whose notification is missing.)
+- No concurrent write is lost: after one, the new settings are computed again.
 
 Source: zookeeper.md, configs; Kafka 2.7.2, kafka.zk.AdminZkClient.changeEntityConfig.
 """
@@ -26,7 +26,7 @@ from barnabas.wire.registry.znodes.configs import decode_config, encode_change, 
 
 
 async def change_config(registry: Registry, entity: str, overrides: Mapping[str, str]) -> None:
-    """Give an entity exactly these settings, and notify the brokers.
+    """Replace an entity's settings, and notify the brokers.
 
     Args:
         entity: Below /config, such as `topics/t`, `brokers/<default>`, `users/u/clients/c`; names as `paths.sanitize`
@@ -40,7 +40,7 @@ async def change_config(registry: Registry, entity: str, overrides: Mapping[str,
 async def update_config(
     registry: Registry, entity: str, update: Callable[[dict[str, str]], Mapping[str, str] | None]
 ) -> None:
-    """Give an entity other settings, and notify the brokers.
+    """Update an entity's settings by a function, and notify the brokers.
 
     Args:
         entity: As above.
@@ -62,7 +62,7 @@ async def _read(registry: Registry, path: str) -> tuple[bytes | None, Stat | Non
 
 
 async def _write(registry: Registry, entity: str, overrides: Mapping[str, str], stat: Stat | None) -> bool:
-    """Write a node and its notification, unless somebody created, changed or deleted the node meanwhile.
+    """Write a node and its notification, unless the node was created, changed or deleted meanwhile.
 
     Args:
         stat: Of the node as it was seen; None: it was not there.

@@ -1,10 +1,10 @@
-"""Groups whose consumers live in ZooKeeper: read as a whole, their offsets written, deleted.
+"""Consumer groups in ZooKeeper: read them as a whole, write and delete their offsets.
 
 Invariants:
 
-- What is written are offsets alone, as a consumer writes them; members and owners are the consumers' own.
-- Nothing of a group that has members is deleted.
-- A node that cannot be read costs itself: it is told in `problems`, and the rest is there.
+- Only offsets are written, in the form of a consumer; members and owners belong to the consumers.
+- Nothing of a group with members is deleted.
+- A node that cannot be read is listed in `problems`, and does not affect the rest.
 
 Source: zookeeper.md, old consumers; Kafka 0.8.2.2, AdminUtils.deleteConsumerGroupInZK.
 """
@@ -32,7 +32,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError
 
 
 class StoredOffset(NamedTuple):
-    """An offset as the tree has it.
+    """An offset in the tree.
 
     Attributes:
         offset: The next one to be read.
@@ -46,18 +46,18 @@ class StoredOffset(NamedTuple):
 
 
 class GroupInUseError(BarnabasError):
-    """A group has members, so that its offsets are theirs: one line that names them."""
+    """A group has members, which own its offsets: one line that names them."""
 
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """One group, as the tree had it when it was read; its parts are read one after the other.
+    """One group, as read from the tree; its parts were read one after the other.
 
     Attributes:
-        members: The registered consumers by name, each with what it reads; None: its node can't be read.
+        members: The registered consumers by name, with their subscriptions; None: unreadable.
         owners: The consumer's thread (`<consumer>-<n>`) that owns each partition.
-        offsets: What was committed.
-        problems: What could not be read, a line each.
+        offsets: The committed offsets.
+        problems: The unreadable nodes, a line each.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ConsumerGroup:
 
 
 async def group_names(registry: Registry) -> list[str]:
-    """The groups that the tree has, in order."""
+    """Return the names of the groups in the tree, in order."""
     try:
         return await registry.children(paths.CONSUMERS)
     except NoNodeError:
@@ -76,7 +76,7 @@ async def group_names(registry: Registry) -> list[str]:
 
 
 async def read_group(registry: Registry, name: str) -> ConsumerGroup | None:
-    """A group, or None where the tree has none of this name."""
+    """Return a group; None: it does not exist."""
     if not await exists(registry, name):
         return None
     group = ConsumerGroup(name)
@@ -90,18 +90,18 @@ async def read_group(registry: Registry, name: str) -> ConsumerGroup | None:
 
 
 async def exists(registry: Registry, name: str) -> bool:
-    """Return whether the tree has a group of this name."""
+    """Return whether a group exists in the tree."""
     path = paths.consumer_group(name)
     return "/" not in name and paths.is_valid(path) and await registry.exists(path) is not None
 
 
 async def read_offsets(registry: Registry, name: str) -> dict[TopicPartition, StoredOffset]:
-    """Read a group's committed offsets; nothing where there is no such group."""
+    """Return a group's committed offsets; empty if the group does not exist."""
     return await _read_offsets(registry, ConsumerGroup(name))
 
 
 async def write_offsets(registry: Registry, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Set the offsets of a group without members, which need not be there yet.
+    """Set the offsets of a group without members; the group need not exist yet.
 
     Raises:
         GroupInUseError: It has members, before or after: those that came meanwhile may go on from either offset.
@@ -121,7 +121,7 @@ async def delete_group(registry: Registry, name: str) -> None:
     """Delete a group and all its offsets.
 
     Raises:
-        NoNodeError: There is none.
+        NoNodeError: The group does not exist.
         GroupInUseError: It has members.
     """
     path = paths.consumer_group(name)
@@ -130,7 +130,7 @@ async def delete_group(registry: Registry, name: str) -> None:
     await check_unused(registry, name)
     ids = paths.consumer_ids(name)
     try:
-        # First what a consumer that comes now would be below: then either it or this fails.
+        # First the parent of a new consumer's node, so that either that consumer or this deletion fails.
         with contextlib.suppress(NoNodeError):
             await registry.delete(ids)
     except NotEmptyError:
@@ -139,7 +139,7 @@ async def delete_group(registry: Registry, name: str) -> None:
 
 
 async def delete_offsets(registry: Registry, name: str, partition: TopicPartition) -> bool:
-    """Forget a group's offset of a partition; False: it has none.
+    """Delete a group's offset of a partition; False: it has none.
 
     Raises:
         GroupInUseError: It has members.
@@ -157,7 +157,7 @@ async def delete_offsets(registry: Registry, name: str, partition: TopicPartitio
 
 
 async def check_unused(registry: Registry, name: str) -> None:
-    """Raises GroupInUseError: The group has members."""
+    """Check that the group has no members."""
     try:
         members = await registry.children(paths.consumer_ids(name))
     except NoNodeError:
@@ -186,7 +186,7 @@ async def _read_offsets(registry: Registry, group: ConsumerGroup) -> dict[TopicP
 async def _partitions(
     registry: Registry, path: str, group: ConsumerGroup, *, tells_0_7: bool = False
 ) -> list[tuple[TopicPartition, bytes | None, tuple[int, int]]]:
-    """Nodes of partitions below those of their topics: what they hold, their version and time."""
+    """Return the nodes of partitions below their topics: data, version and time."""
     wanted: dict[str, TopicPartition] = {}
     for topic in await _children(registry, path):
         for element in await _children(registry, paths.child(path, topic)):
@@ -206,7 +206,7 @@ async def _partitions(
 
 
 async def _below(registry: Registry, path: str) -> list[tuple[str, bytes | None]]:
-    """The children of a node with what they hold; those that go meanwhile are left out."""
+    """Return the children of a node with their data; children that are deleted meanwhile are left out."""
     names = await _children(registry, path)
     found = await registry.get_many([paths.child(path, name) for name in names])
     return [(name, each[0]) for name, each in zip(names, found, strict=True) if each is not None]

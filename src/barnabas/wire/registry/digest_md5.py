@@ -1,4 +1,4 @@
-"""SASL's DIGEST-MD5 as ZooKeeper speaks it: how a broker shows that it knows its password without sending it. Pure.
+"""SASL DIGEST-MD5 in ZooKeeper's variant: a broker proves its password without sending it. Pure.
 
     client   nothing
     server   realm="zk-sasl-md5",nonce="...",charset=utf-8,algorithm=md5-sess
@@ -6,7 +6,7 @@
              digest-uri="zookeeper/zk-sasl-md5",maxbuf=65536,response=<32 hex digits>,qop=auth
     server   rspauth=<32 hex digits>
 
-kazoo does the rest of it, with a library that nothing else here needs.
+kazoo does the rest of the login, normally with a library that nothing else here needs.
 
 Source: RFC 2831; ZooKeeper 3.5, SecurityUtils (the host's name is a constant).
 """
@@ -20,14 +20,14 @@ _COUNT, _QOP = "00000001", "auth"
 
 
 class DigestError(Exception):
-    """The server's challenge is none, or does not show that it knows the password either."""
+    """The server's challenge is invalid, or does not prove that the server knows the password."""
 
 
 class DigestMd5:
     """One exchange, from the client's side.
 
     Attributes:
-        complete: The server showed that it knows the password, too.
+        complete: The server proved that it knows the password, too.
     """
 
     def __init__(self, username: str, password: str, uri: str, cnonce: str) -> None:
@@ -43,10 +43,10 @@ class DigestMd5:
         self._expected = ""
 
     def answer(self, challenge: bytes | None) -> bytes:
-        """Return what to send next; nothing once it is complete.
+        """Return the next message to send; empty when the login is complete.
 
         Args:
-            challenge: What the server sent; None at the beginning.
+            challenge: The server's message; None at the beginning.
 
         Raises:
             DigestError: It makes no sense.
@@ -60,7 +60,7 @@ class DigestMd5:
             self.complete = True
             return b""
         if not said.get("nonce") or said.get("algorithm") != "md5-sess":
-            raise DigestError("the server's challenge is none of DIGEST-MD5")
+            raise DigestError("the server's challenge is not valid for DIGEST-MD5")
         if _QOP not in said.get("qop", _QOP).split(","):
             raise DigestError("the server wants more than authentication")
         realm, nonce, cnonce = said.get("realm", ""), said["nonce"], self._cnonce
@@ -83,7 +83,7 @@ def _directives(text: bytes) -> dict[str, str]:
     try:
         decoded = text.decode()
     except UnicodeDecodeError:
-        raise DigestError("the server's challenge is no text") from None
+        raise DigestError("the server's challenge is not text") from None
     found = {}
     for match in _DIRECTIVE.finditer(decoded):
         name, quoted, word = match.groups()

@@ -1,4 +1,4 @@
-"""kazoo's client, with what it needs to reach a server: back-off, TLS, a login.
+"""kazoo's client, configured with back-off, TLS and a login.
 
 kazoo works in threads of its own. Answers and watch events go through one queue here: kazoo gives each a thread, and
 they could overtake each other.
@@ -27,10 +27,10 @@ _RECONNECTING = {"max_tries": -1, "delay": 0.05, "max_delay": 1.0}
 
 
 def new_client(options: ZooKeeperOptions) -> Any:
-    """A client that is not started.
+    """Return a client that is not started.
 
     Raises:
-        StartupError: The address is none.
+        StartupError: The address is invalid.
     """
     handler = SequentialThreadingHandler()
     handler.dispatch_callback = lambda callback: handler.completion_queue.put(lambda: callback.func(*callback.args))
@@ -51,7 +51,7 @@ def new_client(options: ZooKeeperOptions) -> Any:
         for host, _ in client.hosts:
             host.encode("idna")
     except ValueError as error:
-        raise StartupError(f"{options.connect} is no ZooKeeper address (HOST:PORT,.../CHROOT): {error}") from None
+        raise StartupError(f"{options.connect} is not a ZooKeeper address (HOST:PORT,.../CHROOT): {error}") from None
     return client
 
 
@@ -68,7 +68,7 @@ def _sasl_options(options: ZooKeeperOptions) -> dict[str, object] | None:
 
 
 def _tls_connector(tls: ZooKeeperTls) -> Callable[..., Any]:
-    # Not at the top: who asks for no TLS starts without it.
+    # Not at the top, because it is needed only with TLS.
     from barnabas.wire.registry.zookeeper_tls import connect_tls
 
     def connect(address: tuple[str, int], timeout: float, hostname: str | None = None, **_: object) -> Any:
@@ -78,7 +78,7 @@ def _tls_connector(tls: ZooKeeperTls) -> Callable[..., Any]:
 
 
 class _DigestClient:
-    """DIGEST-MD5 in the shape that kazoo knows from pure-sasl."""
+    """DIGEST-MD5 with the interface of pure-sasl that kazoo uses."""
 
     def __init__(
         self, host: str, service: str, username: str, password: str, randbytes: Callable[[int], bytes], **_: object

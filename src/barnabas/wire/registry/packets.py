@@ -1,7 +1,7 @@
-"""Cuts many operations into transactions that ZooKeeper takes. Pure.
+"""Splits many operations into transactions within ZooKeeper's packet limit. Pure.
 
-ZooKeeper closes the connection on a packet of more than jute.maxbuffer, 1 MB if nobody set it. What stays below half of
-that also fits with a long chroot and the access list of each node.
+ZooKeeper closes the connection on a packet of more than jute.maxbuffer, 1 MB by default. Half of that leaves room for a
+long chroot and the access list of each node.
 
 Source: ZooKeeper administrator's guide, jute.maxbuffer.
 """
@@ -16,7 +16,7 @@ _OP_BYTES = 64
 
 
 def in_packets(ops: Iterable[Op], most_ops: int = MOST_OPS, most_bytes: int = MOST_BYTES) -> Iterator[list[Op]]:
-    """The operations in their order, as many at a time as fit; one that is too large by itself comes alone."""
+    """Yield the operations in order, as many at a time as fit; an oversized one comes alone."""
     packet: list[Op] = []
     size = 0
     for op in ops:

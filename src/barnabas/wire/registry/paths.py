@@ -1,4 +1,4 @@
-"""Every path of Kafka's tree in ZooKeeper, in one place.
+"""All paths of Kafka's tree in ZooKeeper.
 
 Invariant: no other module spells a path.
 
@@ -40,11 +40,11 @@ ACLS, PREFIXED_ACLS = "/kafka-acl", "/kafka-acl-extended/prefixed"
 ACL_CHANGES, PREFIXED_ACL_CHANGES = "/kafka-acl-changes", "/kafka-acl-extended-changes"
 ACL_CHANGE_PREFIX = "acl_changes_"
 BARNABAS = "/barnabas"
-"""What Kafka does not know: none of it goes along from one registry to another."""
+"""Nodes unknown to Kafka: they are not copied from one registry to another."""
 KAFKA_VERSION = "/barnabas/kafka_version"
-"""Which Kafka must be able to read what is written."""
+"""The Kafka version that must be able to read what is written."""
 LOGIN_SECRET = "/barnabas/login_secret"
-"""What answers to names that nobody has are made from; each registry has its own, ZooKeeper too."""
+"""The secret behind answers to unknown user names; each registry has its own, ZooKeeper too."""
 
 DELEGATION_TOKENS = "/delegation_token/tokens"
 DELEGATION_TOKEN_CHANGES = "/delegation_token/token_changes"
@@ -65,31 +65,31 @@ PERSISTENT = (
     CONFIG_USERS,
     CONFIG_BROKERS,
 )
-"""What a broker creates at its start, with null data, in Kafka's order."""
+"""Nodes that a broker creates at its start, with null data, in Kafka's order."""
 
 WITH_RULES = (ACLS, PREFIXED_ACLS, ACL_CHANGES, PREFIXED_ACL_CHANGES)
-"""What a broker with access rules creates beside that, the nodes of types of resources apart."""
+"""Additional nodes of a broker with access rules, except those of resource types."""
 WITH_TOKENS = (DELEGATION_TOKENS, DELEGATION_TOKEN_CHANGES)
-"""What a broker with delegation tokens creates beside that."""
+"""Additional nodes of a broker with delegation tokens."""
 
 
 def parent(path: str) -> str:
-    """The path one level up; the root's parent is the root."""
+    """Return the path one level up; the root's parent is the root."""
     return path.rpartition("/")[0] or ROOT
 
 
 def name(path: str) -> str:
-    """The last element of a path."""
+    """Return the last element of a path."""
     return path.rpartition("/")[2]
 
 
 def child(path: str, child_name: str) -> str:
-    """The path of a child."""
+    """Return the path of a child."""
     return f"{path.rstrip('/')}/{child_name}"
 
 
 def ancestors(path: str) -> list[str]:
-    """Every path above this one, from the top, without the root."""
+    """Return every path above this one, from the top, without the root."""
     found = []
     while (path := parent(path)) != ROOT:
         found.append(path)
@@ -97,9 +97,7 @@ def ancestors(path: str) -> list[str]:
 
 
 def is_valid(path: str) -> bool:
-    """Return whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, none of some
-    characters.
-    """
+    """Return whether ZooKeeper accepts a path: absolute, no empty, `.` or `..` element, no forbidden character."""
     if path == ROOT:
         return True
     if not path.startswith("/") or not ((path.isascii() and path.isprintable()) or _has_good_characters(path)):
@@ -108,9 +106,7 @@ def is_valid(path: str) -> bool:
 
 
 def _has_good_characters(path: str) -> bool:
-    """Return whether a path has no control characters, and none that UTF-16 needs two units for or keeps for special
-    uses.
-    """
+    """Return whether a path has no control characters, and only characters that are one ordinary UTF-16 unit."""
     return not any(
         each < " " or "\x7f" <= each <= "\x9f" or "\ud800" <= each <= "\uf8ff" or each >= "\ufff0" for each in path
     )
@@ -146,7 +142,7 @@ def config(entity: str) -> str:
 
 
 def config_entity(path: str) -> str:
-    """The entity, or what is above some, of a node below /config."""
+    """Return the entity, or the parent of entities, of a node below /config."""
     return path.removeprefix("/config/")
 
 
@@ -159,7 +155,7 @@ def delegation_token(token_id: str) -> str:
 
 
 def consumer_group(group_id: str) -> str:
-    """Return the path of a consumer group that lives in ZooKeeper."""
+    """Return the path of a consumer group in ZooKeeper."""
     return f"{CONSUMERS}/{group_id}"
 
 
@@ -188,10 +184,10 @@ def consumer_offset(group_id: str, topic_name: str, partition_index: int) -> str
 
 
 def sanitize(entity_name: str) -> str:
-    """A user or client name as an element of a path: URL-encoded with Kafka's two exceptions."""
+    """Return a user or client name as an element of a path: URL-encoded with Kafka's two exceptions."""
     return quote(entity_name, safe="-_.").replace("~", "%7E")
 
 
 def desanitize(element: str) -> str:
-    """The name behind `sanitize`."""
+    """Return the name behind `sanitize`."""
     return unquote(element)

@@ -1,13 +1,14 @@
-"""A registry for those who have nothing better to do than to wait: what a lost connection interrupts is asked again.
+"""A registry that repeats requests after a lost connection, for callers that can only wait.
 
-Kafka's brokers ask ZooKeeper until it answers. So do all writers here but the controller, which begins anew instead.
+Kafka's brokers ask ZooKeeper until it answers. So do all writers here except the controller, which starts again
+instead.
 
 Invariants:
 
-- `ConnectionLostError` never comes out; `RegistryClosedError` ends what waits.
-- A write that was carried out before its answer was lost counts as carried out: when the repeated one is refused, and
-  the nodes are as it was to leave them, it succeeded. So nothing is refused for having been done.
-- A sequential node may be created twice, as in Kafka: it is a notification, which says nothing new the second time.
+- `ConnectionLostError` is never raised; `RegistryClosedError` ends waiting requests.
+- A write that was executed before its answer was lost counts as executed: if the repeated one is rejected, and the
+  nodes are as the write leaves them, it succeeded. So no write is rejected because it was already done.
+- A sequential node may be created twice, as in Kafka: it is a notification, which adds nothing the second time.
 
 Source: semantics, controller; Kafka 2.7.2, KafkaZkClient.retryRequestsUntilConnected.
 """
@@ -42,7 +43,7 @@ RETRY_BACKOFF_MS = 100
 
 
 class PatientRegistry:
-    """A `Registry` over another one."""
+    """A `Registry` that wraps another one and retries."""
 
     def __init__(self, registry: Registry, timers: Timers) -> None:
         self._registry = registry
@@ -112,7 +113,7 @@ class PatientRegistry:
         self, ops: Sequence[Op], ask: Callable[[], Awaitable[T]], result_of: Callable[[list[Stat | None]], T]
     ) -> T:
         """Args:
-        ops: What is asked for.
+        ops: The operations.
         result_of: Makes the answer from the stats of the nodes as they are after it.
         """
         was_lost = False
@@ -129,8 +130,8 @@ class PatientRegistry:
                 return result_of(stats)
 
     async def _stats_if_done(self, ops: Sequence[Op]) -> list[Stat | None] | None:
-        """The stat of each operation's node if all are as these operations leave them; None: they are not."""
-        # The last word on each node; of those that only were to be created or deleted, too.
+        """Return the stats of all operations' nodes if they are as the operations leave them; None: they are not."""
+        # The last operation on each node, creations and deletions included.
         last: dict[str, Op] = {
             op.path: op for op in ops if not (isinstance(op, CheckOp) or (isinstance(op, CreateOp) and op.is_sequence))
         }
@@ -142,7 +143,7 @@ class PatientRegistry:
 
 
 def _is_as_left(op: Op, found: Found, owner: int | None) -> bool:
-    """Return whether a node is as an operation leaves it; `owner` is the session of one that was to be ephemeral."""
+    """Return whether a node is as an operation leaves it; `owner` is the session of an ephemeral one."""
     if found is None or isinstance(op, DeleteOp | CheckOp):
         return found is None and isinstance(op, DeleteOp)
     data, stat = found

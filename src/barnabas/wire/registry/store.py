@@ -2,7 +2,7 @@
 
 Invariants:
 
-- A write is answered when it is durable; a read sees nothing that is not.
+- A write is answered when it is durable; a read sees only durable data.
 - Every transaction (one operation, or a `multi`) has one zxid, larger than all before it.
 - A watch is called at most once, on the event loop, after the change is visible and before its writer is answered.
 - Data is `None` where ZooKeeper has null.
@@ -21,7 +21,7 @@ ANY_VERSION = -1
 
 
 class RegistryError(BarnabasError):
-    """An operation that the tree refuses.
+    """The tree rejected an operation.
 
     Attributes:
         path: The node it was about.
@@ -35,11 +35,11 @@ class RegistryError(BarnabasError):
 
 
 class NoNodeError(RegistryError):
-    """The node, or the parent of the node to create, is not there."""
+    """The node, or the parent of the node to create, does not exist."""
 
 
 class NodeExistsError(RegistryError):
-    """The node to create is there already."""
+    """The node to create exists already."""
 
 
 class BadVersionError(RegistryError):
@@ -55,15 +55,15 @@ class NoChildrenForEphemeralsError(RegistryError):
 
 
 class BadArgumentsError(RegistryError):
-    """The path is none, or the root was to be deleted."""
+    """The path is invalid, or the root was to be deleted."""
 
 
 class NoAuthError(RegistryError):
-    """The node's list of permissions does not let this client do that."""
+    """The node's access list does not permit the operation."""
 
 
 class InvalidAclError(RegistryError):
-    """The list of permissions for the node is none."""
+    """The access list for the node is invalid."""
 
 
 class RegistryClosedError(RegistryError):
@@ -79,7 +79,7 @@ class ConnectionLostError(RegistryError):
 
 
 class Stat(NamedTuple):
-    """What ZooKeeper tells about a node beside its data, in ZooKeeper's order.
+    """The metadata of a node, in ZooKeeper's order.
 
     Attributes:
         czxid: Transaction that created it.
@@ -109,7 +109,7 @@ class Stat(NamedTuple):
 
 
 class EventType(IntEnum):
-    """What happened to a watched node; ZooKeeper's numbers.
+    """The kind of a watch event; ZooKeeper's numbers.
 
     NONE is no change: the connection broke, and the watch is gone with it. What it watched has to be read again.
     """
@@ -122,7 +122,7 @@ class EventType(IntEnum):
 
 
 class WatchEvent(NamedTuple):
-    """One change, as a watch is told of it; the path is empty with `EventType.NONE`."""
+    """One event of a watch; the path is empty with `EventType.NONE`."""
 
     type: EventType
     path: str
@@ -132,7 +132,7 @@ Watch: TypeAlias = Callable[[WatchEvent], object]
 
 
 class SessionState(Enum):
-    """What becomes of a broker's session with the registry."""
+    """The state of a broker's session with the registry."""
 
     SUSPENDED = "there is no connection; whether the session and its ephemeral nodes live on is not known"
     EXPIRED = "another session began: the ephemeral nodes of the one before are gone, or go soon"
@@ -148,9 +148,9 @@ Found: TypeAlias = "tuple[bytes | None, Stat] | None"
 
 
 class CreateOp(NamedTuple):
-    """Create a node; with `is_sequence` the parent's counter is added to the path in ten digits.
+    """Create a node; with `is_sequence`, append the parent's counter to the path in ten digits.
 
-    Who may do what with it is in `acls`; empty: everybody everything.
+    `acls` has its permissions; empty: all permissions for everybody.
     """
 
     path: str
@@ -176,7 +176,7 @@ class DeleteOp(NamedTuple):
 
 
 class CheckOp(NamedTuple):
-    """Let the transaction fail unless the node has this version."""
+    """Fail the transaction unless the node has this version."""
 
     path: str
     version: int
@@ -188,20 +188,21 @@ OpResult: TypeAlias = str | Stat | None
 
 
 class Registry(Protocol):
-    """ZooKeeper's operations; every one raises `RegistryClosedError` after `close`, and may raise
-    `ConnectionLostError` before.
+    """ZooKeeper's operations.
+
+    Each raises `RegistryClosedError` after `close`, and may raise `ConnectionLostError` before.
     """
 
     @property
     def session_id(self) -> int:
-        """The `ephemeral_owner` of the nodes that live as long as this session; never 0.
+        """Return the `ephemeral_owner` of the session's nodes; never 0.
 
         It is another one after the session expired: see `on_session`.
         """
         ...
 
     def on_session(self, listener: SessionListener) -> Callable[[], None]:
-        """Tell a listener what becomes of the session from now on; what is returned ends that."""
+        """Notify a listener of changes of the session; call the result to end that."""
         ...
 
     async def create(
@@ -232,7 +233,7 @@ class Registry(Protocol):
         ...
 
     async def get_many(self, wanted: Sequence[str], watch: Callable[[str], Watch] | None = None) -> list[Found]:
-        """Read nodes, many at a time where that is faster.
+        """Read nodes, in batches if that is faster.
 
         Args:
             wanted: The nodes.
@@ -263,11 +264,14 @@ class Registry(Protocol):
         ...
 
     async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
-        """The stat of a node, or nothing; `watch` is told once when it is created, set or deleted."""
+        """Return the stat of a node; None: it does not exist.
+
+        `watch` is called once when it is created, set or deleted.
+        """
         ...
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str]:
-        """The names of a node's children, sorted.
+        """Return the names of a node's children, sorted.
 
         Args:
             path: The node.
@@ -279,7 +283,7 @@ class Registry(Protocol):
         ...
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """Do all of it as one transaction, or nothing.
+        """Execute all operations in one transaction, or none.
 
         Raises:
             RegistryError: The error of the first operation that failed.
@@ -287,12 +291,12 @@ class Registry(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the session: what was asked for before is finished, ephemeral nodes go."""
+        """End the session: pending requests are completed, ephemeral nodes are deleted."""
         ...
 
 
 class SessionListeners:
-    """Those who are told what becomes of one session."""
+    """The listeners of one session."""
 
     __slots__ = ("_listeners",)
 
@@ -310,6 +314,6 @@ class SessionListeners:
         return forget
 
     def tell(self, state: SessionState) -> None:
-        """Tell all, in the order in which they came."""
+        """Notify all listeners, in the order in which they were added."""
         for listener in list(self._listeners.values()):
             listener(state)

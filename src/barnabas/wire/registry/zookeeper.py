@@ -1,17 +1,17 @@
-"""A `Registry` on a real ZooKeeper ensemble; with `kazoo_client.py` all that imports kazoo.
+"""A `Registry` on a real ZooKeeper ensemble; only this module and `kazoo_client.py` import kazoo.
 
-kazoo works in threads of its own. Its answers and watch events are handed to the event loop in the order in which they
-came from the server, so a watch is told before the answer to whatever was asked after the change.
+kazoo has threads of its own. Its answers and watch events go to the event loop in the server's order, so a watch is
+called before the answer to any request sent after the change.
 
 Invariants:
 
-- Null data stays null: kazoo's own transactions know only bytes, and Kafka refuses an empty entity node.
-- A watch that is set twice on a node before it is told is told once.
-- When a connection is lost in the middle of an operation, or no server answers it within the session's timeout, it
-  ends with `ConnectionLostError`. kazoo itself connects again, with a new session where the old one expired.
-- Nothing is handed to kazoo while there is no connection: what nobody waits for any more is never carried out later.
-- Not more requests than zookeeper.max.in.flight.requests wait for their answers at once.
-- kazoo forgets all watches when a connection is lost; they are told so, and whoever reads again sets them again.
+- Null data stays null: kazoo's own transactions support only bytes, and Kafka rejects an empty entity node.
+- A watch that is set twice on a node before it fires is called once.
+- If a connection is lost during an operation, or no server answers within the session's timeout, the operation fails
+  with `ConnectionLostError`. kazoo itself connects again, with a new session if the old one expired.
+- Nothing is handed to kazoo without a connection, so abandoned requests are never executed later.
+- At most zookeeper.max.in.flight.requests requests wait for their answers at once.
+- kazoo forgets all watches when a connection is lost; they are notified, and the next read sets them again.
 
 Source: ZooKeeper programmer's guide, sessions and watches; zookeeper.md, opening notes.
 """
@@ -74,11 +74,11 @@ _OP_OVERHEAD_BYTES = 64
 
 
 class AccessDeniedError(RegistryError):
-    """The node's access list does not let this client do it."""
+    """The node's access list does not permit this client's operation."""
 
 
 class TooLargeError(RegistryError):
-    """What is to be written is larger than ZooKeeper takes (jute.maxbuffer)."""
+    """The request is larger than ZooKeeper's limit (jute.maxbuffer)."""
 
 
 _ERRORS: tuple[tuple[type[Exception], type[RegistryError]], ...] = (
@@ -96,15 +96,15 @@ _ERRORS: tuple[tuple[type[Exception], type[RegistryError]], ...] = (
     (kazoo_errors.OperationTimeoutError, ConnectionLostError),
     (KazooTimeoutError, ConnectionLostError),
 )
-# What the parts of a refused transaction carry that were not the reason for it.
+# The error of the parts of a rejected transaction that were not its cause.
 _NOT_THE_REASON = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
 
 
 class ZooKeeperRegistry:
-    """One session with an ensemble, and the next one when it expires."""
+    """One session with an ensemble, followed by a new one when it expires."""
 
     def __init__(self, client: Any, options: ZooKeeperOptions) -> None:
-        """Use `open`."""
+        """Create a registry; call `open` instead."""
         self._client = client
         self._options = options
         self._timeout_s = options.session_timeout_ms / 1000
@@ -125,7 +125,7 @@ class ZooKeeperRegistry:
             connect: How; as text, zookeeper.connect: `host:port,host:port/chroot`. The chroot need not exist.
 
         Raises:
-            StartupError: Nobody answers in time, or the text cannot be, or the login is refused.
+            StartupError: No server answers in time, the text is invalid, or the login fails.
         """
         options = ZooKeeperOptions(connect) if isinstance(connect, str) else connect
         client = new_client(options)
@@ -216,7 +216,7 @@ class ZooKeeperRegistry:
         return None if stat is None else Stat(*stat)
 
     async def is_open(self, path: str) -> bool:
-        """Return whether everybody may create or delete children of a node."""
+        """Return whether all clients may create and delete children of a node."""
         try:
             acls, _ = await self._ask(path, lambda: self._client.get_acls_async(path))
         except AccessDeniedError:
@@ -245,7 +245,7 @@ class ZooKeeperRegistry:
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            # Who waits for a connection is refused.
+            # Requests that wait for a connection fail.
             self._connected.set()
             await asyncio.to_thread(_end, self._client)
 
@@ -269,7 +269,7 @@ class ZooKeeperRegistry:
         return transaction
 
     def _acl(self, path: str) -> Any:
-        """The access list of a node to be created; None: everybody may do everything."""
+        """Return the access list of a node to be created; None: all permissions for everybody."""
         if not self._options.sets_acl:
             return None
         match access_of_others(path):
@@ -284,7 +284,7 @@ class ZooKeeperRegistry:
         return None if watch is None else _Watcher(self, watch)
 
     def hand_over_event(self, watch: Watch, event: Any) -> None:
-        """Called in kazoo's thread when a watch was met or lost."""
+        """Deliver a watch event; called in kazoo's thread when a watch fires or is lost."""
         kind = EventType.__members__.get(event.type)
         if kind is not None and not self._is_closed and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(watch, WatchEvent(kind, event.path or ""))
@@ -299,7 +299,7 @@ class ZooKeeperRegistry:
         _check_path(path)
         try:
             async with asyncio.timeout(self._timeout_s), self._in_flight:
-                # Not before: kazoo would keep it, and send it though nobody waits for the answer any more.
+                # Not earlier: kazoo would keep the request, and send it without a waiter.
                 await self._connected.wait()
                 self._check_open(path)
                 answer: asyncio.Future[Any] = self._loop.create_future()
@@ -315,7 +315,7 @@ class ZooKeeperRegistry:
             raise RegistryClosedError(path)
 
     def _note_state(self, state: Any) -> None:
-        """Called in kazoo's thread when a connection was made or lost."""
+        """Process a connection state; called in kazoo's thread."""
         client = self._client
         is_refused = client.client_state == KeeperState.AUTH_FAILED
         session_id = int(client.client_id[0]) if state == KazooState.CONNECTED else 0
@@ -328,11 +328,11 @@ class ZooKeeperRegistry:
         client.handler.completion_queue.put(hand_over)
 
     def _take_state(self, session_id: int, is_refused: bool) -> None:
-        """Tell what became of the connection: `session_id` is 0 where there is none."""
+        """Report the state of the connection; `session_id` is 0 if there is none."""
         if self._is_closed:
             return
         if is_refused:
-            # kazoo does not try again; what is asked for is refused.
+            # kazoo does not retry; requests fail.
             log.error("ZooKeeper at %s refuses the login", self._options.connect)
         elif not session_id:
             if self._connected.is_set():
@@ -348,7 +348,7 @@ class ZooKeeperRegistry:
 
 
 class _Watcher:
-    """A watch as kazoo is given it: the same watch on the same node counts once in kazoo's sets."""
+    """A watch in the form that kazoo needs: equal watches on a node count once in kazoo's sets."""
 
     __slots__ = ("_registry", "_watch")
 
@@ -363,12 +363,12 @@ class _Watcher:
         return hash(self._watch)
 
     def __call__(self, event: Any) -> None:
-        """Called in kazoo's thread."""
+        """Forward an event; called in kazoo's thread."""
         self._registry.hand_over_event(self._watch, event)
 
 
 def _hand_over(loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]", result: "IAsyncResult") -> None:
-    """Called in kazoo's thread when an answer came."""
+    """Forward an answer; called in kazoo's thread."""
 
     def resolve() -> None:
         if answer.done():
@@ -390,7 +390,7 @@ def _end(client: Any) -> None:
 
 
 async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run them together; when this raises none of them is under way any more."""
+    """Run coroutines in parallel; after an exception none of them runs any more."""
     for result in await asyncio.gather(*coroutines, return_exceptions=True):
         if isinstance(result, BaseException):
             raise result

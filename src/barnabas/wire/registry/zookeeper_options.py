@@ -1,4 +1,4 @@
-"""How to reach a ZooKeeper ensemble.
+"""Options of a connection to a ZooKeeper ensemble.
 
 Source: Kafka 2.7.2, zookeeper.* of the broker's settings.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class ZooKeeperLogin:
-    """Who logs in by DIGEST-MD5.
+    """The credentials of a DIGEST-MD5 login.
 
     Attributes:
         randbytes: Random bytes.
@@ -29,13 +29,13 @@ class ZooKeeperTls:
     """TLS to a server.
 
     Attributes:
-        keystore: PEM file with the key and certificate of this side; None: it has none.
+        keystore: PEM file with the key and certificate of this side; None: it has no keystore.
         keystore_password: Of the key.
         truststore: PEM file with the certificates that are trusted; None: those of the system.
         protocols: The versions that may be used, as Java names them.
         ciphers: As OpenSSL names them; empty: its own choice.
         checks_host: The certificate has to be of the host.
-        context: What a connection is made with, where the stores were read already; then all else says nothing.
+        context: The ready context, if the stores were read already; it overrides the other fields.
     """
 
     keystore: str | None = None
@@ -49,17 +49,17 @@ class ZooKeeperTls:
 
 @dataclass(slots=True, frozen=True)
 class ZooKeeperOptions:
-    """What a session is begun with.
+    """The options of a session.
 
     Attributes:
         connect: As zookeeper.connect: `host:port,host:port/chroot`.
         session_timeout_ms: zookeeper.session.timeout.ms; also how long an answer may take.
         connection_timeout_ms: zookeeper.connection.timeout.ms: how long to wait for a server at the start.
         most_in_flight: zookeeper.max.in.flight.requests.
-        sets_acl: zookeeper.set.acl: what is created may be changed by its creator alone (`access.py`).
-        login: None: nobody logs in.
-        tls: None: there is none.
-        digest: user:password of ZooKeeper's scheme digest; None: there is none.
+        sets_acl: zookeeper.set.acl: only its creator may change a node (`access.py`).
+        login: None: no login.
+        tls: None: no TLS.
+        digest: user:password of ZooKeeper's scheme digest; None: not used.
     """
 
     connect: str

@@ -1,6 +1,6 @@
-"""A TLS connection to a ZooKeeper server, for kazoo.
+"""TLS connections to a ZooKeeper server, for kazoo.
 
-kazoo's own trusts the system's certificates beside those that were named, and takes any version of TLS.
+kazoo's own TLS trusts the system's certificates besides the configured ones, and accepts any version of TLS.
 
 Source: Kafka 2.7.2, zookeeper.ssl.* of the broker's settings.
 """
@@ -19,10 +19,10 @@ VERSIONS: Final = {
 
 
 def new_context(tls: ZooKeeperTls) -> ssl.SSLContext:
-    """Make a connection's context.
+    """Create a connection's TLS context.
 
     Raises:
-        StartupError: A file can't be read, or there are no such ciphers.
+        StartupError: A file cannot be read, or a cipher does not exist.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     versions = sorted(VERSIONS[name] for name in tls.protocols)
@@ -49,7 +49,7 @@ def new_context(tls: ZooKeeperTls) -> ssl.SSLContext:
 
 
 def connect_tls(tls: ZooKeeperTls, address: tuple[str, int], hostname: str | None, timeout_s: float) -> ssl.SSLSocket:
-    """Connect, and agree on keys. Blocks: for kazoo's thread.
+    """Connect and complete the TLS handshake. Blocks: for kazoo's thread.
 
     Raises:
         OSError: Nobody answers, or one side does not trust the other.

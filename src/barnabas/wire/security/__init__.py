@@ -1,1 +1,1 @@
-"""What both ends of a connection know of security: TLS, the mechanisms of SASL, principals and what an ACL says."""
+"""Security formats of both ends of a connection: TLS, SASL's mechanisms, principals, ACLs."""

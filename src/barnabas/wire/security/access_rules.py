@@ -1,19 +1,19 @@
-"""Which operations follow from all access rules, for one principal, host and resource.
+"""Evaluation of access rules: the operations allowed to one principal and host on a resource.
 
-    rules about the resource    literal name + literal `*` + every prefixed pattern that the name begins with
-    none of them                nothing is said: the caller decides (allow.everyone.if.no.acl.found)
-    denied                      what a deny entry names for the principal or `User:*`, from the host or `*`
-    allowed                     what an allow entry names, and what that implies; less what is denied
+    matching rules      literal name + literal `*` + every prefixed pattern that the name begins with
+    no matching rule    no decision: the caller decides (allow.everyone.if.no.acl.found)
+    denied              operations of a deny entry for the principal or `User:*`, from the host or `*`
+    allowed             operations of an allow entry, and those implied by them; less the denied ones
 
-READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS. A denial implies nothing, but for
-ALL, which is everything.
+READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS. A denial implies nothing, except
+that ALL covers every operation.
 
 Hosts are compared in their canonical form (`core/addresses.py`), however a rule writes them.
 
-Sets of operations are bits, `1 << operation`, as the protocol has them.
+Sets of operations are bits, `1 << operation`, as in the protocol.
 
-Rules are found by hash: the literal ones by name, the prefixed ones by each length that a prefix has. So the cost of a
-question grows with the number of distinct lengths (249 for topics at the most), not with the number of rules.
+Rules are found by hash: the literal ones by name, the prefixed ones by each length of a prefix. So the cost of a lookup
+grows with the number of distinct lengths (249 for topics at most), not with the number of rules.
 
 Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.authorizeAction.
 """
@@ -48,25 +48,25 @@ _CLOSED: Mapping[_Who, _Operations] = {(ANYBODY, ANY_NAME): (0, ALL_OPERATIONS)}
 
 
 class Rules:
-    """All access rules; pure. Owned by whoever feeds it."""
+    """All access rules; pure. Owned by the component that loads them."""
 
     __slots__ = ("_entries", "_literal", "_prefixed", "_unreadable")
 
     def __init__(self) -> None:
         self._entries: dict[Pattern, frozenset[Entry]] = {}
         self._unreadable: set[Pattern] = set()
-        # For each pattern, by principal and host: what is allowed, what is denied.
+        # For each pattern, by principal and host: the allowed and the denied operations.
         self._literal: dict[tuple[int, str], Mapping[_Who, _Operations]] = {}
         # By resource type and length.
         self._prefixed: dict[int, dict[int, dict[str, Mapping[_Who, _Operations]]]] = {}
 
     def __len__(self) -> int:
-        """Count the rules."""
+        """Return the number of rules."""
         return sum(map(len, self._entries.values()))
 
     @property
     def patterns(self) -> Collection[Pattern]:
-        """The patterns that have entries, or that nobody could read."""
+        """Return the patterns that have entries, or unreadable ones."""
         return self._entries.keys() | self._unreadable
 
     def entries(self, pattern: Pattern) -> frozenset[Entry]:
@@ -74,9 +74,9 @@ class Rules:
         return self._entries.get(pattern, frozenset())
 
     def select(self, wanted: BindingFilter) -> Iterator[Binding]:
-        """The rules that a filter asks for, those of one pattern after another."""
+        """Yield the rules that a filter selects, pattern by pattern."""
         only = wanted.patterns.only
-        # Those of now: whoever goes on with this later may find others.
+        # A copy: the rules may change while a caller iterates.
         patterns = list(self._entries) if only is None else [only]
         for pattern in patterns:
             if only is None and not wanted.patterns.selects(pattern):
@@ -86,14 +86,14 @@ class Rules:
                     yield Binding(pattern, entry)
 
     def set(self, pattern: Pattern, entries: Collection[Entry]) -> None:
-        """Say exactly this about a pattern; without entries nothing is said."""
+        """Replace the entries of a pattern; no entries remove it."""
         self._remove(pattern)
         if entries:
             self._entries[pattern] = frozenset(entries)
             self._put(pattern, _by_who(entries))
 
     def close(self, pattern: Pattern) -> None:
-        """Deny everything on what a pattern is about, as its entries can't be read."""
+        """Deny everything on a pattern's resources, because its entries cannot be read."""
         self._remove(pattern)
         self._unreadable.add(pattern)
         self._put(pattern, _CLOSED)
@@ -120,7 +120,7 @@ class Rules:
             del self._literal[resource_type, name]
 
     def rights(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int | None:
-        """Return what a principal may do with a resource, as bits; None: no rule is about it."""
+        """Return a principal's rights on a resource, as bits; None: no rule matches."""
         about = []
         for literal in (name, ANY_NAME):
             by_who = self._literal.get((resource_type, literal))

@@ -1,4 +1,4 @@
-"""What access rules are made of: patterns of resources, entries, and the filters that select them.
+"""Parts of access rules: patterns of resources, entries, and the filters that select them.
 
     binding   = pattern + entry
     pattern   = resource type, name, literal (that name; `*`: any) or prefixed (all names that begin so)
@@ -20,7 +20,7 @@ ANYBODY = Principal(USER, "*")
 
 
 class PatternType(IntEnum):
-    """How a pattern's name is meant; the protocol's codes. ANY and MATCH are for filters alone."""
+    """The type of a pattern's name; the protocol's codes. ANY and MATCH are for filters alone."""
 
     ANY = 1
     MATCH = 2
@@ -29,7 +29,7 @@ class PatternType(IntEnum):
 
 
 class Permission(IntEnum):
-    """What an entry does; the protocol's codes. ANY is for filters alone."""
+    """The effect of an entry; the protocol's codes. ANY is for filters alone."""
 
     ANY = 1
     DENY = 2
@@ -37,11 +37,11 @@ class Permission(IntEnum):
 
 
 class MalformedAclError(BarnabasError):
-    """No access rule says that."""
+    """The access rule is invalid."""
 
 
 class Pattern(NamedTuple):
-    """Which resources rules are about."""
+    """The resources of a rule."""
 
     resource_type: ResourceType
     name: str
@@ -55,7 +55,7 @@ class Pattern(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Who may, or may not, do what from where."""
+    """A permission or denial of an operation to a principal from a host."""
 
     principal: Principal
     host: str
@@ -64,13 +64,13 @@ class Entry(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """An entry, and the resources that it is about."""
+    """An entry with its resources."""
 
     pattern: Pattern
     entry: Entry
 
     def as_row(self) -> dict[str, str]:
-        """Return it as a row of a table, in the words of Kafka's tools."""
+        """Return the rule as a row of a table, in the words of Kafka's tools."""
         pattern, entry = self
         return {
             "resource_type": pattern.resource_type.name,
@@ -95,7 +95,7 @@ class PatternFilter(NamedTuple):
     pattern_type: PatternType = PatternType.ANY
 
     def selects(self, pattern: Pattern) -> bool:
-        """Return whether a pattern is one of those."""
+        """Return whether the filter selects a pattern."""
         wanted = self.pattern_type
         if self.resource_type not in (ResourceType.ANY, pattern.resource_type):
             return False
@@ -112,7 +112,7 @@ class PatternFilter(NamedTuple):
 
     @property
     def only(self) -> Pattern | None:
-        """The one pattern that it can select; None: it may select several."""
+        """Return the only pattern that the filter can select; None: it may select several."""
         is_exact = self.pattern_type in (PatternType.LITERAL, PatternType.PREFIXED)
         if self.name is None or self.resource_type is ResourceType.ANY or not is_exact:
             return None
@@ -132,7 +132,7 @@ class EntryFilter(NamedTuple):
     permission: Permission = Permission.ANY
 
     def selects(self, entry: Entry) -> bool:
-        """Return whether an entry is one of those."""
+        """Return whether the filter selects an entry."""
         return (
             self.principal in (None, str(entry.principal))
             and self.host in (None, entry.host)
@@ -152,7 +152,7 @@ Word = TypeVar("Word", Operation, ResourceType, Permission, PatternType)
 
 
 def word(value: Operation | ResourceType | Permission) -> str:
-    """As znodes and the authorizer's log have it: `DescribeConfigs`, `TransactionalId`, `Allow`."""
+    """Return the form in znodes and the authorizer's log: `DescribeConfigs`, `TransactionalId`, `Allow`."""
     return "".join(part.capitalize() for part in value.name.split("_"))
 
 

@@ -1,4 +1,4 @@
-"""What a principal may do with a resource.
+"""Authorization of principals for operations on resources.
 
 Source: security page, authorization and ACLs; `AclOperation` and `ResourceType` of Kafka's clients (the codes).
 """
@@ -10,7 +10,7 @@ from barnabas.wire.security.principals import Principal
 
 
 class Operation(IntEnum):
-    """What a request does with a resource; the protocol's codes.
+    """An operation on a resource; the protocol's codes.
 
     ANY is for filters and ALL for access rules; no request does either.
     """
@@ -41,7 +41,7 @@ class ResourceType(IntEnum):
 
 
 CLUSTER = "kafka-cluster"
-"""What access rules call the cluster itself."""
+"""The name of the cluster in access rules."""
 ALL_OPERATIONS = sum(1 << each for each in Operation if each not in (Operation.ANY, Operation.ALL))
 """Every operation, as bits `1 << operation`."""
 
@@ -74,7 +74,7 @@ OPERATIONS_OF = {
     ResourceType.TRANSACTIONAL_ID: _bits(Operation.WRITE, Operation.DESCRIBE),
     ResourceType.DELEGATION_TOKEN: _bits(Operation.DESCRIBE),
 }
-"""What can be done with each kind of resource, as bits."""
+"""The operations on each kind of resource, as bits."""
 
 
 class NamedRequest(Protocol):
@@ -82,15 +82,15 @@ class NamedRequest(Protocol):
 
     @property
     def request_name(self) -> str:
-        """Its API's name."""
+        """Return the name of the request's API."""
         ...
 
 
 class Authorizer(Protocol):
-    """Decides what principals may do.
+    """Authorizes principals.
 
     Attributes:
-        allows_everything: There are no rules, and there will be none: no need to ask for each of many partitions.
+        allows_everything: There are no rules and will be none, so callers need not ask for each partition.
     """
 
     allows_everything: bool
@@ -104,15 +104,15 @@ class Authorizer(Protocol):
         name: str,
         request: NamedRequest | None = None,
     ) -> bool:
-        """Return whether a principal that comes from `host` may do something with a resource; never waits.
+        """Return whether a principal from `host` may perform an operation on a resource; never waits.
 
         Args:
-            request: What it is for; only who writes a line to the log asks for its name.
+            request: The request; only the log needs its name.
         """
         ...
 
     def rights(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int:
-        """All that it may do with a resource, as bits `1 << operation`; nothing is logged."""
+        """Return all rights on a resource, as bits `1 << operation`; nothing is logged."""
         ...
 
 

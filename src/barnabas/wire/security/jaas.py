@@ -1,4 +1,4 @@
-"""JAAS: how Kafka's settings say who logs in, and who may.
+"""JAAS entries: the login modules, users and passwords in Kafka's settings.
 
     entry    module flag option=value ... ;         sasl.jaas.config, listener.name.<l>.<mechanism>.sasl.jaas.config
     file     Name { entry ... }; ...                java.security.auth.login.config
@@ -6,11 +6,11 @@
     module   org.apache.kafka.common.security.plain.PlainLoginModule, ...scram.ScramLoginModule,
              ...oauthbearer.OAuthBearerLoginModule
     flag     required, requisite, sufficient, optional
-    value    a word, or anything in quotes with Java's escapes; a bare number is none
+    value    a word, or anything in quotes with Java's escapes; a bare number is invalid
 
 A `/` begins a comment to the end of the line, `/*` one to `*/`.
 
-Invariant: the value of an option never stands in an error or a repr.
+Invariant: no error and no repr contains the value of an option.
 
 Source: Kafka 2.7.2, JaasConfig and JaasContext, whose words most errors have; java.io.StreamTokenizer.
 """
@@ -56,7 +56,7 @@ class JaasEntry:
 
     @property
     def users(self) -> dict[str, str]:
-        """The users of a PLAIN listener with their passwords."""
+        """Return the users of a PLAIN listener with their passwords."""
         return {
             name.removeprefix(_USER_PREFIX): value
             for name, value in self.options.items()
@@ -65,13 +65,13 @@ class JaasEntry:
 
 
 def parse_jaas(text: str, mechanism: str) -> JaasEntry:
-    """Read a `sasl.jaas.config`.
+    """Parse a `sasl.jaas.config`.
 
     Args:
-        mechanism: What it is for.
+        mechanism: The mechanism of the entry.
 
     Raises:
-        ConfigError: It is none, or not of that mechanism; the reason alone.
+        ConfigError: The value is invalid, or not of that mechanism; the reason alone.
     """
     entries = _entries(_tokens(text))
     if not entries:
@@ -87,10 +87,10 @@ def parse_jaas(text: str, mechanism: str) -> JaasEntry:
 
 
 def parse_jaas_file(text: str) -> dict[str, list[JaasEntry]]:
-    """Read a file of `java.security.auth.login.config`: the entries of each section.
+    """Parse a file of `java.security.auth.login.config`: the entries of each section.
 
     Raises:
-        ConfigError: It is none; the reason alone.
+        ConfigError: The value is invalid; the reason alone.
     """
     sections: dict[str, list[JaasEntry]] = {}
     tokens = list(_tokens(text))
@@ -108,9 +108,7 @@ def parse_jaas_file(text: str) -> dict[str, list[JaasEntry]]:
 
 
 def entry_of_file(sections: Mapping[str, list[JaasEntry]], listener_name: str, mechanism: str) -> JaasEntry | None:
-    """Return a JAAS file's entry for a mechanism of a broker's listener, in `<listener>.KafkaServer` or
-    `KafkaServer`.
-    """
+    """Return a file's entry for a mechanism of a listener, from `<listener>.KafkaServer` or `KafkaServer`."""
     entries = sections.get(f"{listener_name.lower()}.KafkaServer", sections.get("KafkaServer", []))
     return next((entry for entry in entries if entry.module == _MODULES[mechanism]), None)
 
@@ -140,14 +138,14 @@ def _options(tokens: Iterator[tuple[str, str]]) -> dict[str, str]:
         equals, (value_kind, value) = next(tokens, None), next(tokens, ("", ""))
         if equals != ("sign", "=") or value_kind not in ("word", "quoted"):
             hint = " (a number has to stand in quotes)" if value_kind == "number" else ""
-            # What stands there may be half of a password.
+            # The text there may be half of a password.
             raise ConfigError(f"Value not specified for key '{name}' in JAAS config{hint}")
         options[name] = value
     raise ConfigError("JAAS config entry not terminated by semi-colon")
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Kind (`word`, `quoted`, `number`, `sign`) and text of each."""
+    """Yield kind (`word`, `quoted`, `number`, `sign`) and text of each token."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
         if kind in ("double", "single"):

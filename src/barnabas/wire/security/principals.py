@@ -23,10 +23,10 @@ ANONYMOUS = Principal(USER, "ANONYMOUS")
 
 
 def parse_principal(text: str) -> Principal:
-    """A principal from `User:alice`; only the first colon counts.
+    """Parse a principal such as `User:alice`; only the first colon counts.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The text is invalid.
     """
     kind, colon, name = text.partition(":")
     if not colon:

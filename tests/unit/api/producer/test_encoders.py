@@ -59,7 +59,7 @@ def test_an_encoder_that_gives_no_bytes_is_told() -> None:
         def to_bytes(self, message: object) -> str:
             return "text"
 
-    with pytest.raises(EncodingError, match=r"Wrong\.to_bytes gave str"):
+    with pytest.raises(EncodingError, match=r"Wrong\.to_bytes returned str"):
         encode(new_encoder("serializer.class", Wrong, {}), "x")
 
 

@@ -86,5 +86,5 @@ def test_a_partitioner_is_named_by_path_by_javas_name_or_given() -> None:
     assert isinstance(new_partitioner("barnabas.api.producer.Murmur2Partitioner", {}), Murmur2Partitioner)
     given = Murmur2Partitioner()
     assert new_partitioner(given, {}) is given
-    with pytest.raises(ConfigError, match="a partitioner has"):
+    with pytest.raises(ConfigError, match="a partitioner must have"):
         new_partitioner("collections.OrderedDict", {})

@@ -118,10 +118,9 @@ def test_what_can_not_be_set_is_told_in_one_line_and_ignored(caplog: pytest.LogC
         )
         settings.set_overrides(Layer.THIS_BROKER, {"broker.id": "1", "ssl.provider": "x"})
     assert [record.getMessage() for record in caplog.records] == [
-        "of what was set for all brokers while the broker runs, some is ignored: only in the file: num.partitions; "
+        "dynamic settings of all brokers ignored: only in the file: num.partitions; "
         "only for one broker: ssl.provider; impossible: message.max.bytes",
-        "of what was set for this broker while the broker runs, some is ignored: only in the file: broker.id; "
-        "without effect here: ssl.provider",
+        "dynamic settings of this broker ignored: only in the file: broker.id; without effect here: ssl.provider",
     ]
     config = settings.config
     assert (config.log_retention_bytes, config.num_partitions, config.message_max_bytes) == (9, 1, 1048588)

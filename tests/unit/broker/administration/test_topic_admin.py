@@ -185,13 +185,13 @@ async def test_who_does_not_wait_is_told_so_even_where_the_topics_are_there(clus
     [
         (
             GROUP_OFFSETS_TOPIC,
-            "consumer groups can't work: offsets.topic.replication.factor is 2, and so many brokers are not there (1); "
-            "set it to 1 or run more brokers",
+            "consumer groups cannot work: offsets.topic.replication.factor=2 needs 2 brokers, found 1; "
+            "set it to 1 or start more brokers",
         ),
         (
             TRANSACTION_STATE_TOPIC,
-            "transactions can't work: transaction.state.log.replication.factor is 2, and so many brokers are not there "
-            "(1); set it to 1 or run more brokers",
+            "transactions cannot work: transaction.state.log.replication.factor=2 needs 2 brokers, found 1; "
+            "set it to 1 or start more brokers",
         ),
     ],
 )
@@ -218,7 +218,7 @@ async def test_where_there_may_be_other_brokers_they_have_time_to_come(
     cluster: Cluster, /, comes: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     def told() -> int:
-        return sum("can't work" in record.getMessage() for record in caplog.records)
+        return sum("cannot work" in record.getMessage() for record in caplog.records)
 
     for _ in range(2):
         await cluster.topics.create_internal(GROUP_OFFSETS_TOPIC)

@@ -175,11 +175,8 @@ def test_notifications_that_are_none_and_those_that_nobody_goes_by_are_passed_ov
     with caplog.at_level(logging.WARNING):
         play(story)
     assert [record.getMessage() for record in caplog.records] == [
-        *(
-            f"the notification config_change_{number:010} of a change of settings is not one, and is passed over"
-            for number in range(1, 7)
-        ),
-        "a change of settings of ips/1.2.3.4 is ignored: nothing here goes by them",
+        *(f"config change notification config_change_{number:010} is malformed: ignored" for number in range(1, 7)),
+        "config change of ips/1.2.3.4 ignored: this broker does not use settings of that entity type",
     ]
 
 
@@ -305,8 +302,8 @@ def test_one_subscriber_that_fails_costs_the_others_nothing(caplog: pytest.LogCa
 
     play(story)
     assert [record.getMessage() for record in caplog.records] == [
-        "changed settings of topics/t could not be taken over",
-        "changed settings of topics/u could not be taken over",
+        "cannot apply changed settings of topics/t",
+        "cannot apply changed settings of topics/u",
     ]
 
 

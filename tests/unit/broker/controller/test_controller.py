@@ -314,4 +314,4 @@ def test_a_very_large_topic_is_taken_in_some_partitions_in_a_turn(caplog, monkey
 
     with caplog.at_level(logging.WARNING):
         play(story)
-    assert [each.args for each in caplog.records if "partitions: each takes" in each.msg] == [("t", 3_000)]
+    assert [each.args for each in caplog.records if "partitions: each uses" in each.msg] == [("t", 3_000)]

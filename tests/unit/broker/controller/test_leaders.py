@@ -1,5 +1,6 @@
 """Elections and reassignments that an administrator asks for."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -112,7 +113,19 @@ async def test_what_one_replica_alone_has_is_not_deleted_by_taking_its_reassignm
     refused = (await admin.reassign({T0: None}))[T0]
     assert refused.error_code == E.INVALID_REPLICA_ASSIGNMENT
     assert refused.message == "None of the replicas that would be left is in sync, only those on brokers 0 are."
-    assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+    assert await admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+
+
+async def test_a_reassignment_that_is_not_listed_any_more_is_in_the_registry(cluster: Cluster, /) -> None:
+    await cluster.add_broker(9)
+    await cluster.topics.create([NewTopic("t", -1, -1, [(0, [0, 9])])], 1000)
+    admin = admin_of(cluster)
+    moving = asyncio.ensure_future(admin.reassign({T0: [0]}))
+    await asyncio.sleep(0)
+    # The reassignment ends in one step; a request meanwhile is handled after it.
+    assert await admin.reassignments() == {}
+    assert await assignment(cluster) == TopicAssignment({0: [0]})
+    assert (await moving)[T0].error_code == E.NONE
 
 
 async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Cluster, /) -> None:
@@ -122,7 +135,7 @@ async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Clu
     admin = admin_of(cluster)
     assert (await admin.reassign({T0: [0]}))[T0].error_code == E.NONE
     # It can't end: nobody has what broker 9 had.
-    assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+    assert await admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
     assert await assignment(cluster) == TopicAssignment({0: [0, 9], 1: [9]}, {0: [0]}, {0: [9]})
     await settle()
     told = [each for each in cluster.replicas.requests if isinstance(each, LeaderAndIsrRequest)]
@@ -135,11 +148,11 @@ async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Clu
     await cluster.restart()
     # It goes on after a restart.
     admin = admin_of(cluster)
-    assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+    assert await admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
     assert (await admin.reassign({T0: None}))[T0].error_code == E.NONE
     await settle()
     assert await assignment(cluster) == TopicAssignment({0: [9], 1: [9]})
-    assert (admin.reassignments(), (await cluster.state("t", 0)).leader) == ({}, -1)
+    assert (await admin.reassignments(), (await cluster.state("t", 0)).leader) == ({}, -1)
     stop = cluster.replicas.requests[-1]
     assert isinstance(stop, StopReplicaRequest)
     assert stop.topic_states[0].partition_states[0].delete_partition
@@ -151,7 +164,7 @@ async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Clu
     await settle()
     assert await assignment(cluster) == TopicAssignment({0: [0], 1: [9]})
     state = await cluster.state("t", 0)
-    assert (state.leader, state.isr, admin.reassignments()) == (0, (0,), {})
+    assert (state.leader, state.isr, await admin.reassignments()) == (0, (0,), {})
 
 
 async def test_replicas_that_are_left_out_are_dropped_where_they_live(cluster: Cluster, /) -> None:

@@ -146,7 +146,7 @@ def test_a_directory_that_is_empty_beside_others_is_told_and_used(logs, make_log
         path.rmdir() if path.is_dir() else path.unlink()
     again = make_logs().start()
     assert len(again.manager.directories.online) == 2
-    assert f"{logs.directories[0]}: without meta.properties, so new or empty" in caplog.text
+    assert f"{logs.directories[0]}: no meta.properties, so new or empty" in caplog.text
 
 
 def test_a_directory_of_another_broker_beside_others_ends_the_start(logs, make_logs):
@@ -199,6 +199,6 @@ def test_a_long_recovery_tells_how_far_it_is(env, open_partition_log, make_batch
     env.clock = HurryingClock()
     caplog.set_level(logging.INFO)
     open_partition_log(segment_bytes=100)
-    told = [record.getMessage() for record in caplog.records if "segments checked" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "recovered" in record.getMessage()]
     assert len(told) > 1
-    assert f"{log.directory}: 1 of 10 segments checked" in told[0]
+    assert f"{log.directory}: recovered 1 of 10 segments" in told[0]

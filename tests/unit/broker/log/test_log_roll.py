@@ -96,7 +96,7 @@ def test_what_cannot_be_prepared_is_made_when_it_is_needed(
     for _ in range(2):
         log.append(make_batch(), 0)
         executor.run_all()
-    assert len([each for each in caplog.messages if "could not be prepared" in each]) == 1
+    assert len([each for each in caplog.messages if "cannot preallocate the next segment" in each]) == 1
     (directory / NEXT).rmdir()
     for _ in range(4):
         log.append(make_batch(), 0)

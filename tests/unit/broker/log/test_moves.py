@@ -410,7 +410,7 @@ def test_a_copy_of_a_log_that_is_not_there_is_left_alone(logs, caplog):
         logs.start()
     logs.finish()
     assert stray.is_dir()
-    assert "is the copy of a log that is not there" in caplog.text
+    assert "is a copy of a log that does not exist" in caplog.text
 
 
 def test_a_directory_that_fails_ends_the_move_and_not_the_log(logs):

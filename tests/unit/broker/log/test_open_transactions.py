@@ -61,11 +61,12 @@ def test_a_start_names_each_partition(start, clock, make_batch, disk, caplog, is
     assert len(said) == 2
     assert said[0].startswith(
         "__consumer_offsets-7: the offsets that were committed in it do not count: "
-        "producer 42 (epoch 3) has a transaction open since 2020-09-13 12:27:40 UTC; no coordinator knows of it"
+        "producer 42 (epoch 3) has a hanging transaction, open since 2020-09-13 12:27:40 UTC; no coordinator knows it"
     )
     assert said[1].startswith(
         "stuck-0: readers with isolation.level=read_committed get nothing from offset 5 on: "
-        "producer 40 (epoch 3) has a transaction open since 2020-09-13 12:26:40 UTC, and 1 more producers have; "
+        "producer 40 (epoch 3) has a hanging transaction, open since 2020-09-13 12:26:40 UTC, "
+        "and 1 more producers have; "
     )
 
 
@@ -94,8 +95,8 @@ def test_the_lines_are_bounded(start, make_batch, caplog):
     said = [line for line in warnings(caplog) if "transaction" in line]
     assert len(said) == MOST_WARNINGS + 1
     assert said[-1] == (
-        "5 more partitions have open transactions that no coordinator knows of: "
-        "`barnabas transactions hanging` names them"
+        "5 more partitions have hanging transactions, which no coordinator knows: "
+        "list them with `barnabas transactions hanging`"
     )
 
 

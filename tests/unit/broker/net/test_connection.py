@@ -13,7 +13,7 @@ from barnabas.broker.net.connection import TURN_FRAMES, Connection, Pause
 from barnabas.broker.net.framing import KEPT_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.wire.protocol.wire import WireBuffer
 from tests.replacing import replaces
@@ -42,7 +42,7 @@ class Conversation:
         self.deferred: list[Callable[[], object]] = []
         self.answer = answer or (lambda connection, frame: connection.send(WireBuffer(frame)))
         self.memory = memory or ReceiveMemory(1 << 24)
-        self.reactor = Reactor(self.memory, Turns(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
+        self.reactor = Reactor(self.memory, Scheduler(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
         self.connection = Connection(self.reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
         self.connection.on_sent = self.on_sent
         self.connection.start(self)
@@ -185,7 +185,7 @@ def test_who_does_not_take_his_answers_is_not_read_without_end():
         (ProtocolError("no request"), "no request"),
         (UnanswerableError("no answer"), "no answer"),
         (MemoryError(), "there is no memory for its request"),
-        (ZeroDivisionError("a bug"), "an error of ours"),
+        (ZeroDivisionError("a bug"), "internal error"),
     ],
 )
 def test_whatever_goes_wrong_ends_this_connection_with_the_answers_before_it(error, told, caplog):
@@ -383,7 +383,7 @@ class TestStrangers:
         return told
 
     def test_what_it_sends_is_in_the_memory_of_strangers_until_it_is_admitted(self, conversation):
-        told, strangers = self.admitting(conversation), conversation.reactor.strangers_memory
+        told, strangers = self.admitting(conversation), conversation.reactor.unauthenticated_memory
         half = struct.pack(">i", 200_000) + bytes(100_000)
         conversation.peer.say(half)
         assert (conversation.memory.used_bytes, strangers.used_bytes) == (0, 131_072 - 16_384)
@@ -403,13 +403,13 @@ class TestStrangers:
         self.admitting(conversation)
         conversation.say(bytes(500_000))
         conversation.connection.close()
-        assert conversation.memory.used_bytes == conversation.reactor.strangers_memory.used_bytes == 0
+        assert conversation.memory.used_bytes == conversation.reactor.unauthenticated_memory.used_bytes == 0
 
     def test_one_that_closes_before_leaves_no_memory_taken(self, conversation):
         told = self.admitting(conversation)
         conversation.peer.say(struct.pack(">i", 200_000) + bytes(100_000))
         conversation.connection.close()
-        assert (conversation.reactor.strangers_memory.used_bytes, told) == (0, [])
+        assert (conversation.reactor.unauthenticated_memory.used_bytes, told) == (0, [])
 
     def test_a_silent_one_holds_no_buffer(self):
         assert not Conversation().connection.holds_buffer

@@ -10,7 +10,7 @@ from barnabas.broker.net.connection_quotas import ConnectionQuotas
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.config import BrokerConfig
 from barnabas.testing.manual_clock import ManualClock
 from tests.unit.broker.net.memory_channel import MemoryPeer
@@ -36,7 +36,7 @@ class House:
         self.handlers: dict[str, list[Handler]] = {}
         self.acceptors: dict[str, MemoryAcceptor] = {}
         self.listeners: dict[str, Listener] = {}
-        reactor = Reactor(ReceiveMemory(1 << 20), Turns(lambda task: None, lambda: 1), self.clock.monotonic_ns)
+        reactor = Reactor(ReceiveMemory(1 << 20), Scheduler(lambda task: None, lambda: 1), self.clock.monotonic_ns)
         for endpoint in self.config.endpoints:
             name = endpoint.listener_name
             acceptor = self.acceptors[name] = MemoryAcceptor()

@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.testing.manual_clock import ManualClock
 from tests.unit.broker.net.memory_channel import MemoryPeer
 
@@ -73,14 +73,14 @@ class House:
         self.acceptor = MemoryAcceptor()
         self.listener = Listener(self.acceptor, self.clock, 1 << 20, max_idle_ms)
         self.memory = ReceiveMemory(1 << 20)
-        turns = Turns(lambda task: task(), self.clock.monotonic_ns)
+        scheduler = Scheduler(lambda task: task(), self.clock.monotonic_ns)
         self.connections = []
 
         def noted_handler(connection):
             self.connections.append(connection)
             return new_handler(connection)
 
-        self.listener.start(noted_handler, Reactor(self.memory, turns, self.clock.monotonic_ns))
+        self.listener.start(noted_handler, Reactor(self.memory, scheduler, self.clock.monotonic_ns))
 
 
 def test_all_who_wait_are_accepted_in_their_order():

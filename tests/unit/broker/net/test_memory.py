@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.broker.net.framing import FIRST_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
-from barnabas.broker.net.memory import LEAST_BYTES_PER_S, PATIENCE_NS, ReceiveMemory, strangers_memory
+from barnabas.broker.net.memory import LEAST_BYTES_PER_S, PATIENCE_NS, ReceiveMemory, unauthenticated_memory
 
 LIMIT = 100 * 1024 * 1024
 MB = 1024 * 1024
@@ -310,4 +310,4 @@ class TestSlowPeers:
 
 @pytest.mark.parametrize(("limit_bytes", "expected_bytes"), [(4 * MB, MB), (1 << 40, 8 * MB)])
 def test_strangers_have_a_memory_of_their_own(limit_bytes, expected_bytes):
-    assert strangers_memory(ReceiveMemory(limit_bytes)).limit_bytes == expected_bytes
+    assert unauthenticated_memory(ReceiveMemory(limit_bytes)).limit_bytes == expected_bytes

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 import uvloop
 
+from barnabas.broker.net.scheduler import MOST_NS
 from barnabas.broker.net.selector import Selector
-from barnabas.broker.net.turns import MOST_NS
 
 COUNT = 600
 # To stop, the loop goes round twice.

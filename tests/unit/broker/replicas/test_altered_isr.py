@@ -212,9 +212,7 @@ def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(
             leader.answers[-1].complete(AlterIsrResponse(error_code=error_code))
             leader.clock.advance(100)
     # Said once.
-    assert [record.getMessage() for record in caplog.records] == [
-        f"changes of in-sync replicas are asked for again: {error_code.name}"
-    ]
+    assert [record.getMessage() for record in caplog.records] == [f"AlterIsr failed, retrying: {error_code.name}"]
     assert len(leader.requests) == 11
     assert leader.changes.failed_count == 0
     leader.epoch = 101

@@ -204,7 +204,7 @@ async def test_what_the_registry_refuses_for_now_is_tried_again(leader: Leader, 
     leader.propose(T1)
     with caplog.at_level(logging.WARNING):
         await settle()
-    assert "could not be written" in caplog.text
+    assert "cannot write the ISR" in caplog.text
     assert leader.outcomes == [(T1, Committed((1, 2), 1))]
     assert leader.changes.failed_count == 1
     await leader.advance(RETRY_BACKOFF_MS)

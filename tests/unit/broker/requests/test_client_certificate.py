@@ -65,7 +65,7 @@ def test_who_has_none_stays_anonymous():
             "RULE:OU=(.*)/$1/",
             "no rule of ssl.principal.mapping.rules",
         ),
-        (b"nothing", "DEFAULT", "no distinguished name"),
+        (b"nothing", "DEFAULT", "distinguished name"),
     ],
 )
 def test_who_stands_for_nobody_is_closed(certificate, rules, told):

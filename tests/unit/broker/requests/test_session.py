@@ -169,7 +169,7 @@ async def test_a_client_of_kafka_0_7_costs_its_connection_and_one_line_in_a_whil
     wire = connect(fetch.HANDLER, produce.HANDLER)
     await story(wire)
     (line,) = [each for each in caplog.records if each.name.startswith("barnabas")]
-    assert (line.levelno, "a client of Kafka 0.7 at 10.1.2.3" in line.getMessage()) == (logging.WARNING, True)
+    assert (line.levelno, "Kafka 0.7 client at 10.1.2.3" in line.getMessage()) == (logging.WARNING, True)
     caplog.clear()
     second = connect(fetch.HANDLER, produce.HANDLER)
     await story(second)
@@ -257,7 +257,7 @@ async def test_a_controller_of_a_newer_protocol_is_told_of(connect, /, caplog):
     assert await wire.answer() == b""
     wire.close()
     assert (
-        "UpdateMetadata version 7 is not served: the controller's inter.broker.protocol.version is above 2.7"
+        "UpdateMetadata version 7 is not supported: the controller's inter.broker.protocol.version is above 2.7"
         in caplog.text
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.handlers import (
     delete_records,
     fetch,
@@ -56,7 +56,7 @@ class Loop:
         self._due: list[Callable[[], object]] = []
         self._look_ns = look_ns
         self._now_ns = 0
-        self.slices = Slices(Turns(self._due.append, self.now_ns), self.now_ns, InlineExecutor())
+        self.slices = Slices(Scheduler(self._due.append, self.now_ns), self.now_ns, InlineExecutor())
 
     def now_ns(self) -> int:
         self._now_ns += self._look_ns

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.net.selector import Selector
 from barnabas.broker.net.sockets import PlainChannel
-from barnabas.broker.net.turns import Turns
 from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.handlers import heartbeat as heartbeat_handler
 from barnabas.broker.requests.handlers.api_versions import HANDLER as API_VERSIONS
@@ -56,11 +56,11 @@ class Wire:
         ours.setblocking(False)
         self.client.setblocking(False)
         loop = asyncio.get_running_loop()
-        turns = Turns(loop.call_soon, services.clock.monotonic_ns)
+        scheduler = Scheduler(loop.call_soon, services.clock.monotonic_ns)
         self.codec = ManualExecutor()
-        services.slices = Slices(turns, services.clock.monotonic_ns, self.codec)
+        services.slices = Slices(scheduler, services.clock.monotonic_ns, self.codec)
         self.memory = ReceiveMemory(1 << 30)
-        reactor = Reactor(self.memory, turns, services.clock.monotonic_ns)
+        reactor = Reactor(self.memory, scheduler, services.clock.monotonic_ns)
         self.connection = Connection(
             reactor,
             PlainChannel(loop, Selector(loop, time.monotonic_ns), ours),

@@ -185,9 +185,9 @@ def test_what_becomes_unreadable_changes_nothing_and_is_told_once(caplog):
 
     with caplog.at_level(logging.ERROR):
         play(story)
-    told = [record.getMessage() for record in caplog.records if "can't be read" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "cannot read the ACLs" in record.getMessage()]
     assert len(told) == 2
-    assert told[0].endswith("(an access rule lacks a text): those before stay in force")
+    assert told[0].endswith("(an access rule lacks a text): the previous ACLs stay in force")
 
 
 async def test_what_was_never_readable_lets_nobody_in_until_it_is(brokers: Brokers, /):

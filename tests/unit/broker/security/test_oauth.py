@@ -268,7 +268,7 @@ def test_a_failure_keeps_the_keys_and_is_tried_again_later_and_later(caplog):
         assert provider.reads == reads
         provider.advance(1)
     assert list(provider.tokens.keys) == ["b"]
-    assert caplog.text.count("can't be read") == 4
+    assert caplog.text.count("cannot read the public keys") == 4
 
 
 def test_an_unknown_key_has_them_read_again_but_not_for_each_login():

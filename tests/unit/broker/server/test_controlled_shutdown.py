@@ -68,7 +68,7 @@ async def test_brokers_that_stop_one_after_another_leave_the_last_one_nothing_to
 ) -> None:
     for host in cluster.hosts:
         assert await cluster.stop(host) < SOON_S
-    assert said("is about to stop") == 2
+    assert said("begins a controlled shutdown") == 2
 
 
 async def test_another_controller_is_asked_as_soon_as_it_speaks(cluster: Cluster, /, said: Callable[[str], int]):
@@ -77,7 +77,7 @@ async def test_another_controller_is_asked_as_soon_as_it_speaks(cluster: Cluster
     assert await cluster.stop(stopping) < 6 + 2 * SOON_S
     assert not cluster.led(2)
     assert cluster.led(3)
-    assert said("others lead what this broker led") == 1
+    assert said("other brokers lead this broker's partitions") == 1
 
 
 @pytest.mark.played(by=play, count=2, partitions=1, controlled_shutdown_retry_backoff_ms="5000")
@@ -87,7 +87,7 @@ async def test_a_replica_that_lives_and_is_behind_is_waited_for(cluster: Cluster
     network.part([follower.name], [leader.name])
     await cluster.until(lambda: cluster.partition(0)["isr"] == [1])
     stopping = asyncio.ensure_future(cluster.stop(leader))
-    await cluster.until(lambda: said("nobody else can lead now: t-0") == 1)
+    await cluster.until(lambda: said("1 partitions have no other replica that can lead now: t-0") == 1)
     network.heal()
     await stopping
     assert cluster.led(2) == [0]
@@ -100,7 +100,7 @@ async def test_a_replica_whose_broker_is_gone_is_not_waited_for(cluster: Cluster
     stranger.start()
     await cluster.until(lambda: state_of(stranger) is BrokerState.RUNNING)
     assert await cluster.stop(cluster.hosts[0]) < SOON_S
-    assert said("3 partitions that nobody else can lead now: t-0, t-1, t-2") == 1
+    assert said("3 partitions have no other replica that can lead now: t-0, t-1, t-2") == 1
 
 
 @pytest.mark.played(by=play, count=1)
@@ -117,11 +117,11 @@ async def test_a_controller_that_can_not_be_asked_holds_a_broker_up_as_often_as_
     controller, stopping = cluster.hosts
     cluster.simulation.network.part([stopping.name], [controller.name])
     assert 23 <= await cluster.stop(stopping) < 23 + SOON_S
-    assert said("the controller can't be asked to relieve this broker") == 3
-    assert said("the controller did not relieve this broker") == 1
+    assert said("cannot ask the controller") == 3
+    assert said("controlled shutdown failed") == 1
 
 
 @pytest.mark.played(by=play, controlled_shutdown_enable="false")
 async def test_where_it_is_switched_off_nobody_is_asked(cluster: Cluster, /, said: Callable[[str], int]) -> None:
     assert await cluster.stop(cluster.hosts[1]) < SOON_S
-    assert said("is about to stop") == 0
+    assert said("begins a controlled shutdown") == 0

@@ -134,5 +134,5 @@ def test_a_disk_that_fails_is_told_once(tmp_path: Path, clock: ManualClock, capl
         for _ in range(3):
             kept.happen("a")
             clock.advance(2_000)
-    assert caplog.text.count("could not be read or written") == 1
+    assert caplog.text.count("cannot read or write") == 1
     assert kept.told() == ["a"] * 3

@@ -92,7 +92,7 @@ def test_a_file_that_is_none_is_told_of_and_replaced(tmp_path: Path, caplog: pyt
     with caplog.at_level(logging.WARNING):
         kept = Kept(tmp_path, clock)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path / FILE} is left out, so `barnabas quotas` begins anew: it does not begin as one"
+        f"{tmp_path / FILE} ignored, so `barnabas quotas` starts without history: it does not begin as one"
     ]
     kept.quotas.enter("alice", "app", 0).produced_bytes += 5
     clock.advance(2_000)
@@ -111,7 +111,7 @@ def test_a_disk_that_takes_nothing_is_told_of_once(
             clock.advance(1_000)
         kept.close()
     (record,) = caplog.records
-    assert "could not be written" in record.getMessage()
+    assert "cannot write" in record.getMessage()
     assert sum(kept.produced()) == 200
 
 

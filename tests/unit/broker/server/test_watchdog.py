@@ -33,7 +33,7 @@ def test_the_longest_stall_is_kept(clock, caplog):
     timers.late_ms = 0
     clock.advance(2_000)
     assert watchdog.stalls.longest_ms == 700
-    assert "stood still for 700 ms" in caplog.text
+    assert "stalled for 700 ms" in caplog.text
 
 
 def test_time_without_a_core_is_no_stall(clock):

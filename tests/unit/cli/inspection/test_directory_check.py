@@ -48,7 +48,7 @@ def test_some_logs_only(data_dir: Path) -> None:
 def test_checkpoints_reach_the_logs(data_dir: Path) -> None:
     (data_dir / "replication-offset-checkpoint").write_text("0\n1\na 0 40\n")
     report = DirectoryCheck(data_dir).run()
-    assert [each.text for each in report.logs[0].findings] == ["the high watermark 40 lies behind the end, 2"]
+    assert [each.text for each in report.logs[0].findings] == ["the high watermark 40 is above the log end offset 2"]
     assert report.damage_count == 1
 
 
@@ -56,13 +56,13 @@ def test_checkpoints_reach_the_logs(data_dir: Path) -> None:
     ("name", "text", "expected"),
     [
         ("meta.properties", "version=1\nbroker.id=3\n", "damage meta.properties: has version 1"),
-        ("meta.properties", "version=0\nbroker.id=3\n", "note meta.properties: says no cluster.id"),
+        ("meta.properties", "version=0\nbroker.id=3\n", "note meta.properties: has no cluster.id"),
         ("recovery-point-offset-checkpoint", "0\n1\n", "a broker would take the directory offline"),
-        ("recovery-point-offset-checkpoint", "0\n1\nc 0 5\n", "names logs that are not here: c-0"),
+        ("recovery-point-offset-checkpoint", "0\n1\nc 0 5\n", "names logs that do not exist: c-0"),
         (
             "cleaner-offset-checkpoint",
             "0\n4\nc 0 5\nc 1 5\nc 2 5\nc 3 5\n",
-            "names logs that are not here: c-0, c-1, c-2 and 1 more",
+            "names logs that do not exist: c-0, c-1, c-2 and 1 more",
         ),
     ],
 )
@@ -77,7 +77,7 @@ def test_directories_that_are_no_logs(data_dir: Path) -> None:
     (data_dir / "lost+found").mkdir()
     found = findings(data_dir)
     assert sum(finding.startswith("recovery") for finding in found) == 2
-    assert "note lost+found: is no log" in found
+    assert "note lost+found: is not a log" in found
 
 
 def test_a_missing_identity(data_dir: Path) -> None:

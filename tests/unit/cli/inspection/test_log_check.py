@@ -36,8 +36,8 @@ def test_a_log_that_is_in_order(two_segments):
 
 def test_after_a_kill_a_start_reads_from_the_recovery_point_on(two_segments):
     assert two_segments.recovery(recovery_point=5) == [
-        f"t-0: the next start would read 1 of 2 segments ({len(batch(0)) * 2} bytes, from offset 4 on) and make their "
-        "indexes anew"
+        f"t-0: the next start would read 1 of 2 segments ({len(batch(0)) * 2} bytes, from offset 4 on) and rebuild "
+        "their indexes"
     ]
     assert "2 of 2 segments" in two_segments.recovery()[0]
 
@@ -47,7 +47,7 @@ def test_what_is_no_regular_file_is_damage(two_segments, tmp_path):
     segment.rename(tmp_path / "moved")
     segment.symlink_to(tmp_path / "moved")
     assert [(each.path, each.text) for each in two_segments.check(**CLEAN).findings if each.kind is Kind.DAMAGE] == [
-        (segment, "is no regular file: a broker would leave it as it is, and the partition offline")
+        (segment, "must be a regular file: a broker would not touch it, and keep the partition offline")
     ]
 
 
@@ -63,13 +63,14 @@ def test_a_wrong_crc_is_where_a_recovery_cuts(two_segments):
     assert two_segments.damage() == [f"{0:020}.log: position {size}, offset 2: a wrong CRC"]
     assert two_segments.check().end_offset == 2
     assert two_segments.recovery()[0] == (
-        f"{0:020}.log: a recovery would cut it there: {size} bytes, from offset 2 on, would go, and 1 later segments "
+        f"{0:020}.log: recovery would truncate it there: {size} bytes, from offset 2 on, would be lost, and 1 later "
+        "segments "
         "(offsets from 4 on)"
     )
     assert two_segments.recovery(**CLEAN)[0] == (
-        f"{0:020}.log: the next start would not look there: the last stop was clean; readers will meet it"
+        f"{0:020}.log: the next start would not check it: the last stop was clean; consumers would hit the damage"
     )
-    assert "it lies below the recovery point" in two_segments.recovery(recovery_point=6)[0]
+    assert "it is below the recovery point" in two_segments.recovery(recovery_point=6)[0]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +78,8 @@ def test_a_wrong_crc_is_where_a_recovery_cuts(two_segments):
     [
         (batch(2)[:-1], "an incomplete batch"),
         (batch(2)[:10], "an incomplete batch"),
-        (batch(1), "offset 1 where at least 2 must be"),
-        (batch(2**31 + 5), f"offset {2**31 + 6} is too far from the segment's"),
+        (batch(1), "offset 1 is below the expected 2"),
+        (batch(2**31 + 5), f"offset {2**31 + 6} is too far above the segment's base offset"),
         (bytes(8) + b"\0\0\0\5" + bytes(20) + b"x", "a size of 5 at position"),
         (batch(2)[:8] + b"\0\0\0\x14" + batch(2)[12:], "a batch length of 20"),
     ],
@@ -125,7 +126,7 @@ def test_records_that_a_recovery_does_not_look_at(log_files):
     log_files.epochs()
     (damage,) = log_files.damage(**CLEAN)
     assert damage.startswith(f"{0:020}.log: position 0, offset 0: ")
-    assert damage.endswith("; a recovery sees only the CRC")
+    assert damage.endswith("; recovery checks only the CRC")
     assert LogCheck(log_files.path, LogState(was_clean=True), is_deep=False).run().findings == []
 
 
@@ -133,16 +134,16 @@ def test_records_that_a_recovery_does_not_look_at(log_files):
     ("suffix", "data", "complaint"),
     [
         (".index", struct.pack(">ii", 3, 7), "offset 3: no batch begins at position 7"),
-        (".index", struct.pack(">ii", 1, 89), "offset 1 stands before position 89"),
+        (".index", struct.pack(">ii", 1, 89), "offset 1 is before position 89"),
         (".index", struct.pack(">iiii", 3, 89, 2, 0), "both numbers must grow"),
-        (".index", struct.pack(">ii", 9, 900), "1 entries point behind the last whole batch"),
-        (".index", b"abc", "3 bytes are no whole number of entries of 8"),
-        (".timeindex", struct.pack(">qi", 500, 3), "timestamp 1001 stands before offset 3, 500 there"),
+        (".index", struct.pack(">ii", 9, 900), "1 entries point after the last whole batch"),
+        (".index", b"abc", "size 3 is invalid: must be a multiple of the entry size 8"),
+        (".timeindex", struct.pack(">qi", 500, 3), "timestamp 1001 occurs before offset 3, whose entry has only 500"),
         (".timeindex", struct.pack(">qiqi", 5_000, 1, 4_000, 3), "both numbers must grow"),
-        (".timeindex", struct.pack(">qi", 9_000, 30), "1 entries name offsets behind the last one, 3"),
-        (".timeindex", b"abc", "3 bytes are no whole number of entries of 12"),
+        (".timeindex", struct.pack(">qi", 9_000, 30), "1 entries have offsets after the last one, 3"),
+        (".timeindex", b"abc", "size 3 is invalid: must be a multiple of the entry size 12"),
         (".txnindex", struct.pack(">hqqqq", 0, 7, 8, 9, 9), "an entry from 8 to 9 can't be in this segment"),
-        (".txnindex", b"abc", "3 bytes are no whole number of entries of 34"),
+        (".txnindex", b"abc", "size 3 is invalid: must be a multiple of the entry size 34"),
     ],
 )
 def test_indexes_that_do_not_fit(two_segments, suffix, data, complaint):
@@ -172,10 +173,10 @@ def test_files_that_a_start_makes_or_removes(two_segments):
     found = texts(report, Kind.RECOVERY)
     assert "t-0: 2 files ending in .deleted, left over: the next start would remove them" in found
     assert any(".swap, left over" in text for text in found)
-    assert f"{0:020}.index: is missing: the next start would make it from the log" in found
-    assert f"{4:020}.timeindex: is missing: the next start would make it" in found
+    assert f"{0:020}.index: is missing: the next start would rebuild it from the log" in found
+    assert f"{4:020}.timeindex: is missing: the next start would rebuild it" in found
     assert f"{99:020}.timeindex: has no segment: the next start would remove it" in found
-    assert texts(report, Kind.NOTE) == ["notes.txt: is no file of a log"]
+    assert texts(report, Kind.NOTE) == ["notes.txt: is not a file of a log"]
 
 
 @pytest.mark.parametrize(
@@ -209,16 +210,16 @@ def test_snapshots(log_files):
     log_files.write(4, ".snapshot", snapshot(right, (6, 0, 9, 0, 0, 0, -1, -1)))
     assert log_files.check(**CLEAN).findings == []
     log_files.write(2, ".snapshot", snapshot((5, 0, 7, 1, 1, 1_001, -1, -1)))
-    assert "producer 5: the log says (epoch, last sequence, last offset) (0, 1, 1)" in log_files.damage(**CLEAN)[0]
+    assert "producer 5: (epoch, last sequence, last offset) is (0, 1, 1) in the log" in log_files.damage(**CLEAN)[0]
     log_files.write(2, ".snapshot", snapshot((5, 0, 7, 2, 1, 1_001, -1, -1)))
-    assert "producer 5 wrote up to 2, which lies behind it" in log_files.damage(**CLEAN)[0]
+    assert "producer 5 wrote up to 2, which is above the snapshot's offset" in log_files.damage(**CLEAN)[0]
     log_files.write(2, ".snapshot", snapshot(right)[:-1])
     assert "the snapshot's CRC is" in log_files.damage(**CLEAN)[0]
     assert "use an older one, or the log" in log_files.recovery(**CLEAN)[0]
     log_files.write(2, ".snapshot", snapshot(right))
     log_files.write(9, ".snapshot", snapshot(right))
     assert log_files.recovery(**CLEAN) == [
-        f"{9:020}.snapshot: the next start would remove it: offset 9 lies behind the end, 4"
+        f"{9:020}.snapshot: the next start would remove it: offset 9 is above the log end offset 4"
     ]
 
 
@@ -233,8 +234,8 @@ def test_an_aborted_transaction_must_be_in_the_index(log_files):
         f"{0:020}.txnindex: the aborted transaction of producer 5 from 0 to 2 is not in it"
     ]
     assert texts(report, Kind.NOTE) == [
-        "t-0: producer 5 has a transaction open since offset 3, and no __transaction_state stands beside it from "
-        "which a coordinator would end it"
+        "t-0: producer 5 has a transaction open since offset 3, and the directory has no __transaction_state, so no "
+        "coordinator will complete it"
     ]
     log_files.write(0, ".txnindex", struct.pack(">hqqqq", 0, 5, 0, 2, 3))
     assert log_files.damage(**CLEAN) == []
@@ -242,8 +243,8 @@ def test_an_aborted_transaction_must_be_in_the_index(log_files):
 
 def test_checkpoints_that_do_not_fit(two_segments):
     assert two_segments.damage(was_clean=True, recovery_point=9, high_watermark=20) == [
-        "t-0: the recovery point 9 lies behind the end, 8",
-        "t-0: the high watermark 20 lies behind the end, 8",
+        "t-0: the recovery point 9 is above the log end offset 8",
+        "t-0: the high watermark 20 is above the log end offset 8",
     ]
     assert "the next start would remove all segments" in two_segments.recovery(was_clean=True, log_start_offset=50)[0]
 

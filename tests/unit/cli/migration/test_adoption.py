@@ -38,7 +38,9 @@ def test_with_a_tree_the_registry_is_its_copy() -> None:
     assert (views.partition_count, views.here, views.served, views.size_bytes) == (2, [0, 1], [0, 1], 2000)
     assert views.settings == {"retention.ms": "5"}
     assert (plan.broker_id, plan.cluster_id) == (0, CLUSTER)
-    assert texts(plan.findings, Kind.LIMITED) == ["users: 1 found: quotas and credentials are kept, not enforced yet"]
+    assert texts(plan.findings, Kind.LIMITED) == [
+        "users: 1 found: quotas and credentials are kept, but not enforced yet"
+    ]
 
 
 def test_parents_come_before_their_children() -> None:
@@ -96,7 +98,7 @@ def test_several_directories_are_one_broker() -> None:
     stranger = directory({"views-1": log("views-1")}, path="/b", broker_id=1)
     plan = plan_adoption([one, stranger], tree(nodes), NEW_ID)
     assert texts(plan.findings, Kind.BLOCKED) == [
-        "/a, /b: belong to different brokers or clusters: adopt those of one broker together"
+        "/a, /b: belong to different brokers or clusters: adopt the directories of one broker together"
     ]
     twice = directory({"views-0": log("views-0")}, path="/b")
     plan = plan_adoption([one, twice], tree(nodes), NEW_ID)
@@ -122,7 +124,7 @@ def test_the_tree_must_be_that_of_the_directory_and_nobody_alive_in_it() -> None
     empty = tree({})
     empty.nodes = {"/": None}
     plan = plan_adoption([directory()], empty, NEW_ID)
-    assert "is the chroot missing?" in texts(plan.findings, Kind.BLOCKED)[0]
+    assert "check the chroot" in texts(plan.findings, Kind.BLOCKED)[0]
 
 
 def test_a_tree_older_than_the_logs_does_not_bring_an_old_epoch_back() -> None:
@@ -134,7 +136,7 @@ def test_a_tree_older_than_the_logs_does_not_bring_an_old_epoch_back() -> None:
 def test_logs_of_no_topic_are_left_alone() -> None:
     plan = plan_adoption([directory({"gone-0": log("gone-0"), "gone-1": log("gone-1")})], tree({}), NEW_ID)
     assert texts(plan.findings, Kind.NOTE) == [
-        "gone: the logs of partitions 0-1 belong to no topic of the tree and are left alone"
+        "gone: the logs of partitions 0-1 belong to no topic of the tree and are ignored"
     ]
     assert plan.topics == []
 
@@ -145,9 +147,9 @@ def test_links_are_named_and_files_that_are_links_block() -> None:
     strange.irregular = ["00000000000000000000.log"]
     plan = plan_adoption([directory({"t-0": elsewhere, "t-1": strange})], None, NEW_ID)
     assert texts(plan.findings, Kind.BLOCKED) == [
-        "/data/t-1: 00000000000000000000.log is no regular file, and so not opened: put the file itself there"
+        "/data/t-1: 00000000000000000000.log must be a regular file: replace it with the file itself"
     ]
-    assert "/data/t-0: is a link: its records stand in /disk/t-0, also when it is deleted" in texts(
+    assert "/data/t-0: is a link: its records are in /disk/t-0, and stay there when the link is deleted" in texts(
         plan.findings, Kind.NOTE
     )
 
@@ -191,8 +193,7 @@ def test_a_directory_from_before_cluster_ids_gets_one() -> None:
     assert plan.cluster_id == decode_cluster_id(plan.nodes[paths.CLUSTER_ID]) == NEW_ID
     assert plan.has_made_up_id
     assert (
-        "/data: does not name its cluster (Kafka before 2.4 leaves that to the tree): "
-        f"this one is called {NEW_ID} from now on"
+        f"/data: has no cluster id (Kafka before 2.4 stores it only in ZooKeeper): its new cluster id is {NEW_ID}"
     ) in texts(plan.findings, Kind.NOTE)
     plan = plan_adoption([directory(cluster_id=None)], tree({}), NEW_ID)
     assert (plan.cluster_id, plan.has_made_up_id) == (CLUSTER, False)
@@ -230,15 +231,15 @@ def test_open_transactions_are_told_partition_by_partition() -> None:
         "the offsets that were committed in it do not count",
         "views-1: has an open transaction of producer 40 from offset 17 on: "
         "readers with isolation.level=read_committed get nothing from offset 17 on",
-        "open transactions: no coordinator knows of them, as __transaction_state is missing: "
-        "nothing behind them is read as committed until `barnabas transactions abort` has ended them",
+        "open transactions: no coordinator knows them, because __transaction_state is missing: read_committed "
+        "consumers get no later records until `barnabas transactions abort` aborts them",
     ]
     nodes |= topic("__transaction_state", {0: [0]})
     logs["__transaction_state-0"] = log("__transaction_state-0")
     plan = plan_adoption([directory(logs)], tree(nodes), NEW_ID)
     assert texts(plan.findings, Kind.LIMITED) == []
     (note,) = [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]
-    assert "their coordinator ends them soon after the start" in note
+    assert "their coordinator completes them soon after the start" in note
     plan = plan_adoption([directory({name: log(name) for name in logs})], tree(nodes), NEW_ID)
     assert not [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]
 
@@ -251,8 +252,8 @@ def test_a_gap_wider_than_any_topic_is_named_and_not_filled(allows_missing: bool
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert texts(plan.findings, Kind.BLOCKED) == [
-        "t: partitions 1-6, 8-2147483646 have no log in these directories, more than --allow-missing lets start empty "
-        "(10000 in all): move away what is no partition of the topic, or name its tree with --zookeeper"
+        "t: partitions 1-6, 8-2147483646 have no log in these directories, more than --allow-missing accepts (10000 in "
+        "total): move away directories that are not partitions of the topic, or give the tree with --zookeeper"
     ]
     assert [topic.name for topic in plan.topics] == ["u"]
     assert most_bytes < 10_000_000

@@ -75,7 +75,7 @@ def test_the_registry_stands_in_the_first_of_several_directories(tmp_path: Path)
 
 def test_there_must_be_one_registry_to_release(tmp_path: Path) -> None:
     directories = [tmp_path / name for name in "ab"]
-    with pytest.raises(apply.MigrationError, match="nothing here is this broker's to release"):
+    with pytest.raises(apply.MigrationError, match="these directories were not adopted"):
         apply.find_registry(directories)
     for directory in directories:
         directory.mkdir()

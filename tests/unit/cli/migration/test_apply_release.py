@@ -105,11 +105,11 @@ def test_what_the_tree_holds_is_read_back(data_dir: Path) -> None:
                 f"{paths.partition_state('t', 1)} does not name broker 7 as leader",
             ],
         ),
-        ([SetOp(paths.topic_config("t"), b'{"config":{}}')], [f"{paths.topic_config('t')} holds something else"]),
-        ([CreateOp("/config/users/stranger")], ["/config/users/stranger should not be there"]),
+        ([SetOp(paths.topic_config("t"), b'{"config":{}}')], [f"{paths.topic_config('t')} has other data"]),
+        ([CreateOp("/config/users/stranger")], ["/config/users/stranger should not exist"]),
         (
             [SetOp(paths.topic("t"), b'{"version":2,"partitions":{"0":[7]}}')],
-            [f"{paths.topic('t')} holds something else", "partition t-1 is missing"],
+            [f"{paths.topic('t')} has other data", "partition t-1 is missing"],
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_an_interrupted_release_is_finished_by_running_it_again(
 
     broken, released = release(data_dir, break_off, None)
     assert isinstance(broken, MigrationError)
-    assert "what is missing is written when run again" in str(broken)
+    assert "run this command again to write the rest" in str(broken)
     assert isinstance(released, Released)
     assert released.is_done
     assert released.held is not None

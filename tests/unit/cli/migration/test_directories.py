@@ -78,7 +78,7 @@ def test_nothing_is_written(data_dir: Path) -> None:
 
 
 def test_what_cannot_be_read_is_told(data_dir: Path) -> None:
-    assert survey(data_dir / "none", finds_producers=False).problem == "there is no such directory"
+    assert survey(data_dir / "none", finds_producers=False).problem == "the directory does not exist"
     (data_dir / "meta.properties").write_text("version=9\n")
     assert "has version 9" in str(survey(data_dir, finds_producers=False).problem)
 

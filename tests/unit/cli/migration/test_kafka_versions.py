@@ -55,7 +55,9 @@ def test_signs_of_the_files() -> None:
 def test_signs_of_groups_and_of_the_tree() -> None:
     need = Requirement(kafka_version("2.3-IV0"), TopicPartition("__consumer_offsets", 0), 5, "the metadata of group g")
     target = find_target([old_directory()], None, [need])
-    assert target == Target(need.version, "__consumer_offsets-0 holds the metadata of group g, as that writes it")
+    assert target == Target(
+        need.version, "__consumer_offsets-0 has the metadata of group g, in the format of that version"
+    )
     assert found(directory(cluster_id=None), tree({}).nodes) == "0.10.1-IV0"
     assert found(old_directory(), tree({"/feature": b'{"features":{},"status":1}'}).nodes) == "2.7-IV0"
     assert found(old_directory(), tree({"/feature": b'{"features":{},"status":0}'}).nodes) != "2.7-IV0"
@@ -80,8 +82,8 @@ def test_a_version_that_cannot_have_written_it_is_told() -> None:
     newer = Target(kafka_version("2.4-IV0"), "meta.properties names the cluster")
     told = texts(check_told(OLD, newer), Kind.LIMITED)
     assert told[0] == (
-        "Kafka 0.10.2: can't have written all of this (meta.properties names the cluster, which is of 2.4 or later): "
-        "`barnabas release` will refuse to give it back to that"
+        "Kafka 0.10.2: can't have written these directories (meta.properties names the cluster, which needs 2.4 or "
+        "later): `barnabas release` will refuse to return them to it"
     )
     assert "no idempotent producers" in told[1]
     assert "zstd" in told[2]
@@ -105,9 +107,9 @@ def test_what_cannot_be_read_names_topic_partition_offset_and_groups() -> None:
     ]
     assert texts(check_requirements(needs, OLD), Kind.BLOCKED) == [
         "__consumer_offsets-0: offset 3 is the metadata of group g0, which Kafka 0.10.2 can't read; so are those of "
-        "g0, g1, g2; the same in partitions 0-2: give it to 2.3 or later (--kafka-version)",
+        "g0, g1, g2; the same in partitions 0-2: release to 2.3 or later (--kafka-version)",
         "views-0: offset 500 is a batch of format 2, which Kafka 0.10.2 can't read; the same in partitions 0-2: "
-        "give it to 0.11.0 or later (--kafka-version)",
+        "release to 0.11.0 or later (--kafka-version)",
     ]
     many = Requirement(group_3, offsets[0], 3, "the metadata of group g0", [f"g{number}" for number in range(8)])
     assert "g0, g1, g2, g3, g4 and 3 more" in check_requirements([many], OLD)[0].text
@@ -126,8 +128,8 @@ def test_settings_that_stop_a_kafka_are_told_from_those_that_it_does_not_know() 
         "settings of topic new: Kafka 0.10.2 does not start with compression.type=zstd",
     ]
     assert texts(findings, Kind.LIMITED) == [
-        "settings of topic odd: Kafka 0.10.2 does not know max.compaction.lag.ms, message.downconversion.enable and "
-        "goes without"
+        "settings of topic odd: Kafka 0.10.2 does not support max.compaction.lag.ms, message.downconversion.enable and "
+        "ignores it"
     ]
     assert check_settings(nodes, kafka_version("2.7")) == []
 

@@ -84,7 +84,7 @@ def test_new_and_deleted_topics_and_changed_settings_go_back() -> None:
         Change(Action.DELETE, "topic deleted"),
         Change(Action.CREATE, "topic new", "1 partition"),
         Change(Action.DELETE, "settings of topic deleted"),
-        Change(Action.CHANGE, "settings of topic kept", "a=9, b goes"),
+        Change(Action.CHANGE, "settings of topic kept", "a=9, b removed"),
     ]
 
 
@@ -110,8 +110,8 @@ def test_both_changed_to_different_things() -> None:
     plan = plan_release(HERE, registry(now, before), tree(theirs))
     assert plan.ops == []
     assert texts(plan.findings, Kind.BLOCKED) == [
-        "settings of topic t: was changed here and in ZooKeeper, to different things: "
-        "change one of the two so that they agree"
+        "settings of topic t: was changed here and in ZooKeeper, to different data: change one of the two so that they "
+        "agree"
     ]
     plan, _ = released(now, before, tree(now))
     assert plan.ops == []
@@ -136,7 +136,7 @@ def test_a_topic_that_was_deleted_in_zookeeper_stays_deleted() -> None:
     plan = plan_release(HERE, registry(nodes, nodes), tree(config))
     assert plan.ops == []
     assert texts(plan.findings, Kind.NOTE) == [
-        "topic t: was deleted in ZooKeeper meanwhile and stays so; its logs stay, too"
+        "topic t: was deleted in ZooKeeper meanwhile and stays deleted; its logs are kept"
     ]
 
 
@@ -220,7 +220,7 @@ def test_what_a_tree_never_had_is_new_to_it(source: str | None) -> None:
     plan, then = released(now, EVERYTHING, EMPTY, source=source)
     assert {path: data for path, data in then.nodes.items() if path != "/"} == tree(now).nodes
     assert {change.subject for change in plan.changes} >= {"topic t", "topic new", "settings of user u"}
-    told = "zk:2181/fresh: is not the tree that was adopted from zk:2181: it gets all that it lacks"
+    told = "zk:2181/fresh: is not the tree that was adopted from zk:2181: all missing nodes are written"
     assert texts(plan.findings, Kind.NOTE) == ([told] if source else [])
 
 
@@ -289,7 +289,7 @@ def test_a_tree_that_cannot_be_understood_blocks() -> None:
     plan = plan_release(HERE, registry(EVERYTHING, None), target)
     assert plan.ops == []
     (told,) = texts(plan.findings, Kind.BLOCKED)
-    assert told.startswith("zk:2181/brokers/topics/torn: does not hold what Kafka writes there")
+    assert told.startswith("zk:2181/brokers/topics/torn: has invalid data")
 
 
 def test_what_blocks() -> None:
@@ -311,7 +311,7 @@ def test_a_made_up_cluster_id_gives_way_to_that_of_a_tree_that_is_named() -> Non
     mine = topic("t", {0: [0]}, epoch=9)
     ours, target = registry(mine, mine, source=None, has_made_up_id=True), tree(topic("t", {0: [0]}), cluster=OTHER)
     for told, text in (
-        (None, f"If it is the tree that was lost, say so: --cluster-id {OTHER}"),
+        (None, f"If this is the right tree, confirm it with --cluster-id {OTHER}"),
         (CLUSTER, f"is the tree of cluster {OTHER}, not of {CLUSTER}"),
     ):
         plan = plan_release(HERE, ours, target, told_cluster_id=told)
@@ -332,14 +332,14 @@ def test_a_cluster_id_that_was_known_gives_way_to_none() -> None:
     for adopted in (None, {}):
         plan = plan_release(HERE, registry({}, adopted), tree({}, cluster=OTHER), told_cluster_id=OTHER)
         assert texts(plan.findings, Kind.BLOCKED) == [
-            f"zk:2181: is the tree of cluster {OTHER}, the directory is of {CLUSTER}"
+            f"zk:2181: is the tree of cluster {OTHER}, but the directory belongs to {CLUSTER}"
         ]
 
 
 def test_a_tree_without_a_cluster_id_is_not_the_one_that_is_named() -> None:
     ours = registry({}, {}, source=None, has_made_up_id=True)
     plan = plan_release(HERE, ours, TreeCopy("zk:2181/new"), told_cluster_id=OTHER)
-    assert f"is of no cluster yet, not of {OTHER}" in texts(plan.findings, Kind.BLOCKED)[0]
+    assert f"is a tree without a cluster id, not of {OTHER}" in texts(plan.findings, Kind.BLOCKED)[0]
     assert not plan_release(HERE, ours, TreeCopy("zk:2181/new")).is_blocked
 
 

@@ -95,7 +95,7 @@ def test_what_somebody_changed_since_it_was_looked_at_is_not_replaced() -> None:
 
 
 def test_another_cluster_and_one_that_lives_are_refused() -> None:
-    with pytest.raises(TransferError, match="there is of cluster second, and this of cluster first"):
+    with pytest.raises(TransferError, match="there belongs to cluster second, but the file to cluster first"):
         moved({"/cluster": None, "/cluster/id": ID}, {"/cluster": None, "/cluster/id": encode_cluster_id("second")})
     with pytest.raises(TransferError, match="broker 3 is alive in there"):
         operations(Document(), TreeCopy("there", live_brokers=(3,)), is_zookeeper=True, overwrites=True)
@@ -104,16 +104,16 @@ def test_another_cluster_and_one_that_lives_are_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "not what `barnabas registry export` writes"),
+        ({"format": "other"}, "not written by `barnabas registry export`"),
         ({"version": 2}, "a newer version"),
-        ({"nodes": []}, "not nodes"),
-        ({"sequence": -1}, "not nodes"),
-        ({"sequence": True}, "not nodes"),
-        ({"nodes": {"a": None}}, "'a' is no path"),
-        ({"nodes": {"/a": 3}}, "/a has no data that can be read"),
-        ({"nodes": {"/a": {"base64": "ä"}}}, "/a has no data that can be read"),
-        ({"nodes": {"/a": {"base64": 3}}}, "/a has no data that can be read"),
-        ({"nodes": {"/a": {}}}, "/a has no data that can be read"),
+        ({"nodes": []}, "nodes or sequence are invalid"),
+        ({"sequence": -1}, "nodes or sequence are invalid"),
+        ({"sequence": True}, "nodes or sequence are invalid"),
+        ({"nodes": {"a": None}}, "'a' is not a valid path"),
+        ({"nodes": {"/a": 3}}, "/a has invalid data"),
+        ({"nodes": {"/a": {"base64": "ä"}}}, "/a has invalid data"),
+        ({"nodes": {"/a": {"base64": 3}}}, "/a has invalid data"),
+        ({"nodes": {"/a": {}}}, "/a has invalid data"),
     ],
 )
 def test_a_document_that_is_none_is_refused(change: dict[str, object], message: str) -> None:

@@ -48,4 +48,4 @@ def test_what_cannot_be_understood(path: str, data: bytes) -> None:
 def test_adopting_such_a_tree_is_refused() -> None:
     plan = plan_adoption([directory({"t-0": log("t-0")})], tree({"/brokers/topics/t": b"torn"}), "n" * 22)
     (told,) = texts(plan.findings, Kind.BLOCKED)
-    assert told.startswith("zk:2181/brokers/topics/t: does not hold what Kafka writes there")
+    assert told.startswith("zk:2181/brokers/topics/t: has invalid data")

@@ -31,7 +31,7 @@ def test_a_short_name_means_the_last_step(text, name):
 
 @pytest.mark.parametrize("text", ["", "0.7", "2.8", "2.1-IV9", "kafka"])
 def test_other_versions_are_not_known(text):
-    with pytest.raises(ConfigError, match=r"no version of Kafka's from 0.8.0 to 2.7"):
+    with pytest.raises(ConfigError, match=r"not a Kafka version from 0.8.0 to 2.7"):
         kafka_version(text)
 
 

@@ -37,7 +37,7 @@ def test_nothing_is_enforced_unless_asked_for():
 def test_it_is_a_dry_run_unless_told_otherwise():
     found, warnings = policies("--enforce")
     assert found["security"].is_dry
-    assert warnings == ["dry run: nobody is limited; check the reported limits, then use --no-dry-run"]
+    assert warnings == ["dry run: no limits are set; check the reported limits, then use --no-dry-run"]
     assert policies("--enforce", "--dry-run")[0]["security"].is_dry
     found, warnings = policies("--enforce", "--no-dry-run")
     assert not found["security"].is_dry
@@ -73,7 +73,7 @@ def test_only_jobs_that_judge_are_enforced():
         (["--dry-run"], "--dry-run and --no-dry-run need --enforce"),
         (["--no-dry-run"], "--dry-run and --no-dry-run need --enforce"),
         (["--enforce", "--limit", "bytes=1"], "limit 'bytes' does not exist: use producer_byte_rate"),
-        (["--enforce", "--limit-for", "soon"], "'soon' is no duration; write 90s, 15m, 1h or 7d"),
+        (["--enforce", "--limit-for", "soon"], "'soon' is not a duration: write 90s, 15m, 1h or 7d"),
         (["--enforce", "--subject", "bot=user"], "subject kind 'bot' does not exist: use user"),
         (["--enforce", "--enforce-what", "spam"], "verdict 'spam' does not exist: use crawler"),
         (["--enforce", "--least-score", "2"], "--least-score 2.0 is invalid"),
@@ -94,7 +94,7 @@ def test_durations():
         604_800_000,
     ]
     for text in ("", "0", "1.5h", "-1s", "1w", "h"):
-        with pytest.raises(PlanError, match="is no duration"):
+        with pytest.raises(PlanError, match="is not a duration"):
             parse_duration(text)
 
 

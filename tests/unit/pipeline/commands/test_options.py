@@ -103,9 +103,9 @@ def test_feeders_reach_brokers_by_the_same_options(tmp_path):
     )
     assert given is not None
     assert given.mechanism == "PLAIN"
-    with pytest.raises(PlanError, match=r"sasl\.mechanism=GSSAPI is not there"):
+    with pytest.raises(PlanError, match=r"sasl\.mechanism=GSSAPI is not supported"):
         security("--kafka-option", "security.protocol=SASL_PLAINTEXT")
-    with pytest.raises(PlanError, match=r"/nowhere can't be used"):
+    with pytest.raises(PlanError, match=r"/nowhere is unusable"):
         security("--kafka-option", "security.protocol=SSL", "--kafka-option", "ssl.truststore.location=/nowhere")
 
 
@@ -127,7 +127,7 @@ def test_senders_connect_by_the_same_options():
         "sasl.password": "b",
         "client.id": "c",
     }
-    with pytest.raises(PlanError, match=r"/nowhere can't be used"):
+    with pytest.raises(PlanError, match=r"/nowhere is unusable"):
         sender("security.protocol=SSL", "ssl.truststore.location=/nowhere")
 
 
@@ -152,5 +152,5 @@ def test_tables_have_the_format_of_their_place_unless_told(words: str, table_for
 def test_a_place_that_has_no_tables_of_a_format_is_refused(words: str):
     parser = argparse.ArgumentParser()
     add_table_options(parser)
-    with pytest.raises(PlanError, match="have that format, and no others"):
+    with pytest.raises(PlanError, match="have the format postgresql"):
         settle_format(parser.parse_args(words.split()))

@@ -88,8 +88,8 @@ def test_a_folder_has_a_file_for_each_schema(tmp_path: Path):
 @pytest.mark.parametrize(
     ("place", "settings", "told"),
     [
-        ("ftp://ada:secret@host/", {}, "neither http"),
-        ("/no/such/folder", {}, "nor a folder"),
+        ("ftp://ada:secret@host/", {}, "must be http"),
+        ("/no/such/folder", {}, "or a folder"),
         ("https://host", {"schema.registry.ssl.truststore.location": "/no/such.p12"}, "no/such.p12"),
     ],
 )

@@ -45,16 +45,19 @@ def test_places_of_a_run():
     [
         ({"topics": {"viws": "x"}}, "no input or output 'viws'; it has clicks, facts, top, top-items, views"),
         ({"parameters": {"day": 3}}, "no parameter 'day'; it has days, share"),
-        ({"parameters": {"days": "x"}}, "parameter days is a int"),
-        ({"any_topics": ("a",)}, "reads topics of its own"),
+        ({"parameters": {"days": "x"}}, "parameter days must be int"),
+        ({"any_topics": ("a",)}, "reads its own topics"),
         ({"job": ANY}, "name them with --topics"),
         ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
-        ({"layout": DAILY}, "lie as it says"),
-        ({"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"}, "day.time. can't divide"),
+        ({"layout": DAILY}, "fixes its table layout"),
+        (
+            {"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"},
+            "day.time. is not supported for parquet",
+        ),
         ({"envelope": "debezium"}, "--envelope is for jobs that read any topics"),
         (
             {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
-            "have the connector unwrap those",
+            "let the connector unwrap",
         ),
     ],
 )

@@ -119,17 +119,17 @@ def test_what_cannot_be_asked_is_said_once_and_all_else_goes_on() -> None:
     for _ in range(3):
         assert told(look) == {"cluster:clients_left_out": 0}
     assert [each.partition(": ")[0] for each in warnings] == [
-        f"no figures of {other}",
-        f"no figures of {URL}",
-        "no figures of partitions",
+        f"no metrics of {other}",
+        f"no metrics of {URL}",
+        "no metrics of partitions",
     ]
     brokers.is_away = False
     brokers.pages = {URL: "", other: ""}
     look()
     assert warnings[3:] == [
-        f"figures of {other} again",
-        f"figures of {URL} again",
-        "figures of partitions again",
+        f"metrics of {other} are available again",
+        f"metrics of {URL} are available again",
+        "metrics of partitions are available again",
     ]
 
 
@@ -141,7 +141,7 @@ def test_faults_of_partitions_are_told_while_a_group_has_no_coordinator() -> Non
     assert told(look)["cluster:under_replicated_partitions"] == 0
     brokers.has_no_coordinator = False
     assert "cluster:groups_left_out" in told(look)
-    assert warnings == ["no figures of lag: timed out", "figures of lag again"]
+    assert warnings == ["no metrics of lag: timed out", "metrics of lag are available again"]
 
 
 def test_brokers_that_do_not_explain_quotas_are_left_alone_and_pages_tell_who_is_held() -> None:

@@ -63,7 +63,7 @@ def test_page_that_tells_nothing_that_is_known() -> None:
 
 
 def test_what_is_no_page_is_refused() -> None:
-    with pytest.raises(ValueError, match="it is no page of figures: invalid metric name"):
+    with pytest.raises(ValueError, match="it is not a page of metrics: invalid metric name"):
         read_page("<html> not a page </html>", "h:9644")
 
 

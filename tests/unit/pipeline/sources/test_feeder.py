@@ -154,7 +154,7 @@ def test_existing_topic_keeps_its_partitions(topics: MemoryTopics) -> None:
 )
 def test_another_log_is_refused_unless_it_may_be_appended(topics: MemoryTopics, other: list[SourceLine]) -> None:
     run(topics)
-    with pytest.raises(OtherLogError, match=r"partition \d of topic .* is not of this log"):
+    with pytest.raises(OtherLogError, match=r"partition \d of topic .* of another log"):
         run(topics, other)
     assert topics.ids() == expected()
     run(topics, other, FeedPlan((FOLLOW, SEARCH), partition_count=3, may_append=True))
@@ -166,7 +166,7 @@ def test_another_log_is_refused_unless_it_may_be_appended(topics: MemoryTopics, 
 def test_topic_of_somebody_else_is_refused(topics: MemoryTopics, headers: tuple[tuple[str, bytes], ...]) -> None:
     partition = TopicPartition("follows", partition_for_key(b"u1", 3))
     topics.records[partition] = [Outgoing(partition, b"u1", b"x", headers=headers)]
-    with pytest.raises(OtherLogError, match="topic follows ends with a record that is not of this log"):
+    with pytest.raises(OtherLogError, match="topic follows ends with a record of another log"):
         run(topics)
 
 

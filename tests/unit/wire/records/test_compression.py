@@ -61,9 +61,9 @@ def test_data_cut_short_is_corrupt(codec: Codec, data: bytes) -> None:
 
 @pytest.mark.parametrize("codec", [5, 6, 7])
 def test_there_are_four_codecs(codec: int) -> None:
-    with pytest.raises(CorruptRecordsError, match="no codec"):
+    with pytest.raises(CorruptRecordsError, match=r"codec .* does not exist"):
         decompress(codec, b"", 10)
-    with pytest.raises(ValueError, match="no codec"):
+    with pytest.raises(ValueError, match=r"codec .* does not exist"):
         compress(codec, b"")
 
 

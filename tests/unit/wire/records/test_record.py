@@ -117,7 +117,7 @@ def test_good_records_are_given_before_the_bad_one() -> None:
         (16, b"\x01", "magic 1"),
         (57, b"\xff\xff\xff\xff", "record count -1"),
         (57, b"\x7f\xff\xff\xff", "end within"),
-        (21, b"\x00\x05", "no codec 5"),
+        (21, b"\x00\x05", "codec 5 does not exist"),
     ],
 )
 def test_headers_that_cannot_be_are_corrupt(position: int, value: bytes, message: str) -> None:

@@ -1,1 +1,1 @@
-"""What happens to records before they are in a log: prepared (`prepare`), then placed (`PartitionLog.place`)."""
+"""The path of records into a log: `prepare` validates them, then `PartitionLog.place` writes them."""

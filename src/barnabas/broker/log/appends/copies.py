@@ -1,13 +1,13 @@
-"""Batches that another replica wrote, as a follower appends them: with the offsets and epochs that they have.
+"""Batches from another replica, as a follower appends them: with their offsets and epochs.
 
-One pass over the headers of a run checks it and gives all that a log notes of it:
+One pass over the headers of a run checks it and collects the data for the log:
 
-    marks      some of its batches, a kilobyte apart at the least: the indexes take their entries from these
-    epochs     where a leader epoch begins
-    producers  headers and markers of the batches that have a producer, the only ones that are looked at one by one
+    marks      some of its batches, at least a kilobyte apart: the indexes take their entries from these
+    epochs     the offsets at which leader epochs begin
+    producers  headers and markers of the batches with a producer id, the only ones that are read one by one
 
-Invariants: `check_copies` takes nothing of a log but its end, changes nothing, and costs memory only for what it found;
-what is in `Copies` is whole, has the CRC that it says, and ascends.
+Invariants: `check_copies` needs only the log's end, changes nothing, and uses memory only for its result; the batches
+in `Copies` are whole, have correct CRCs, and ascend.
 
 Source: replication facts, follower, answers; log-format facts, record batch, message v0 / v1.
 """
@@ -64,7 +64,7 @@ class Copies:
     """A run of batches, or of messages of formats 0 and 1, that was checked.
 
     Attributes:
-        data: Their bytes, whole batches only; whoever made it keeps it as it is until they are appended.
+        data: Their bytes, whole batches only; must not change until they are appended.
         batch_count: How many batches there are; 0 when none of what came was whole.
         first_offset: The base offset of the first batch, of a message of format 0 or 1 its own; -1 without batches.
         last_offset: Of the last batch; -1 without batches.
@@ -136,7 +136,7 @@ class Copies:
         epochs: LeaderEpochs,
         state: ProducerState,
     ) -> None:
-        """Write all of them to a segment, and note where they are and whose.
+        """Write all batches to a segment, and record their positions and producers.
 
         Raises:
             StorageError: Nothing was written; or the index of transactions could not be.
@@ -200,7 +200,7 @@ def check_copies(data: memoryview, log_end_offset: int) -> Copies:
 
 
 def trusted_copies(data: memoryview) -> Copies:
-    """Make copies of batches that a log of this broker holds, without a look at their CRCs.
+    """Return copies of batches from a log of this broker, without checking their CRCs.
 
     Raises:
         CorruptRecordsError, OutOfOrderCopiesError: As `check_copies`.
@@ -254,7 +254,7 @@ def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Copies:
             last = first
             epoch = OLD_FORMAT_EPOCH
         if (first if count else last) < next_offset:
-            raise OutOfOrderCopiesError(f"offset {first} where at least {next_offset} must be")
+            raise OutOfOrderCopiesError(f"offset {first}, expected {next_offset} or higher")
         next_offset = last + 1
         if timestamp_ms > max_timestamp_ms:
             max_timestamp_ms, timestamp_offset = timestamp_ms, last
@@ -281,7 +281,7 @@ def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Copies:
 
 
 def _message_size(data: memoryview, position: int) -> int:
-    """Return the bytes of the whole message of format 0 or 1 at a position; 0 where the data is cut short there."""
+    """Return the bytes of the whole message of format 0 or 1 at a position; 0 if the data ends within it."""
     left_bytes = len(data) - position
     if left_bytes < LOG_OVERHEAD:
         return 0

@@ -1,4 +1,4 @@
-"""What is wrong with the batches that a follower got from its leader.
+"""The error for batches from a leader that a follower cannot append.
 
 By itself because an error is never compiled: see `wire/records/errors.py`.
 """
@@ -7,4 +7,4 @@ from barnabas.core.errors import BarnabasError
 
 
 class OutOfOrderCopiesError(BarnabasError):
-    """Batches whose offsets do not ascend from the log's end on: leader and follower disagree about the log."""
+    """The batches' offsets do not ascend from the log's end: leader and follower disagree about the log."""

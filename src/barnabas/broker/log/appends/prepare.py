@@ -1,12 +1,12 @@
-"""Makes what is to be appended ready: checks it, and writes it anew where the topic wants it so.
+"""Prepares records for an append: validates them, and rewrites them if the topic requires it.
 
-    short   one batch of magic 2 that stays as it is: its header and its CRC
+    short   one batch of magic 2 that stays unchanged: its header and its CRC are checked
     walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
 
-All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does what is
-short, and of the rest what is small (`is_at_once`).
+All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does the
+short form, and the others if they are small (`is_at_once`).
 
-Invariant: the data is changed only once nothing can refuse it here any more.
+Invariant: the data is changed only after all checks have passed.
 
 # differs from Kafka (record-walk): the record count, the offset deltas and the largest timestamp inside a batch whose
 # header and CRC are right are trusted unless barnabas.record.validation=full asks for the walk.
@@ -89,7 +89,7 @@ def prepare(
 
 
 def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int], is_at_once: bool) -> bool:
-    """Return whether a look into a batch has found that it stays as it is; its header and CRC were not looked at."""
+    """Return whether the records of a batch need no change; its header and CRC are not checked."""
     from barnabas.wire.records.precheck import needs_no_walk
 
     if is_at_once and len(records) > AT_ONCE_BYTES:
@@ -100,7 +100,7 @@ def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
 def _prepare_as_it_is(
     records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
 ) -> ClientBatch | RecordRefusal | None:
-    """Make one batch ready that nobody has to look into; None where somebody has to."""
+    """Prepare one batch without reading its records; None if its records must be read."""
     # hot path: benchmarks/micro/test_log.py. The fields as locals: those of a named tuple are looked up slowly.
     total = len(records)
     if total < HEADER_BYTES:
@@ -214,16 +214,14 @@ def _prepare_walked(
 
 
 def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
-    """Find where the last messages of a numbered set begin: offset and position. A wrapper is the only one of
-    its set.
-    """
+    """Find offset and position of the last messages of a numbered set. A wrapper is the only one of its set."""
     from barnabas.wire.records.transcode import newest_starts
 
     return newest_starts(data, base_offset, 2 * KEPT_BATCHES)
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
-    """The size of the batch at `position`; None when no whole batch follows, which is no error.
+    """Return the size of the batch at `position`; None if no whole batch follows, which is no error.
 
     As Kafka's reader, it believes any length that holds a message of some format.
     """
@@ -242,7 +240,7 @@ def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | N
 
 
 def refuse_start(records: Buffer) -> RecordRefusal | None:
-    """Why the data does not start with exactly one batch of magic 2; None when it does."""
+    """Return an error unless the data starts with exactly one batch of magic 2."""
     size = _next_batch_bytes(records, 0)
     if isinstance(size, RecordRefusal):
         return size

@@ -1,10 +1,10 @@
-"""Data that is ready for a log: checked, in the topic's format, and numbered as far as that takes a walk.
+"""Data that is ready for a log: validated, in the topic's format, and numbered as far as numbering needs a walk.
 
-There are three kinds: one batch of a client, batches of the broker's own, and a message set. `PartitionLog.place` does
-the same with each of them.
+There are three kinds: one batch of a client, batches of the broker, and a message set. `PartitionLog.place` treats them
+alike.
 
-Invariants: making one takes nothing of a log but its rules and its end; what is done here is done on the event loop and
-takes a time that does not grow with the number of records.
+Invariants: building one needs only the log's rules and its end; the methods run on the event loop, in a time that does
+not grow with the number of records.
 
 Source: semantics facts, Produce, idempotence and offsets; log-format facts.
 """
@@ -33,8 +33,8 @@ class ClientBatch:
         data: Its bytes.
         last_offset_delta: From the first offset that it gets to the last one.
         max_timestamp_ms: Its largest timestamp.
-        append_time_ms: What its records have as timestamp; -1 with create time.
-        must_be_checked: Whether `check` has something to say.
+        append_time_ms: The timestamp of its records; -1 with create time.
+        must_be_checked: Whether `check` must be called.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class ClientBatch:
         self.must_be_checked = header is not None
 
     def check(self, producers: ProducerState, base_offset: int) -> ProducerBatch | RecordRefusal | None:
-        """Why it must not be appended: it was already, or it does not follow what its producer wrote."""
+        """Return the earlier batch if it is a duplicate, or an error if its sequence is invalid; None: append it."""
         if self._header is None:
             return None
         duplicate = producers.find_duplicate(self._header)
@@ -79,7 +79,7 @@ class ClientBatch:
         return None if refused is None else RecordRefusal(*refused)
 
     def number(self, base_offset: int, leader_epoch: int) -> None:
-        """Give it the offsets and the epoch that it is placed with."""
+        """Set the batch's offsets and leader epoch."""
         _PUT_NUMBERS(self.data, 0, base_offset, self._batch_length, leader_epoch)
 
     def write(
@@ -91,7 +91,7 @@ class ClientBatch:
         tail: BatchTail,
         producers: ProducerState,
     ) -> None:
-        """Number it, write it, and note where it is and whose.
+        """Number the batch, write it, and record its position and producer.
 
         Raises:
             StorageError: Nothing was written.
@@ -107,14 +107,14 @@ class ClientBatch:
 
 
 def client_batch(data: MutableBuffer, header: BatchHeader, max_timestamp_ms: int, append_time_ms: int) -> ClientBatch:
-    """Make one of what its header says."""
+    """Return a `ClientBatch` from a batch's header."""
     producer = header if header.producer_id >= 0 else None
     length, delta = header.batch_length, header.last_offset_delta
     return ClientBatch(data, length, delta, max_timestamp_ms, append_time_ms, producer)
 
 
 class OwnBatches:
-    """Batches that the broker made itself; those in the name of a producer only have to be newer than what it wrote.
+    """Batches that the broker built; those of a producer id must only be newer than the producer's last batch.
 
     Attributes: see `ClientBatch`.
     """
@@ -193,7 +193,7 @@ class OwnBatches:
 
 
 class MessageSet:
-    """Messages of magic 0 or 1, which are numbered one by one: it fits only where it was prepared for.
+    """Messages of magic 0 or 1, numbered one by one, so they fit only at the offset for which they were prepared.
 
     Attributes: see `ClientBatch`.
     """
@@ -242,7 +242,7 @@ class MessageSet:
         return RecordRefusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log was cut meanwhile", is_before_log=True)
 
     def number(self, base_offset: int, leader_epoch: int) -> None:
-        """It has its offsets, and these formats no epoch."""
+        """Do nothing: the offsets are set already, and these formats have no epoch."""
 
     def write(
         self,

@@ -1,4 +1,4 @@
-"""What a topic's settings say about what is appended to it.
+"""The rules for appends that follow from a topic's settings.
 
 Invariant: rules never change; when the settings do, the log gets new ones. So they can be read in any thread, and an
 append ends by the rules it began with.
@@ -33,7 +33,7 @@ class AppendRules:
         max_message_bytes: Its max.message.bytes.
         is_log_append_time: Whether records get the time of the append.
         has_zstd: Whether zstd may be written.
-        walk: What the records are checked against.
+        walk: The checks of the records.
         need_a_walk: Whether every client's batch is looked at record by record.
     """
 

@@ -1,4 +1,4 @@
-"""Log compaction: keeps the newest record of each key and drops those it replaces.
+"""Log compaction: retains the newest record of each key and removes the older ones.
 
 A round cleans one log: `candidates` chooses it and says which offsets, `offset_map` learns the newest offset of each
 key in the dirty part, `grouping` puts segments together, `rewrite` writes each group's surviving batches into

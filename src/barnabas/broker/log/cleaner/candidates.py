@@ -1,4 +1,4 @@
-"""Which log is cleaned next, and up to where. Pure.
+"""Choice of the log to clean next, and of the offset up to which it is cleaned. Pure.
 
     log start      first dirty               first uncleanable                        log end
     |---- clean ----|-------- cleanable --------|------- too young, unstable, active -------|
@@ -21,7 +21,7 @@ _base_offset = attrgetter("base_offset")
 
 
 class SegmentView(Protocol):
-    """What is asked of a segment; the last two may have to read from the disk."""
+    """The properties of a segment that the choice needs; the last two may read from the disk."""
 
     @property
     def base_offset(self) -> int: ...
@@ -63,11 +63,11 @@ class CompactionRules(NamedTuple):
 
 
 class CleanableRange(NamedTuple):
-    """What a round over a log would clean.
+    """The range of a log that a round would clean.
 
     Attributes:
-        first_dirty_offset: Where the dirty part begins.
-        first_uncleanable_offset: Where what can be cleaned ends: a segment's base offset, or the first dirty offset.
+        first_dirty_offset: Start of the dirty part.
+        first_uncleanable_offset: End of the cleanable part: a segment's base offset, or the first dirty offset.
         clean_bytes: Size of the segments below the dirty part.
         cleanable_bytes: Size of the segments of the dirty part.
         is_overdue: Records of the dirty part are older than max.compaction.lag.ms.
@@ -86,7 +86,7 @@ class CleanableRange(NamedTuple):
 
 
 def cleanable_range(log: LogView, rules: CompactionRules, now_ms: int) -> CleanableRange:
-    """Find what can be cleaned of a log now."""
+    """Return the range of a log that can be cleaned now."""
     first_dirty_offset = _first_dirty_offset(log)
     active = log.segments[-1]
     dirty = _segments_from(log.segments[:-1], first_dirty_offset) if first_dirty_offset < active.base_offset else ()
@@ -116,7 +116,7 @@ def is_due(cleanable: CleanableRange, rules: CompactionRules) -> bool:
 
 
 def dirtiest(ranges: Iterable[tuple[int, CleanableRange]]) -> int | None:
-    """The index that goes with the highest dirty ratio; None when there is none."""
+    """Return the index of the range with the highest dirty ratio; None if there is no range."""
     best = max(ranges, key=lambda pair: pair[1].dirty_ratio, default=None)
     return None if best is None else best[0]
 
@@ -128,7 +128,7 @@ def _first_dirty_offset(log: LogView) -> int:
 
 
 def _segments_from(segments: Sequence[SegmentView], offset: int) -> Sequence[SegmentView]:
-    """The segments from the one that holds `offset` on."""
+    """Return the segments from the one that contains `offset` on."""
     return segments[max(bisect_right(segments, offset, key=_base_offset) - 1, 0) :]
 
 
@@ -137,5 +137,5 @@ def _segment_start(segments: Sequence[SegmentView], offset: int) -> int:
 
 
 def _is_overdue(dirty: Iterable[SegmentView], oldest_ms: int) -> bool:
-    """Return whether a segment's first batch is older than `oldest_ms`; reads nothing where no batch can be."""
+    """Return whether a segment's first batch is older than `oldest_ms`; reads nothing if no batch can be."""
     return oldest_ms > 0 and any(0 < segment.read_first_timestamp() < oldest_ms for segment in dirty)

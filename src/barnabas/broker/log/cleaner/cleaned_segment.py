@@ -1,4 +1,4 @@
-"""Writes the files of a cleaned segment, called `.cleaned` until they are swapped in.
+"""Writes the files of a cleaned segment, named `.cleaned` until they are swapped in.
 
 Invariant: once `finish` is done they are on disk, whole, and bear the time of the last segment they were made from.
 
@@ -22,7 +22,7 @@ from barnabas.wire.records.batch import Buffer
 
 
 class WrittenBatch(NamedTuple):
-    """What the indexes must know of a batch."""
+    """The fields of a batch that the indexes need."""
 
     last_offset: int
     max_timestamp_ms: int
@@ -99,7 +99,7 @@ class CleanedSegment:
             position += size
 
     def append_aborted(self, transaction: AbortedTransaction) -> None:
-        """Note an aborted transaction whose marker stays.
+        """Add an aborted transaction whose marker is retained.
 
         Raises:
             StorageError: The disk failed.
@@ -107,7 +107,7 @@ class CleanedSegment:
         self._transactions.append(transaction)
 
     def finish(self, modified_ms: int) -> None:
-        """Write what closes the segment, and wait until all is on disk.
+        """Write the last index entries, and wait until everything is on disk.
 
         Args:
             modified_ms: When the last of the segments it replaces was changed.
@@ -128,6 +128,6 @@ class CleanedSegment:
         self._modified_ms = modified_ms
 
     def segment(self, now_ms: int) -> Segment:
-        """The segment that it is, once it is finished; nothing is written here any more."""
+        """Return the finished segment; nothing may be written to this object afterwards."""
         indexes = (self._offset_index, self._time_index, self._transactions)
         return Segment.cleaned(self._files, self._directory, now_ms, self._file, indexes, self._modified_ms)

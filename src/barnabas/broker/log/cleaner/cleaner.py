@@ -1,4 +1,4 @@
-"""Runs the rounds: chooses the dirtiest log, has it cleaned in a thread of the cleaner, puts the results in place.
+"""Runs cleaner rounds: chooses the dirtiest log, cleans it in a cleaner thread, swaps the results in.
 
     event loop   choose ─► (snapshot)        ┌► swap ─┐        ┌► (next group) ─┐          ┌► note where it is clean
     thread                └► learn the keys ─┘        └► rename ┘ └► clean it ─►┘ sync dir ┘
@@ -52,7 +52,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _Running:
-    """A round on its way."""
+    """A round in progress."""
 
     __slots__ = ("_cut_count", "groups", "log", "replaced_count", "round", "segments", "started_ms")
 
@@ -67,12 +67,12 @@ class _Running:
 
     @property
     def was_cut(self) -> bool:
-        """Whether the log was truncated since: what was read is not what it holds."""
+        """Return whether the log was truncated since the round read it."""
         return self.log.is_truncating or len(self.log.cut_offsets) != self._cut_count
 
 
 def _look_at(log: PartitionLog, high_watermark: int, now_ms: int) -> tuple[CleanableRange, CompactionRules]:
-    """What a round over a log would clean, and by which rules that is decided."""
+    """Return the range that a round over a log would clean, and the topic's compaction rules."""
     stable_offset = min(log.first_unstable_offset, high_watermark)
     view = LogView(log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset)
     config = log.config
@@ -102,13 +102,13 @@ class Cleaner:
         stopped: StopSignal,
     ) -> None:
         """Args:
-        config: The broker's settings, which change: a round goes by those that it began with, but for its speed.
-        env: What the logs have, too.
+        config: The broker's settings, which change: a round keeps those of its start, except for its speed.
+        env: The environment of the logs.
         executor: The cleaner's own threads, log.cleaner.threads of them.
         logs: All open logs.
-        high_watermarks: What is replicated of them.
-        note_clean: Told when a log's `first_dirty_offset` has changed.
-        stopped: Not set; what its threads wait at when they are too fast.
+        high_watermarks: Their high watermarks.
+        note_clean: Called when a log's `first_dirty_offset` has changed.
+        stopped: The flag, not set, at which its threads wait when they are throttled.
         """
         self.read_bytes = self.written_bytes = self.last_round_ms = 0
         self.last_look_ms = env.clock.monotonic_ms()
@@ -128,18 +128,18 @@ class Cleaner:
 
     @property
     def noted_bytes(self) -> int:
-        """All that was read and written so far."""
+        """All bytes read and written so far."""
         return self._throttle.noted_bytes
 
     @property
     def uncleanable(self) -> dict[TopicPartition, BaseException]:
-        """The logs that could not be cleaned and are left alone, with the reason; what is gone is none of them."""
+        """The open logs whose cleaning failed and that are no longer cleaned, with the reason."""
         # Who is kept keeps his files open.
         self._given_up = {key: each for key, each in self._given_up.items() if not each[0].is_closed}
         return {key: error for key, (_, error) in self._given_up.items()}
 
     def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
-        """The logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
+        """Return the number and bytes of the logs that are no longer cleaned, by log directory."""
         found: dict[Path, tuple[int, int]] = {}
         for key in self.uncleanable:
             log, _ = self._given_up[key]
@@ -152,12 +152,12 @@ class Cleaner:
         self._look_after(0)
 
     def settings_changed(self) -> None:
-        """Look for work at once, by the settings as they are now."""
+        """Look for work at once, by the current settings."""
         if not self._stopped.is_set():
             self._look_after(0)
 
     def close(self) -> Pending[None]:
-        """Begin no more, and stop what runs; completes when no thread touches a log any more."""
+        """Begin no more rounds and stop running ones; complete when no thread uses a log any more."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
@@ -187,7 +187,7 @@ class Cleaner:
         self._look_after(self._config.log_cleaner_backoff_ms)
 
     def _idle_logs(self) -> list[PartitionLog]:
-        """The compacted logs that can be cleaned and are not being cleaned."""
+        """Return the compacted logs that can be cleaned and are not being cleaned."""
         uncleanable = self.uncleanable
         return [
             log
@@ -219,10 +219,10 @@ class Cleaner:
     def standing(
         self, log: PartitionLog, high_watermark: int, now_ms: int
     ) -> tuple[CleanableRange, BaseException | None]:
-        """Tell what a round over a log would clean, and why none is made where that failed.
+        """Return the range that a round over a log would clean, and the error that stopped its cleaning, if any.
 
         Raises:
-            StorageError, CorruptRecordsError: A segment does not tell how old it is.
+            StorageError, CorruptRecordsError: The age of a segment cannot be read.
         """
         cleanable, _ = _look_at(log, high_watermark, now_ms)
         return cleanable, self.uncleanable.get(log.topic_partition)
@@ -347,7 +347,7 @@ class Cleaner:
                 elapsed_ms,
             )
             _logger.info(
-                "%s: cleaned up to offset %d: %d segments, %d bytes to %d, %d keys, in %d ms",
+                "%s: cleaned to offset %d: %d segments, %d to %d bytes, %d keys, in %d ms",
                 log.directory,
                 running.round.end_offset,
                 running.replaced_count,
@@ -372,7 +372,7 @@ class Cleaner:
         self._end(log.topic_partition)
 
     def _give_up(self, log: PartitionLog, error: BaseException) -> None:
-        _logger.warning("%s can't be cleaned and is left alone from now on: %s", log.directory, error)
+        _logger.warning("%s cannot be cleaned and is no longer compacted: %s", log.directory, error)
         self._given_up[log.topic_partition] = log, error
 
     def _end(self, topic_partition: TopicPartition) -> None:

@@ -1,4 +1,4 @@
-"""Which neighbouring segments are cleaned into one. Pure.
+"""Grouping of neighbouring segments that are cleaned into one. Pure.
 
 Invariants: groups are in order and leave no segment out; a group's sizes before cleaning fit segment.bytes and
 segment.index.bytes, and its offsets fit 32 bits relative to its first one, unless it is a single segment.
@@ -27,7 +27,7 @@ def group_segments(
     """Put segments together, as many as fit.
 
     Args:
-        segments: Those to be cleaned, in order.
+        segments: The segments to clean, in order.
         segment_bytes: The topic's segment.bytes.
         index_bytes: The topic's segment.index.bytes.
         first_uncleanable_offset: Above all offsets of the last segment.

@@ -80,7 +80,7 @@ class HashTable:
         return len(keys)
 
     def get(self, key: Key, default: int, /) -> int:
-        """A key's offset."""
+        """Return a key's offset."""
         if key is None:
             return default
         view, slot_count = self._view, self._slot_count
@@ -95,7 +95,7 @@ class HashTable:
         return default
 
     def offsets(self) -> Iterator[int]:
-        """The offsets of all keys, in no order."""
+        """Yield the offsets of all keys, in no order."""
         for start in range(0, self._slot_count * 3, _SLICE_SLOTS * 3):
             for number in self._view[start + 2 : start + _SLICE_SLOTS * 3 : 3].tolist():
                 if number:
@@ -106,7 +106,7 @@ class OffsetMap:
     """Keys with their newest offsets.
 
     Attributes:
-        capacity: How many keys it takes.
+        capacity: The maximum number of keys.
         latest_offset: The largest offset that was put or noted; -1 when there is none.
         get: A key's offset, or the second argument; changes with every `put_all`.
     """
@@ -124,7 +124,7 @@ class OffsetMap:
 
     def __init__(self, buffer_bytes: int, load_factor: float) -> None:
         """Args:
-        buffer_bytes: What it may take: log.cleaner.dedupe.buffer.size, divided among the threads.
+        buffer_bytes: Its memory bound: log.cleaner.dedupe.buffer.size, divided among the threads.
         load_factor: How full a table may be: log.cleaner.io.buffer.load.factor.
         """
         slot_count = max(buffer_bytes // SLOT_BYTES, 3)
@@ -156,7 +156,7 @@ class OffsetMap:
         return found
 
     def note_offset(self, offset: int) -> None:
-        """Note that everything up to `offset` was looked at."""
+        """Record that everything up to `offset` was read."""
         self.latest_offset = max(self.latest_offset, offset)
 
     def put_all(self, keys: Sequence[Key], offsets: Sequence[int]) -> bool:

@@ -1,10 +1,10 @@
-"""Decides what stays of each batch, and writes it.
+"""Decides which records of each batch are retained, and writes them.
 
-What stays of a batch of magic 2 keeps base offset, last offset delta, codec, leader epoch and all that its producer
-said; its base timestamp is that of the first record that stays, as in every batch. A producer's newest batch stays even
-if it is empty, because its sequence is what the producer's next batch must follow.
+The retained part of a batch of magic 2 keeps base offset, last offset delta, codec, leader epoch and all producer
+fields; its base timestamp is that of the first retained record, as in every batch. A producer's newest batch is
+retained even if it is empty, because its sequence is the one that the producer's next batch must follow.
 
-Invariants: a batch of which everything stays is copied byte for byte; a batch with a wrong CRC stops the round.
+Invariants: a batch that is retained as a whole is copied byte for byte; a batch with a wrong CRC stops the round.
 
 # differs from Kafka (cleaner-wrong-crc): it copies damaged batches, and gives a right CRC to what it makes of them.
 
@@ -61,12 +61,12 @@ class LastBatch(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """What decides which records of a segment stay.
+    """The state that decides which records of a segment are retained.
 
     Attributes:
         newest: The newest offsets of the keys.
         survivors: The same by offset, from the first dirty one on, where that takes little memory.
-        first_dirty_offset: Where the part of the log begins whose keys `newest` knows.
+        first_dirty_offset: Start of the part of the log whose keys are in `newest`.
         last_batches: Of each producer that is remembered.
         transactions: How far the walk is with the log's transactions.
         keeps_tombstones: Records without value and markers are too young to go.
@@ -81,7 +81,7 @@ class Retention(NamedTuple):
 
 
 def clean_chunk(chunk: bytes, retention: Retention, target: CleanedSegment) -> int:
-    """Write what stays of the whole batches in a chunk.
+    """Write the retained records of the whole batches in a chunk.
 
     Returns:
         How many bytes those batches take; what follows is a batch that was cut off.
@@ -163,7 +163,7 @@ def records_of(chunk: bytes, start: int, header: BatchHeader) -> tuple[bytes, in
 
 
 def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -> Buffer | None:
-    """Return what takes the place of a batch, empty when nothing does; None when all of the batch stays."""
+    """Return the replacement of a batch, empty to remove it; None to retain all of it."""
     if not isinstance(header, BatchHeader):
         return _filter_messages(memoryview(chunk)[start : start + header.size_in_bytes], header, retention)
     if header.is_control:
@@ -182,7 +182,7 @@ def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -
 
 
 def _choose(chunk: bytes, start: int, header: BatchHeader, retention: Retention) -> tuple[bytes, Kept]:
-    """The records of a batch that stay, and what they stand in."""
+    """Return the retained records of a batch, and the data that contains them."""
     survivors, keeps_tombstones = retention.survivors, retention.keeps_tombstones
     base_offset, record_count, last_delta = header.base_offset, header.record_count, header.last_offset_delta
     if (
@@ -230,11 +230,11 @@ def _is_last_of_producer(header: BatchHeader, last_batches: Mapping[int, LastBat
 
 
 def rebuild_batch(header: BatchHeader, records: bytes, record_count: int) -> bytearray:
-    """A batch with some of its records.
+    """Return a batch with some of its records.
 
     Args:
         header: Of the batch as it was.
-        records: Those that stay, not compressed.
+        records: The retained records, not compressed.
         record_count: How many.
     """
     is_log_append_time = header.is_log_append_time
@@ -282,7 +282,7 @@ def _batch(
 
 
 def _filter_messages(message: memoryview, header: MessageHeader, retention: Retention) -> Buffer | None:
-    """As `_filter`, for a message of magic 0 or 1 with those inside it."""
+    """Do the same as `_filter` for a message of magic 0 or 1 with its inner messages."""
     newest_offset, end_offset = retention.newest.get, retention.newest.latest_offset + 1
     kept, is_whole = [], True
     for inner in unwrap(message):

@@ -31,7 +31,7 @@ from barnabas.wire.records.legacy import to_record, unwrap
 
 
 class CleaningAbortedError(Exception):
-    """The round is not wanted any more: its log is gone, or the broker stops."""
+    """The round was cancelled: its log was closed or deleted, or the broker stops."""
 
 
 class Source(NamedTuple):
@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
 
 class RoundSettings(NamedTuple):
-    """What a round needs to know besides its log.
+    """The settings of a round.
 
     Attributes:
         buffer_bytes: For the offset map.
@@ -61,7 +61,7 @@ class RoundSettings(NamedTuple):
 
 
 class RoundCounts:
-    """What a round did.
+    """Byte and key counts of a round.
 
     Attributes:
         read_bytes, written_bytes: Of the segments that were cleaned, and of what came of them.
@@ -79,7 +79,7 @@ class Round:
 
     Attributes:
         end_offset: Up to where the log is clean when the round is over; known once it is prepared.
-        counts: What it did so far.
+        counts: Its byte and key counts so far.
     """
 
     __slots__ = (
@@ -114,11 +114,11 @@ class Round:
         files: The disk.
         directory: The log's.
         sources: Its segments below the first uncleanable offset, in order.
-        first_dirty_offset: What lies below was cleaned by an earlier round.
-        first_uncleanable_offset: What lies here or above is left alone.
+        first_dirty_offset: Records below it were cleaned by an earlier round.
+        first_uncleanable_offset: Records at or above it are not cleaned.
         settings: See there.
-        throttle: Told of every byte read and written.
-        is_unwanted: Asked before every chunk.
+        throttle: Counts every byte read and written.
+        is_unwanted: Called before every chunk; True cancels the round.
         """
         self._files = files
         self._directory = directory
@@ -143,7 +143,7 @@ class Round:
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read.
-            CleaningAbortedError: The round is not wanted any more.
+            CleaningAbortedError: The round was cancelled.
         """
         aborted = self._read_aborted()
         clean = [source for source in self._sources if source.base_offset < self._first_dirty_offset]
@@ -168,15 +168,15 @@ class Round:
         """Write the cleaned segment of a group.
 
         Args:
-            group: One of those that `prepare` gave; they must come in order.
-            last_batches: What each producer wrote last.
+            group: One of the groups from `prepare`, in order.
+            last_batches: The last batch of each producer.
 
         Returns:
             It, finished.
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read, or the disk can't be written.
-            CleaningAbortedError: The round is not wanted any more.
+            CleaningAbortedError: The round was cancelled.
         """
         base_offset = group[0].base_offset
         try:
@@ -197,7 +197,7 @@ class Round:
         return target
 
     def discard(self, group: Sequence[Source]) -> None:
-        """Take back the cleaned segment of a group.
+        """Remove the cleaned segment of a group.
 
         Raises:
             StorageError: The disk failed.
@@ -212,7 +212,7 @@ class Round:
         return sizes.get(offsets.name, 0), sizes.get(times.name, 0)
 
     def _read_aborted(self) -> list[AbortedTransaction]:
-        """The log's aborted transactions; also those that end behind what is cleaned."""
+        """Return the log's aborted transactions, including those that end above the cleaned range."""
         found: list[AbortedTransaction] = []
         for entry in self._files.list(self._directory):
             if entry.name.endswith(TRANSACTION_INDEX_SUFFIX):
@@ -243,7 +243,7 @@ class Round:
             newest.note_offset(end_offset - 1)
 
     def _learn_batch(self, data: bytes, start: int, header: AnyHeader, transactions: CleanedTransactions) -> bool:
-        """Learn the keys of a batch; False when there is no room for all of them."""
+        """Learn the keys of a batch; return False if they do not all fit."""
         if not isinstance(header, BatchHeader):
             records = [to_record(message) for message in unwrap(memoryview(data)[start : start + header.size_in_bytes])]
             return self._put([record.key for record in records], [record.offset for record in records])
@@ -272,7 +272,7 @@ class Round:
             self._throttle.note(target.size - written_bytes)
 
     def _chunks(self, source: Source) -> Iterator["_Chunk"]:
-        """Read a segment piece by piece; who takes a piece says how much of it was whole batches."""
+        """Yield a segment in pieces; the consumer sets how much of each piece was whole batches."""
         file = self._files.open_records(self._path(source))
         position, wanted_bytes = 0, self._settings.chunk_bytes
         while position < source.size:
@@ -290,7 +290,7 @@ class Round:
 
 
 class _Chunk:
-    """A piece of a segment: what it holds, and how much of it was used."""
+    """A piece of a segment, and the number of its bytes that were used."""
 
     __slots__ = ("data", "used_bytes")
 

@@ -1,4 +1,4 @@
-"""Puts a cleaned segment in the place of those it was made from.
+"""Replaces segments by the cleaned segment that was made from them.
 
     1  <base>.log.cleaned ...     -> <base>.log.swap ...        the indexes last: they make the swap certain
     2  <replaced>.log ...         -> <replaced>.log.deleted     from the oldest on; removed after file.delete.delay.ms
@@ -29,12 +29,12 @@ def cleaned_path(path: Path) -> Path:
 
 
 def swap_path(path: Path) -> Path:
-    """Return a file's name while those that it replaces are taken away."""
+    """Return a file's name while the segments that it replaces are being removed."""
     return path.with_name(path.name + SWAP_SUFFIX)
 
 
 def swap(files: FileSystem, directory: Path, base_offset: int, replaced: Sequence[Segment]) -> list[Path]:
-    """All three steps; for the log's disk work.
+    """Do all three steps; for the log's disk work.
 
     Returns:
         What the files of those replaced are called now.
@@ -71,7 +71,7 @@ def put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:
 
 
 def remove_cleaned(files: FileSystem, directory: Path, base_offset: int) -> None:
-    """Take back what was written of a segment that is not wanted any more.
+    """Remove the files of a cleaned segment that is no longer needed.
 
     Raises:
         StorageError: The disk failed.

@@ -1,4 +1,4 @@
-"""Keeps what the cleaner reads and writes below log.cleaner.io.max.bytes.per.second.
+"""Limits the bytes that the cleaner reads and writes to log.cleaner.io.max.bytes.per.second.
 
 Invariant: measured over each interval of 300 ms or more, the rate is at most what is allowed, by waiting at its end.
 What is allowed may change at any time, and then counts at once, also for who waits.
@@ -15,7 +15,7 @@ _INTERVAL_MS = 300
 
 
 class Throttle:
-    """One for all threads of the cleaner: who goes too fast holds up the others, too.
+    """The throttle shared by all cleaner threads: one thread that is too fast delays the others, too.
 
     Attributes:
         noted_bytes: All that were read and written.
@@ -33,9 +33,9 @@ class Throttle:
 
     def __init__(self, allowed_bytes_per_s: Callable[[], float], clock: Clock, wait: Callable[[float], object]) -> None:
         """Args:
-        allowed_bytes_per_s: What is allowed now; asked for in the cleaner's threads.
+        allowed_bytes_per_s: Returns the current limit; called in the cleaner's threads.
         clock: Time.
-        wait: Given seconds, comes back when they are over, or with True when nobody is interested any more.
+        wait: Waits for some seconds; returns True early if the cleaner stops.
         """
         self._allowed_bytes_per_s = allowed_bytes_per_s
         self._clock = clock
@@ -46,7 +46,7 @@ class Throttle:
         self._interval_start_ms = clock.monotonic_ms()
 
     def note(self, byte_count: int) -> None:
-        """Note bytes that were read or written; waits where they were too many."""
+        """Count bytes that were read or written; wait if they exceed the rate."""
         with self._lock:
             self.noted_bytes += byte_count
             self._interval_bytes += byte_count

@@ -1,4 +1,4 @@
-"""Which transactional batches of a log go because their transaction was aborted, and when a marker may go. Pure.
+"""Decides which batches of aborted transactions, and which markers, the cleaner may remove. Pure.
 
 Invariants: batches come in the order of their offsets; a marker stays as long as a batch of its transaction stays, and
 what stays of an aborted transaction stays in the transaction index.
@@ -14,7 +14,7 @@ from barnabas.wire.records.control import EndTransactionMarker, MarkerType
 
 
 class CleanedTransactions:
-    """The transactions on the way through a log.
+    """The state of transactions during a walk over a log.
 
     Attributes:
         retained: The aborted ones whose marker was met and has to stay; taken out by who writes the index.
@@ -50,7 +50,7 @@ class CleanedTransactions:
 
         Args:
             header: The batch's.
-            marker: What it holds; None where an earlier round emptied it.
+            marker: Its contents; None if an earlier round emptied it.
         """
         self._begin_up_to(header.last_offset)
         if marker is None:

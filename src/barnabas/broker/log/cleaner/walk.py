@@ -1,4 +1,4 @@
-"""Passes over the records of a batch of magic 2 that make no record: the keys, and what is kept.
+"""Walks over the records of a batch of magic 2 without decoding them: for the keys, and for the retained records.
 
 A record: varint length | attributes | varint timestamp delta | varint offset delta | varint key length, key | varint
 value length, value | headers. See `records.record`.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """What is kept of a batch's records.
+    """The records of a batch that are retained.
 
     Attributes:
         runs: Where neighbouring records begin and end.
@@ -36,11 +36,11 @@ class Kept(NamedTuple):
 def read_keys(
     data: bytes, position: int, end: int, record_count: int, base_offset: int
 ) -> tuple[list[bytes | None], list[int]]:
-    """The keys of a batch's records, and their offsets.
+    """Return the keys of a batch's records, and their offsets.
 
     Args:
         data: Holds the records, decompressed.
-        position, end: Where they stand.
+        position, end: Where they begin and end.
         record_count: How many.
         base_offset: The batch's.
 
@@ -126,11 +126,11 @@ def choose_kept(
 
     Args:
         data: Holds the records, decompressed.
-        position, end: Where they stand.
+        position, end: Where they begin and end.
         record_count: How many.
         base_offset: The batch's.
         newest_offset: The newest offset of a key; its second argument when the key is not known.
-        end_offset: What lies here or above was not looked at and stays.
+        end_offset: Records at or above it were not examined and are retained.
         keeps_tombstones: Records without a value stay, too.
 
     Raises:
@@ -213,7 +213,7 @@ def choose_kept(
 def choose_marked(
     data: bytes, position: int, record_count: int, base_offset: int, stays: Sequence[int], *, keeps_tombstones: bool
 ) -> Kept:
-    """Choose the records that are known to stay; what stands between them and behind them is not looked at.
+    """Choose the records marked as retained; bytes between and after them are not checked.
 
     Args:
         data: Holds the records, decompressed; those of a batch in which no offset is missing.
@@ -273,7 +273,7 @@ def choose_marked(
 
 
 def _has_value(data: bytes, position: int) -> bool:
-    """Return whether the record whose attributes stand at `position` has a value."""
+    """Return whether the record whose attributes are at `position` has a value."""
     _, position = read_varint(data, position + 1, LONGEST_INT64)
     _, position = read_varint(data, position, LONGEST_INT32)
     key_bytes, position = read_varint(data, position, LONGEST_INT32)
@@ -282,7 +282,7 @@ def _has_value(data: bytes, position: int) -> bool:
 
 
 def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[bytes, int, int]:
-    """Let the timestamp deltas of records begin at 0, or all be 0 where the batch has log append time.
+    """Make the timestamp deltas of records begin at 0, or all be 0 if the batch has log append time.
 
     Args:
         records: Those that stay; one of the passes above has been over them.

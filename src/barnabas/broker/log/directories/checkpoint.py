@@ -21,13 +21,13 @@ _VERSION = "0"
 
 
 def format_lines(entries: Sequence[Iterable[object]]) -> bytes:
-    """The file's bytes."""
+    """Return the file's bytes."""
     lines = [_VERSION, str(len(entries)), *(" ".join(map(str, entry)) for entry in entries)]
     return ("\n".join(lines) + "\n").encode()
 
 
 def parse_lines(data: bytes, field_count: int, path: Path) -> list[list[str]]:
-    """The fields of each entry; all but a first field that is a topic are numbers.
+    """Return the fields of each entry; all but a first field that is a topic are numbers.
 
     Raises:
         StorageError: The file is malformed.
@@ -54,7 +54,7 @@ def _is_number(field: str) -> bool:
 
 
 class OffsetCheckpoint:
-    """One of the files in a log directory that say an offset for each partition.
+    """A checkpoint file of a log directory: an offset for each partition.
 
     Attributes:
         path: The file.
@@ -67,7 +67,7 @@ class OffsetCheckpoint:
         self.path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """All entries; none when the file is missing.
+        """Return all entries; none when the file is missing.
 
         Raises:
             StorageError: The file is malformed.

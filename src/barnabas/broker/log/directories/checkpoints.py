@@ -1,8 +1,8 @@
-"""What the offset checkpoints of the log directories say, and when they are written.
+"""The offset checkpoints of the log directories: their contents, and when they are written.
 
 Invariants:
-    - a checkpoint is written by one at a time, in the executor, and only if it says something else than before;
-    - of a log that is damaged it says what it said when that was found.
+    - a checkpoint has one writer at a time, in the executor, and is written only if its contents changed;
+    - the entries of a damaged log keep the values that they had when the damage was found.
 
 Source: log-format facts, files in a log dir.
 """
@@ -35,11 +35,11 @@ class Checkpoints:
     ) -> None:
         """Args:
         executor: Where files are written.
-        directories: Those that can be used.
+        directories: The online directories.
         logs: All open logs, as they are now.
         damaged: The logs that can't be opened.
         known_high_watermarks: By partition.
-        failed: Told why a checkpoint could not be written.
+        failed: Called with the error of a failed write.
         """
         self._executor = executor
         self._directories = directories
@@ -56,7 +56,7 @@ class Checkpoints:
     # --- what they say
 
     def logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
-        """The open logs of a directory."""
+        """Return the open logs of a directory."""
         # As text: there may be very many, and paths take their time to tell their parents and to be compared.
         start = f"{directory.path}/"
         length = len(start)
@@ -67,7 +67,7 @@ class Checkpoints:
         ]
 
     def damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
-        """The logs of a directory that can't be opened."""
+        """Return the logs of a directory that can't be opened."""
         return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
 
     def high_watermarks(self, directory: LogDirectory) -> dict[TopicPartition, int]:
@@ -95,7 +95,7 @@ class Checkpoints:
     # --- when they are written
 
     def write_recovery_points(self, then: Callable[[LogDirectory], object]) -> None:
-        """Write all recovery-point-offset-checkpoints; `then` is called with each directory whose is on disk."""
+        """Write all recovery-point-offset-checkpoints; `then` is called with each directory whose file is on disk."""
         for directory in self._directories:
             self._write(directory.recovery_points, self._recovery_points(directory), partial(then, directory))
 
@@ -105,8 +105,8 @@ class Checkpoints:
             self._write(directory.log_start_offsets, self._log_start_offsets(directory))
 
     def write_high_watermarks(self) -> None:
-        """Write all replication-offset-checkpoints, also those that say the same as before: where nobody appends, that
-        is how a directory is noticed that is gone, by Kafka as well.
+        """Write all replication-offset-checkpoints, even unchanged ones: as in Kafka, this detects a lost directory
+        where nobody appends.
         """
         for directory in self._directories:
             self._written.pop(directory.high_watermarks.path, None)
@@ -122,7 +122,7 @@ class Checkpoints:
         )
 
     def write_after_cut(self, log_directory: Path) -> Pending[None]:
-        """Write those of a log's directory that a cut of the log may have made untrue; asks of one time are one write.
+        """Write the checkpoints that a truncation may have invalidated; requests at the same time share one write.
 
         Returns:
             Completes when they are on disk, or can't be.
@@ -164,7 +164,7 @@ class Checkpoints:
             _complete(told)
 
     def write_all(self, directory: LogDirectory, high_watermarks: dict[TopicPartition, int]) -> None:
-        """Write those of a directory whose logs are closed; in an executor's thread, when `ended` is complete.
+        """Write the checkpoints of a directory whose logs are closed; in an executor's thread, after `ended` completed.
 
         Raises:
             StorageError: The disk failed.
@@ -177,7 +177,7 @@ class Checkpoints:
             directory.cleaner_offsets.write(cleaner_offsets)
 
     def ended(self) -> Pending[None]:
-        """Completes when nothing is being written any more. One waiter only."""
+        """Complete when no write is in progress any more. One waiter only."""
         self._ended = Pending() if self._being_written else completed(None)
         return self._ended
 
@@ -188,7 +188,7 @@ class Checkpoints:
         then: Callable[[], object] = lambda: None,
         otherwise: Callable[[], object] = lambda: None,
     ) -> None:
-        """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
+        """Replace a checkpoint in the executor, unless it is unchanged or being replaced."""
         # differs from Kafka (checkpoint-unchanged): it writes all with the same content again at every interval.
         path = checkpoint.path
         if self._written.get(path) == offsets or path in self._being_written:

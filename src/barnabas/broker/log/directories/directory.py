@@ -1,4 +1,4 @@
-"""One directory of `log.dirs`: whose it is, what it remembers, and which logs stand in it.
+"""One directory of `log.dirs`: its owner, its checkpoints, and its logs.
 
     .lock                                exclusive while a broker runs
     meta.properties                      version=0, broker.id, cluster.id
@@ -44,19 +44,19 @@ _logger = logging.getLogger(__name__)
 
 
 class Identity(NamedTuple):
-    """Whose directory it is; None where the file does not say."""
+    """The owner of a directory, from `meta.properties`; None for a field that the file does not have."""
 
     broker_id: int | None
     cluster_id: str | None
 
 
 class LogListing(NamedTuple):
-    """What stands in a directory.
+    """The contents of a log directory.
 
     Attributes:
         logs: By partition.
         deleted: The directories of logs that are being deleted.
-        futures: Copies of logs that are on their way here, by partition.
+        futures: Copies of logs that are being moved here, by partition.
     """
 
     logs: dict[TopicPartition, Path]
@@ -65,7 +65,7 @@ class LogListing(NamedTuple):
 
 
 def partition_of(name: str) -> TopicPartition | None:
-    """Return the partition whose log has this directory name; None when no partition can have it."""
+    """Return the partition of a log's directory name; None if the name is not that of a partition."""
     match = _LOG_NAME.fullmatch(name)
     if match is None or not is_topic_name(match[1]) or int(match[2]) > _MOST_PARTITION:
         return None
@@ -112,7 +112,7 @@ class LogDirectory:
         return self._files.space(self.path)
 
     def lock(self) -> None:
-        """Make the directory if it is missing, and take it for this process.
+        """Create the directory if it is missing, and lock it for this process.
 
         Raises:
             StartupError: Another broker has it.
@@ -131,13 +131,13 @@ class LogDirectory:
             )
 
     def unlock(self) -> None:
-        """Let another broker take the directory."""
+        """Release the lock of the directory."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def identity(self) -> Identity | None:
-        """Read meta.properties; None when there is none: the directory is new.
+        """Read meta.properties; None if it does not exist, so the directory is new.
 
         Raises:
             StartupError: The file is not one that Kafka or this broker wrote.
@@ -168,7 +168,7 @@ class LogDirectory:
         self._files.replace(self.path / META_FILE, text.encode("latin-1"))
 
     def make_checkpoints(self) -> None:
-        """Make those checkpoint files that are missing, empty."""
+        """Create missing checkpoint files, empty."""
         for name in _CHECKPOINTS:
             if not self._files.exists(self.path / name):
                 self._files.write(self.path / name, b"")
@@ -188,7 +188,7 @@ class LogDirectory:
         self._files.sync(self.path)
 
     def logs(self) -> "LogListing":
-        """The logs that stand here."""
+        """Return the logs in this directory."""
         found: dict[TopicPartition, Path] = {}
         deleted: list[Path] = []
         futures: dict[TopicPartition, Path] = {}
@@ -202,7 +202,7 @@ class LogDirectory:
             elif topic_partition is not None:
                 (found if future is None else futures)[topic_partition] = self.path / entry.name
             else:
-                _logger.warning("%s is no partition's directory and is left alone", self.path / entry.name)
+                _logger.warning("%s is not a partition directory: ignored", self.path / entry.name)
         return LogListing(found, deleted, futures)
 
     def future_path(self, topic_partition: TopicPartition, token: bytes) -> Path:
@@ -214,7 +214,7 @@ class LogDirectory:
         return self.path / future_name(topic_partition, token)
 
     def mark_deleted(self, directory: Path, topic_partition: TopicPartition, token: bytes) -> Path:
-        """Rename a log's directory so that it is no log any more; returns its new name.
+        """Rename a log's directory so that it does not count as a log any more; return its new name.
 
         Args:
             token: 16 random bytes: a topic of that name may be deleted again before the files are gone.

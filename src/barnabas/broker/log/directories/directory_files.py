@@ -1,4 +1,4 @@
-"""What stands in a log's directory at start, and what an interrupted deletion or compaction left there.
+"""Lists a log's files at start, and removes or completes those of an interrupted deletion or compaction.
 
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state
@@ -41,7 +41,7 @@ class LogFiles:
 
     Attributes:
         segments: In order of their base offsets.
-        damaged: Base offsets of the segments whose indexes are missing or can't be right.
+        damaged: Base offsets of the segments whose indexes are missing or invalid.
         snapshot_offsets: Of the producer snapshots.
     """
 
@@ -51,7 +51,7 @@ class LogFiles:
 
 
 def read_directory(files: FileSystem, directory: Path, now_ms: int) -> LogFiles:
-    """Tidy up a log's directory and list what it holds.
+    """Clean up a log's directory and list its files.
 
     Raises:
         StorageError: The disk failed.
@@ -95,7 +95,7 @@ def _has_damaged_index(files: FileSystem, directory: Path, stem: str, sizes: dic
 
 
 def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry]) -> bool:
-    """Remove and put in place what was under way; whether there was anything."""
+    """Complete or undo interrupted deletions and compactions; return whether there were any."""
     unfinished = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
     names = [entry.name for entry in entries if entry.is_regular and entry.name.endswith(unfinished)]
     if not names:
@@ -122,7 +122,7 @@ def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry])
 
 
 def _put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:
-    """Let a compacted segment take the place of those it was made from; its indexes are rebuilt later."""
+    """Replace segments by the compacted one made from them; its indexes are rebuilt later."""
     path = directory / file_name(base_offset, LOG_SUFFIX)
     swap = path.with_name(path.name + SWAP_SUFFIX)
     file = files.open_records(swap)

@@ -1,4 +1,4 @@
-"""The directories of `log.dirs` that can be used, and those that failed.
+"""The directories of `log.dirs`, online and failed.
 
 Invariant: a directory that failed stays offline until the broker starts again.
 
@@ -19,7 +19,7 @@ class LogDirs:
     """All directories of a broker.
 
     Attributes:
-        online: Those that can be used, in the order of the setting.
+        online: The usable directories, in the order of the setting.
     """
 
     __slots__ = ("_offline", "online")
@@ -29,26 +29,26 @@ class LogDirs:
         self._offline: list[LogDirectory] = []
 
     def __iter__(self) -> Iterator[LogDirectory]:
-        """Those that can be used; one may fail meanwhile."""
+        """Iterate over the online directories; one may fail meanwhile."""
         return iter(tuple(self.online))
 
     @property
     def all(self) -> "tuple[LogDirectory, ...]":
-        """Those that can be used, then those that failed."""
+        """The online directories, then the failed ones."""
         return (*self.online, *self._offline)
 
     @property
     def has_offline(self) -> bool:
-        """Whether one failed: a log that is nowhere may be there."""
+        """Return whether one failed: a log that is nowhere may be there."""
         return bool(self._offline)
 
     def holding(self, error: BaseException) -> LogDirectory | None:
-        """The directory in which something failed; None when the error does not tell."""
+        """Return the directory in which an error occurred; None if the error does not say."""
         path = error.path if isinstance(error, StorageError) else None
         return None if path is None else next((each for each in self.online if _is_within(path, each)), None)
 
     def of(self, log_directory: Path) -> LogDirectory:
-        """The directory that a log stands in, whether it can be used or not."""
+        """Return the directory that contains a log, online or not."""
         return next(each for each in self.all if each.path == log_directory.parent)
 
     def is_offline(self, error: BaseException) -> bool:
@@ -57,7 +57,7 @@ class LogDirs:
         return path is not None and any(_is_within(path, each) for each in self._offline)
 
     def take_offline(self, directory: LogDirectory, error: BaseException) -> None:
-        """Use a directory no more.
+        """Stop using a directory.
 
         Raises:
             BaseException: `error` itself, if it is the last one.
@@ -68,10 +68,10 @@ class LogDirs:
         self.online.remove(directory)
         self._offline.append(directory)
         left = ", ".join(str(each.path) for each in self.online)
-        _logger.error("%s is offline, the broker goes on with %s: %s", directory.path, left, error)
+        _logger.error("log directory %s is offline, the broker continues with %s: %s", directory.path, left, error)
 
     def unlock(self) -> None:
-        """Let another broker take them all."""
+        """Release the locks of all directories."""
         for directory in self.all:
             directory.unlock()
 

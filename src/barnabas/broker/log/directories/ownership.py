@@ -1,4 +1,4 @@
-"""Whose the directories of `log.dirs` are: all of one broker of one cluster, and of one process at a time.
+"""Ownership of the directories of `log.dirs`: all belong to one broker of one cluster, and to one process at a time.
 
 Invariant: a directory of another broker or cluster is refused before anything in it is changed; a disk that fails costs
 its directory alone.
@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def lock(directories: LogDirs) -> Identity:
-    """Take them for this process and learn whose they are; blocks.
+    """Lock the directories for this process and return their owner; blocks.
 
     Raises:
         StartupError: Another process has one, or they belong to different brokers or clusters.
@@ -43,7 +43,7 @@ def lock(directories: LogDirs) -> Identity:
 
 
 def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) -> None:
-    """Make them this broker's; blocks.
+    """Write this broker's id into the directories; blocks.
 
     Args:
         now_ms: For the date in their files.
@@ -77,8 +77,8 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
             unnamed.append(directory)
     if 0 < len(new) < len(directories.online):
         _logger.warning(
-            "%s: without %s, so new or empty, unlike this broker's other directories; logs that stood there are copied "
-            "again from other replicas",
+            "%s: no %s, so new or empty, unlike this broker's other directories; replicas that were stored there are "
+            "copied again from other brokers",
             ", ".join(new),
             META_FILE,
         )
@@ -92,7 +92,7 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
 
 
 def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:
-    """Return the value that all directories agree on which have one."""
+    """Return the value common to all directories that have one."""
     said = [(directory, value) for directory, value in found if value is not None]
     for directory, value in said[1:]:
         if value != said[0][1]:

@@ -1,1 +1,1 @@
-"""The log's door to the disk: files, the page cache, and reads of what it does not hold."""
+"""Disk access of logs: files, the page cache, and reads of bytes that are not cached."""

@@ -1,14 +1,14 @@
-"""Reads from the disk what is not in the page cache, off the event loop.
+"""Reads bytes that are not in the page cache, off the event loop.
 
     handler ─► log, with the page cache ─► an answer
                         └► NotCachedError ─► ColdReads.read ─► executor ─► the handler asks again
 
-Records are read into the page cache and no further: the answer leaves by `sendfile` as always. They are read in parts
-of 1 MB that begin at multiples of it, and some parts that follow are read with them, as who reads a log reads on.
+Records are read into the page cache only: the answer leaves by `sendfile` as always. They are read in parts of 1 MB
+aligned to 1 MB, with some of the following parts, as consumers usually read on.
 
 Invariants:
-    - what is being read is read once, however many wait for it;
-    - nobody is called before the last byte is there, and everybody is called on the event loop.
+    - a part is read once, however many requests wait for it;
+    - callbacks run after the last byte is in memory, and always on the event loop.
 
 Source: design page, section 3.
 """
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Cached(Protocol):
-    """Knows what can be read without waiting for a disk; what a log is asked with on the event loop."""
+    """Reads bytes from the page cache only, for the event loop."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
         """Return whether all of a part of a file can be read at once."""
@@ -49,7 +49,7 @@ class ColdWork(Generic[T]):
     Attributes:
         key: The same for the same thing.
         read: Reads it; in an executor's thread.
-        finish: Takes over what `read` returned; on the event loop.
+        finish: Processes the result of `read`; on the event loop.
     """
 
     __slots__ = ("finish", "key", "read")
@@ -61,10 +61,10 @@ class ColdWork(Generic[T]):
 
 
 class NotCachedError(Exception):
-    """What was asked for is not in memory.
+    """The requested bytes are not in the page cache.
 
     Attributes:
-        work: What has to be read before it is asked for again.
+        work: The read to complete before the request is repeated.
     """
 
     def __init__(self, work: "ColdWork[Any] | ColdSlice") -> None:
@@ -84,7 +84,7 @@ class ColdSlice:
 
 
 class CachedFile:
-    """A file of records that is read only where the page cache has it; for `batch_reader`."""
+    """A file of records that is read from the page cache only; for `batch_reader`."""
 
     __slots__ = ("_file", "_page_cache", "path")
 
@@ -94,10 +94,10 @@ class CachedFile:
         self.path = file.path
 
     def read(self, position: int, length: int) -> bytes:
-        """As `RecordFile.read`.
+        """Read like `RecordFile.read`, from the page cache only.
 
         Raises:
-            NotCachedError: The disk would have to be asked.
+            NotCachedError: A read would need the disk.
         """
         length = min(length, self._file.size - position)
         if not self._page_cache.holds(self._file, position, length):
@@ -106,13 +106,13 @@ class CachedFile:
 
 
 class AskedOnce:
-    """Answers all questions of one read from the first, which takes in what comes after it: headers, then batches."""
+    """Checks the page cache once for a whole read, with the bytes that follow: headers, then batches."""
 
     __slots__ = ("_ahead_bytes", "_cached", "_end", "_file", "_start")
 
     def __init__(self, cached: Cached, ahead_bytes: int) -> None:
         """Args:
-        ahead_bytes: How much more than what it asks for first the read may want.
+        ahead_bytes: How many more bytes the read may need after its first request.
         """
         self._cached = cached
         self._ahead_bytes = ahead_bytes
@@ -140,17 +140,17 @@ _Waiting = Callable[[BaseException | None], object]
 
 
 class ColdReads:
-    """What is being read for whom. Owned by the event loop.
+    """Reads from the disk that are in progress, with their waiting callbacks. Owned by the event loop.
 
     Attributes:
-        read_count: How often the disk was asked.
+        read_count: Number of reads from disk.
     """
 
     __slots__ = ("_executor", "_page_cache", "_waiting", "read_count")
 
     def __init__(self, executor: Executor, page_cache: PageCache) -> None:
         """Args:
-        executor: Its threads wait for the disk.
+        executor: Runs the reads.
         """
         self._executor = executor
         self._waiting: dict[Hashable, list[_Waiting]] = {}
@@ -158,9 +158,7 @@ class ColdReads:
         self.read_count = 0
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Return whether all of a part of a file can be read at once: it is in the page cache, and not still on its
-        way.
-        """
+        """Return whether a part of a file can be read at once: it is in the page cache, and not being read."""
         # hot path: benchmarks/load (every fetch)
         waiting = self._waiting
         if waiting and any((file, index) in waiting for index in _part_indexes(position, length)):
@@ -177,7 +175,7 @@ class ColdReads:
         """Read several things.
 
         Args:
-            wanted: What `NotCachedError`s named.
+            wanted: The work of `NotCachedError`s.
             then: Called once all of it is there, with why each could not be read; None where it could.
         """
         failures: list[BaseException | None] = [None] * len(wanted)
@@ -256,4 +254,4 @@ def _call(callbacks: list[_Waiting], error: BaseException | None) -> None:
             callback(error)
         except Exception:
             # Several may wait for the same bytes: a bug of one must not cost the others theirs.
-            _logger.exception("who waited for a cold read could not go on")
+            _logger.exception("a callback failed after a read from disk")

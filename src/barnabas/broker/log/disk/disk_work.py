@@ -1,13 +1,13 @@
-"""What one log asks of the disk, off the event loop and in the order in which it was asked.
+"""Disk work of one log, run off the event loop in the order of submission.
 
-The loop changes what the log is in memory at once; the files follow, step by step, each step beginning where the one
-before ended. So a crash finds the files as they were after some step, and nothing that the loop does meanwhile can
+The event loop changes the log's state in memory at once; the files follow, step by step, each step beginning where the
+previous one ended. So a crash leaves the files as they were after some step, and later changes on the loop cannot
 overtake them.
 
 Invariants:
-    - one piece of work at a time, in order; what runs `beside` it concerns files, or the end of one, that nobody else
-      knows yet;
-    - after a failure nothing more is done: what follows may build on what was not written, and fails with that error.
+    - one piece of work runs at a time, in order; work that runs `beside` it uses files, or the end of one, that no
+      other code knows yet;
+    - after a failure no more work is done: later steps may depend on the failed write, and fail with its error.
 
 Source: design page, section 2.
 """
@@ -28,14 +28,14 @@ class DiskWork:
 
     Attributes:
         error: Why a piece of work failed; None while all went well.
-        was_used: Something was asked of the disk.
+        was_used: Work was submitted.
     """
 
     __slots__ = ("_executor", "_is_running", "_settled", "_underway_count", "_waiting", "error", "was_used")
 
     def __init__(self, executor: Executor) -> None:
         """Args:
-        executor: Whose threads do the work.
+        executor: Runs the work.
         """
         self._executor = executor
         self._waiting: deque[tuple[Callable[[], Any], Callable[[Any], object], Callable[[BaseException], object]]]
@@ -58,13 +58,13 @@ class DiskWork:
     def beside(
         self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
     ) -> None:
-        """Run `work()` now, whatever else is under way; its failure is its own."""
+        """Run `work()` now, whatever else is in progress; its failure affects nothing else."""
         self.was_used = True
         self._underway_count += 1
         self._executor.run(work, lambda result: self._end(then, result), lambda error: self._end(failed, error))
 
     def settled(self) -> Pending[None]:
-        """Completes when nothing is under way any more."""
+        """Complete when no work is pending any more."""
         if not self._underway_count:
             return completed(None)
         pending: Pending[None] = Pending()

@@ -1,4 +1,4 @@
-"""The one door to the disk: whatever the log reads or writes passes here, so that a test can tear, cut or lose it.
+"""All file access of logs, in one place, so that tests can inject torn, truncated or lost writes.
 
 Invariants:
     - a record file's `size` is what was written completely: a write that fails half-way is cut off again; what is
@@ -27,7 +27,7 @@ _WARMED_BYTES = 256 * 1024
 
 
 class DirectoryEntry(NamedTuple):
-    """What a directory lists.
+    """An entry of a directory.
 
     Attributes:
         is_directory: It is a directory, or a link to one.
@@ -55,7 +55,7 @@ class RecordFile(Protocol):
     size: int
 
     def append(self, data: Buffer) -> None:
-        """Write all of `data` at the end; where that very object was written ahead, it belongs to the file now.
+        """Append all of `data`; if that very object was written ahead, only the file's size changes.
 
         Raises:
             StorageError: The disk took not all of it; what it took is cut off again.
@@ -73,11 +73,11 @@ class RecordFile(Protocol):
         ...
 
     def drop_ahead(self) -> None:
-        """Cut off what was written ahead and not appended, if there is any."""
+        """Remove bytes that were written ahead and not appended, if there are any."""
         ...
 
     def reserve(self, size: int) -> None:
-        """Ask the disk to keep room for `size` bytes; the file stays as long as it is.
+        """Reserve `size` bytes on disk; the file's size does not change.
 
         Raises:
             StorageError: The disk has not so much room.
@@ -85,7 +85,7 @@ class RecordFile(Protocol):
         ...
 
     def read(self, position: int, length: int) -> bytes:
-        """At most `length` bytes from `position` on; fewer only at the file's end.
+        """Return at most `length` bytes from `position` on; fewer only at the file's end.
 
         Raises:
             StorageError: The disk failed.
@@ -93,7 +93,7 @@ class RecordFile(Protocol):
         ...
 
     def warm(self, position: int, length: int) -> None:
-        """Bring a part of the file into the page cache and wait until it is there; never on the event loop.
+        """Read a part of the file into the page cache and wait for it; never on the event loop.
 
         Raises:
             StorageError: The disk failed.
@@ -101,7 +101,7 @@ class RecordFile(Protocol):
         ...
 
     def truncate(self, size: int) -> None:
-        """Cut everything from `size` on."""
+        """Truncate the file to `size` bytes."""
         ...
 
     def sync(self) -> None:
@@ -149,7 +149,7 @@ class LocalRecordFile:
             written_bytes += self.write(memoryview(data)[written_bytes:] if written_bytes else data)
 
     def _cut_off(self, error: OSError) -> StorageError:
-        """Take back what was written of something that could not be written whole."""
+        """Remove the part of a write that failed halfway."""
         with contextlib.suppress(OSError):
             os.ftruncate(self.fd, self.size)
         return as_storage_error(self.path, error)
@@ -231,15 +231,15 @@ class FileSlice:
         return self.file.fd
 
     def read(self) -> bytes:
-        """The bytes themselves, for those who can't use `sendfile`."""
+        """Return the bytes themselves, for callers that cannot use `sendfile`."""
         return self.file.read(self.position, self.length)
 
 
 class FileLock(Protocol):
-    """An exclusive lock on a file, held until `release` or the end of the process."""
+    """An exclusive lock on a file, until `release` or the end of the process."""
 
     def release(self) -> None:
-        """Let go of the lock; the file stays. Harmless when it was done already."""
+        """Release the lock; the file stays. Does nothing if it was released already."""
         ...
 
 
@@ -258,30 +258,30 @@ class LocalFileLock:
 
 
 class FileSystem(Protocol):
-    """What the log asks of a disk. Whatever fails raises `StorageError`, but for a missing file where it says so."""
+    """The file operations that logs use. Failures raise `StorageError`, except for a missing file where noted."""
 
     def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
-        """Open a record file for reading and appending; `is_new` makes it, or empties it."""
+        """Open a record file for reading and appending; `is_new` creates or empties it."""
         ...
 
     def read(self, path: Path) -> bytes | None:
-        """The whole file; None when there is none."""
+        """Return the whole file; None if it does not exist."""
         ...
 
     def read_end(self, path: Path, length: int) -> bytes | None:
-        """The last `length` bytes of a file, all of a shorter one; None when there is none."""
+        """Return the last `length` bytes of a file, all of a shorter one; None if it does not exist."""
         ...
 
     def append(self, path: Path, data: bytes) -> None:
-        """Add to a small file that nobody keeps open; made when it is missing."""
+        """Append to a small file that is not kept open; creates it if it is missing."""
         ...
 
     def write(self, path: Path, data: bytes) -> None:
-        """Make the file hold `data`; a crash may leave anything."""
+        """Write a file with `data`; a crash may leave any contents."""
         ...
 
     def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
-        """Make the file hold `data`, all or nothing: through `<name>.tmp`, fsync (if wanted) and rename."""
+        """Write a file with `data` atomically: through `<name>.tmp`, fsync (if wanted) and rename."""
         ...
 
     def truncate(self, path: Path, size: int) -> None:
@@ -289,19 +289,19 @@ class FileSystem(Protocol):
         ...
 
     def sync(self, path: Path) -> None:
-        """fsync a file or directory; a file that is gone needs none. Never on the event loop."""
+        """fsync a file or directory; a missing file is ignored. Never on the event loop."""
         ...
 
     def rename(self, source: Path, target: Path) -> None:
-        """Give a file or directory another name, in place of what has it."""
+        """Rename a file or directory, replacing an existing one."""
         ...
 
     def remove(self, path: Path) -> None:
-        """Remove a file; harmless when it is gone."""
+        """Remove a file; does nothing if it does not exist."""
         ...
 
     def remove_tree(self, path: Path) -> None:
-        """Remove a directory with all in it, or a link without what it leads to; harmless when it is gone."""
+        """Remove a directory with its contents, or a link without its target; does nothing if it does not exist."""
         ...
 
     def make_directory(self, path: Path) -> None:
@@ -313,11 +313,11 @@ class FileSystem(Protocol):
         ...
 
     def lock(self, path: Path) -> FileLock | None:
-        """Lock a file, which is made when it is missing; None when another process (or lock) has it."""
+        """Lock a file, creating it if it is missing; None if another process (or lock) has it."""
         ...
 
     def exists(self, path: Path) -> bool:
-        """Return whether a file or directory is there."""
+        """Return whether a file or directory exists."""
         ...
 
     def modified_ms(self, path: Path) -> int:
@@ -325,11 +325,11 @@ class FileSystem(Protocol):
         ...
 
     def set_modified(self, path: Path, modified_ms: int) -> None:
-        """Say when the file was last changed."""
+        """Set the time at which the file was last changed."""
         ...
 
     def space(self, path: Path) -> tuple[int, int]:
-        """Return how many bytes the disk under a path has, and how many of them this process may still write."""
+        """Return the size of the disk under a path, and how many bytes this process may still write to it."""
         ...
 
 
@@ -486,7 +486,7 @@ class LocalFileSystem:
 
 
 def open_regular(path: Path | str, flags: int) -> tuple[int, int]:
-    """Open what must be a regular file, without waiting for somebody at the other end of a pipe.
+    """Open a path that must be a regular file, without blocking on a pipe.
 
     Returns:
         Its descriptor, and its size.

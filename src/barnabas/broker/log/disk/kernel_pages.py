@@ -1,4 +1,4 @@
-"""Asks the kernel which pages of a file are in its page cache.
+"""Queries the kernel for the pages of a file in its page cache.
 
     cachestat(2)  Linux 6.5 on, on the descriptor: 1.4 µs for 1 MB; preadv(2) with RWF_NOWAIT for single bytes: 0.3 µs
     mincore(2)    older Linux, over a short-lived mapping: 22 µs for 1 MB
@@ -63,7 +63,7 @@ class Cachestat:
         """Return whether all of it is in memory.
 
         Raises:
-            OSError: The kernel does not tell.
+            OSError: The kernel does not support the query.
         """
         asked = self._range
         asked.position, asked.length = position, length
@@ -111,7 +111,7 @@ class Mincore:
         """Return whether all of it is in memory.
 
         Raises:
-            OSError: The kernel does not tell.
+            OSError: The kernel does not support the query.
         """
         start = position // _PAGE_BYTES * _PAGE_BYTES
         length += position - start

@@ -1,4 +1,4 @@
-"""Whether a part of a file is in the page cache: a read of what is not there would stop the event loop.
+"""Checks whether a part of a file is in the page cache: reading other parts would block the event loop.
 
 Invariant: an answer is advice. Pages may leave the cache right after it; a read then blocks, and is still right.
 
@@ -14,14 +14,14 @@ from barnabas.broker.log.disk.files import RecordFile, as_storage_error
 
 
 class PageCache(Protocol):
-    """Knows what can be read without waiting for a disk."""
+    """The page cache: reads that need no disk."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
         """Return whether all of a part of a file is in memory."""
         ...
 
     def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
-        """Return a small part of a file, if all of it is in memory; None: the disk would have to be asked.
+        """Return a small part of a file, if all of it is in memory; None: a read would need the disk.
 
         Raises:
             StorageError: The disk failed.
@@ -29,20 +29,20 @@ class PageCache(Protocol):
         ...
 
     def check_read(self, file: RecordFile, position: int, length: int) -> None:
-        """Told of what was read a moment ago, so that a kernel whose answers are of no use is asked no more."""
+        """Verify with a part that was just read, so that a kernel with useless answers is not queried any more."""
         ...
 
 
 class _Probe(Protocol):
     def holds(self, fd: int, position: int, length: int) -> bool:
         """Raises:
-        OSError: The kernel does not tell.
+        OSError: The kernel does not support the query.
         """
         ...
 
 
 class EverythingCached:
-    """For systems that can't be asked: everything is read at once, where it is wanted."""
+    """The page cache on systems that cannot be queried: every read happens at once."""
 
     __slots__ = ()
 
@@ -104,5 +104,5 @@ class LinuxPageCache:
 
 
 def system_page_cache() -> PageCache:
-    """The one of this machine."""
+    """Return the one of this machine."""
     return LinuxPageCache() if sys.platform == "linux" else EverythingCached()

@@ -1,4 +1,4 @@
-"""Keeps room on the disk for a file that will grow (preallocate=true).
+"""Reserves disk space for a file that will grow (preallocate=true).
 
 The room lies beyond the file's end, so a file never holds bytes that nobody wrote, even after a crash; cutting the file
 at its end gives the rest back. Loaded only where a topic wants it: `ctypes` costs start-up time.
@@ -17,7 +17,7 @@ _NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def reserve(fd: int, size: int) -> None:
-    """Keep room for the first `size` bytes of a file, where system and disk know how to.
+    """Reserve disk space for the first `size` bytes of a file, if system and disk support it.
 
     Raises:
         OSError: There is not so much room.

@@ -1,1 +1,1 @@
-"""What a log knows of the producers that wrote to it."""
+"""Producer state of a log: sequences, epochs and open transactions, with its snapshots."""

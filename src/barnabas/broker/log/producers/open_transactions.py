@@ -1,8 +1,9 @@
-"""Transactions that nobody ended: readers of committed records get nothing from the first offset of the earliest on.
+"""Hanging transactions: read_committed consumers get nothing from the first offset of the earliest one on.
 
 A transaction that is open when a log is opened is ended by its coordinator, which finds it in `__transaction_state`: it
-tells what was decided again, and aborts what takes too long. One that stands in no such record stays open for ever.
-That is told at every start, as nothing else shows it: such a reader waits as if nothing had been written.
+sends decided outcomes again, and aborts transactions over their timeout. A transaction without such a record is
+hanging: it stays open for ever. It is logged at every start, as nothing else shows it: read_committed consumers wait as
+if nothing had been written.
 
 Source: KIP-98; semantics facts, Fetch, last stable offset.
 """
@@ -28,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that has begun in a partition and not ended.
+    """An unfinished transaction in a partition.
 
     Attributes:
         first_offset: Of its first record there.
@@ -49,12 +50,12 @@ class OpenTransaction(NamedTuple):
 
 
 def begin_ms(header: BatchHeader) -> int:
-    """The timestamp of a batch's first record."""
+    """Return the timestamp of a batch's first record."""
     return header.max_timestamp_ms if header.is_log_append_time else header.base_timestamp_ms
 
 
 def open_transactions(log: "PartitionLog") -> list[OpenTransaction]:
-    """Those of a log, the earliest first. Blocks, as it may read a batch's header for each of them."""
+    """Return the open transactions of a log, the earliest first. Blocks, as it may read a batch's header for each."""
     found = []
     for producer_id, first_offset in log.producers.open_transactions():
         entry = log.producers.get(producer_id)
@@ -81,13 +82,13 @@ def warn_of_open_transactions(
     logs: Mapping[TopicPartition, "PartitionLog"],
     read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
 ) -> None:
-    """Log one line for each partition that has any which no coordinator will end, and one for those above the bound.
+    """Log a line for each partition with hanging transactions, and one for those above the bound.
 
     Blocks.
 
     Args:
         logs: All logs.
-        read_coordinated: Reads the logs of `__transaction_state`; not asked where nothing is open.
+        read_coordinated: Reads the logs of `__transaction_state`; not called if nothing is open.
     """
     affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
     if not affected:
@@ -100,13 +101,13 @@ def warn_of_open_transactions(
             hanging.append((log, left))
     if len(hanging) < len(affected):
         _logger.info(
-            "%d partitions have transactions that are open, and that their coordinator will end",
+            "%d partitions have open transactions, which their coordinators will end",
             len(affected) - len(hanging),
         )
     for log, (first, *others) in hanging[:MOST_WARNINGS]:
         _logger.warning(
-            "%s: %s: producer %d (epoch %d) has a transaction open since %s%s; no coordinator knows of it: "
-            "`barnabas transactions abort` ends it (docs/moving.md, open transactions)",
+            "%s: %s: producer %d (epoch %d) has a hanging transaction, open since %s%s; no coordinator knows it: "
+            "end it with `barnabas transactions abort` (docs/moving.md, open transactions)",
             log.directory.name,
             effect(log.topic_partition.topic, first),
             first.producer_id,
@@ -116,14 +117,14 @@ def warn_of_open_transactions(
         )
     if len(hanging) > MOST_WARNINGS:
         _logger.warning(
-            "%d more partitions have open transactions that no coordinator knows of: `barnabas transactions hanging` "
-            "names them",
+            "%d more partitions have hanging transactions, which no coordinator knows: list them with "
+            "`barnabas transactions hanging`",
             len(hanging) - MOST_WARNINGS,
         )
 
 
 def effect(topic: str, earliest: OpenTransaction) -> str:
-    """Tell a person what the open transactions of a partition do to those who read it."""
+    """Describe the effect of open transactions on the consumers of a partition."""
     if topic == GROUP_OFFSETS_TOPIC:
         return "the offsets that were committed in it do not count"
     return f"readers with isolation.level=read_committed get nothing from offset {earliest.first_offset} on"

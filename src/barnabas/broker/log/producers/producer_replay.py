@@ -1,6 +1,6 @@
-"""Brings producer state up to date from batches that are in the log already, and transaction indexes with it.
+"""Brings producer state and transaction indexes up to date from batches that are already in the log.
 
-Invariant: what a batch did to the state when it was appended it does again when it is replayed.
+Invariant: replaying a batch has the same effect on the state as its append.
 
 Source: KIP-98; log-format facts, load and recovery, 4 and 7.
 """
@@ -19,7 +19,7 @@ MOST_REPLAYED_OFFSETS = 1_000
 
 
 def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
-    """The transaction marker that a control batch holds; None where it holds none (as after compaction).
+    """Return the transaction marker of a control batch; None if it has none (as after compaction).
 
     Raises:
         CorruptRecordsError: The batch can't be read.
@@ -79,7 +79,7 @@ def _load_state(
 def rebuild_transactions(
     segments: list[Segment], index: int, snapshots: ProducerSnapshots, log_start_offset: int
 ) -> None:
-    """Make the transaction index of one segment anew from its batches.
+    """Rebuild the transaction index of one segment from its batches.
 
     Args:
         segments: The log's; those below are whole.
@@ -97,10 +97,10 @@ def rebuild_transactions(
 
 
 def replay(file: ReadableFile, position: int, header: AnyHeader, state: ProducerState) -> AbortedTransaction | None:
-    """Do to the state what a batch did when it was appended.
+    """Apply a batch to the state as its append did.
 
     Returns:
-        What the segment's transaction index must hold; None when nothing was aborted.
+        The entry for the segment's transaction index; None if nothing was aborted.
 
     Raises:
         CorruptRecordsError: A control batch can't be read.
@@ -111,7 +111,7 @@ def replay(file: ReadableFile, position: int, header: AnyHeader, state: Producer
 
 
 def note_batch(batch: Buffer, header: BatchHeader, state: ProducerState) -> AbortedTransaction | None:
-    """As `replay`, with the batch at hand.
+    """Apply one batch, as `replay`.
 
     Args:
         batch: Looked into only if it is a control batch.

@@ -1,4 +1,4 @@
-"""Producer state on disk: `<offset>.snapshot` holds what all batches below that offset said.
+"""Producer state on disk: `<offset>.snapshot` holds the state after all batches below that offset.
 
 All big-endian:
 
@@ -35,7 +35,7 @@ class CorruptSnapshotError(Exception):
 
 
 def encode_snapshot(state: ProducerState) -> bytes:
-    """The file's bytes."""
+    """Return the file's bytes."""
     body = bytearray(_COUNT.pack(len(state)))
     for producer_id, entry in state.items():
         last_offset, offset_delta = NO_OFFSET, 0
@@ -55,7 +55,7 @@ def encode_snapshot(state: ProducerState) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> ProducerState:
-    """The state that a file holds.
+    """Return the state that a file holds.
 
     Raises:
         CorruptSnapshotError: Version, CRC or length is wrong.
@@ -111,7 +111,7 @@ class ProducerSnapshots:
         return tuple(self._offsets)
 
     def path(self, offset: int) -> Path:
-        """The file for `offset`."""
+        """Return the file for `offset`."""
         return self._directory / file_name(offset, SNAPSHOT_SUFFIX)
 
     def take(self, offset: int, state: ProducerState) -> None:
@@ -129,7 +129,7 @@ class ProducerSnapshots:
         return lambda: self._files.write(path, data)
 
     def load_latest(self) -> tuple[int, ProducerState] | None:
-        """The newest that can be trusted; those that can't are removed."""
+        """Return the newest valid snapshot, and remove newer, corrupt ones."""
         while self._offsets:
             offset = self._offsets[-1]
             try:
@@ -139,7 +139,7 @@ class ProducerSnapshots:
         return None
 
     def load_at(self, offset: int) -> tuple[int, ProducerState] | None:
-        """The newest at or below `offset` that can be trusted; nothing is removed."""
+        """Return the newest at or below `offset` that can be trusted; nothing is removed."""
         for known in reversed(self._offsets):
             if known <= offset:
                 try:
@@ -149,7 +149,7 @@ class ProducerSnapshots:
         return None
 
     def forget_below(self, offset: int) -> Callable[[], None] | None:
-        """Let go of the files below `offset`; what removes them, None when there are none."""
+        """Forget the files below `offset`; return a function that removes them, or None if there are none."""
         paths = [self.path(known) for known in self._offsets if known < offset]
         self._offsets = [known for known in self._offsets if known >= offset]
 
@@ -160,7 +160,7 @@ class ProducerSnapshots:
         return remove if paths else None
 
     def remove_outside(self, start_offset: int, end_offset: int) -> None:
-        """Remove the files at or below `start_offset` or above `end_offset`: they say nothing about the log."""
+        """Remove the files at or below `start_offset` or above `end_offset`: they do not describe the log."""
         self._remove([known for known in self._offsets if known <= start_offset or known > end_offset])
 
     def _remove(self, offsets: list[int]) -> None:

@@ -1,13 +1,13 @@
-"""What each producer last wrote to one partition: finds duplicates, gaps and open transactions.
+"""State of the producers of one partition, to detect duplicates, sequence gaps and open transactions.
 
 Invariants:
     - the last five batches of a producer are remembered; only the last one survives a restart;
     - `check` and `check_own` change nothing; `update` and `end_transaction` are called once the batch is in the log,
       and for every batch that is replayed;
-    - at most `MOST_PRODUCERS` are remembered, and those with open transactions: of the others those that wrote longest
-      ago, by offset and not by timestamps that clients choose, give way. One that goes on after that is as one that
-      expired: it may, and only what it sends again is not known as such;
-    - a transaction is unstable from its first offset on until its marker lies below the high watermark.
+    - at most `MOST_PRODUCERS` are remembered, besides those with open transactions: the ones that wrote longest ago are
+      evicted, by offset and not by timestamps, which clients choose. An evicted producer may continue like an expired
+      one; only its duplicates are not detected;
+    - a transaction is unstable from its first offset on until its marker is below the high watermark.
 
 Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stable offset.
 """
@@ -83,7 +83,7 @@ class ProducerState:
     """All producers of one partition.
 
     Attributes:
-        first_unstable_offset: Where the earliest transaction begins that is open, or whose marker is not below the high
+        first_unstable_offset: Start of the earliest transaction that is open, or whose marker is not below the high
             watermark; `NEVER_OFFSET` when there is none.
     """
 
@@ -112,7 +112,7 @@ class ProducerState:
         return ((producer_id, first_offset) for first_offset, producer_id in self._open.items())
 
     def put(self, producer_id: int, entry: ProducerEntry) -> None:
-        """Set a producer, as a snapshot says."""
+        """Set the state of a producer from a snapshot."""
         self._entries[producer_id] = entry
         if entry.transaction_first_offset != NO_OFFSET:
             self._open[entry.transaction_first_offset] = producer_id
@@ -120,7 +120,7 @@ class ProducerState:
             self._find_first_unstable()
 
     def find_duplicate(self, header: BatchHeader) -> ProducerBatch | None:
-        """The remembered batch that this one repeats."""
+        """Return the remembered batch that this one repeats."""
         entry = self._entries.get(header.producer_id)
         if entry is None or entry.epoch != header.producer_epoch:
             return None
@@ -131,7 +131,7 @@ class ProducerState:
         return None
 
     def check(self, header: BatchHeader) -> tuple[ErrorCode, str] | None:
-        """Why a data batch of a producer must be refused; None when it follows what was written."""
+        """Return the error of a data batch that does not follow the producer's last one; None: it follows."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return None
@@ -158,7 +158,7 @@ class ProducerState:
         return None
 
     def check_own(self, header: BatchHeader, marker: EndTransactionMarker | None) -> tuple[ErrorCode, str] | None:
-        """Why a coordinator's batch in the name of a producer must be refused: a marker, or data without a sequence."""
+        """Return the error of a coordinator's batch for a producer (a marker, or data without a sequence), or None."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return None
@@ -217,7 +217,7 @@ class ProducerState:
         """Note a marker that is in the log at `base_offset`: it ends the producer's transaction.
 
         Returns:
-            What the segment's transaction index must hold; None when nothing was aborted.
+            The entry for the segment's transaction index; None if nothing was aborted.
         """
         entry = self._entries.get(header.producer_id)
         if entry is None:
@@ -241,7 +241,7 @@ class ProducerState:
         )
 
     def note_replicated(self, end_offset: int) -> None:
-        """All markers below `end_offset` (the high watermark, or the log start) are safe: what they end is stable."""
+        """Advance the end of safe markers (the high watermark, or the log start): their transactions are stable."""
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= end_offset}
             self._find_first_unstable()

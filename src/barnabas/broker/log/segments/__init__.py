@@ -1,1 +1,1 @@
-"""Segments: a log file, its indexes, and the chain of them that makes a log."""
+"""Segments: a log file with its indexes, and the chain of segments of a log."""

@@ -1,4 +1,4 @@
-"""What a log remembers of one aborted transaction, in memory; `txn_index.py` has it on disk."""
+"""An aborted transaction in memory; `txn_index.py` stores it on disk."""
 
 from typing import NamedTuple
 

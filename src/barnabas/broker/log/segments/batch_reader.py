@@ -27,12 +27,12 @@ from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES, MessageHeader, rea
 
 
 class ReadableFile(Protocol):
-    """A file of records, or what it shows."""
+    """A file of records, or its cached part."""
 
     path: Path
 
     def read(self, position: int, length: int) -> bytes:
-        """At most `length` bytes from `position` on; fewer only at the file's end."""
+        """Return at most `length` bytes from `position` on; fewer only at the file's end."""
         ...
 
 
@@ -50,7 +50,7 @@ _NO_OFFSET = -(1 << 64)
 def read_headers(
     file: ReadableFile, position: int, end_position: int, offset: int = _NO_OFFSET
 ) -> Iterator[tuple[int, AnyHeader]]:
-    """The headers of all complete batches between two positions, with their positions.
+    """Yield the headers of all complete batches between two positions, with their positions.
 
     Args:
         offset: Batches of magic 2 that end below it may be left out.
@@ -87,7 +87,7 @@ def read_headers(
 
 
 def read_batches(file: ReadableFile, position: int, end_position: int) -> Iterator[tuple[int, AnyHeader, memoryview]]:
-    """All complete batches between two positions, with their positions and headers; CRCs are not checked.
+    """Yield all complete batches between two positions, with positions and headers; CRCs are not checked.
 
     The views are valid for good: nothing is reused.
 
@@ -125,7 +125,7 @@ def _size_at(chunk: memoryview, index: int) -> int | None:
 
 
 def _header_at(chunk: Buffer, index: int, position: int, left_bytes: int, file: ReadableFile) -> AnyHeader | None:
-    """The header at `index`; None when the file ends within it."""
+    """Return the header at `index`; None when the file ends within it."""
     if index + MAGIC_POSITION >= len(chunk):
         raise CorruptRecordsError(f"{file.path} ends at position {position + len(chunk) - index}")
     magic = chunk[index + MAGIC_POSITION]

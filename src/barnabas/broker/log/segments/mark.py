@@ -1,4 +1,4 @@
-"""What an index takes of a batch that stands among others in a run.
+"""The fields of one batch of a run that the indexes need.
 
 Source: log-format facts, index rule.
 """
@@ -9,7 +9,7 @@ class Mark:
 
     Attributes:
         position: Where it begins in the run.
-        number: How many batches come before it.
+        number: Number of batches before it.
         last_offset: Its last offset.
         max_timestamp_ms: The largest timestamp of the run up to its end; -1 when there is none.
         timestamp_offset: The last offset of the batch that has it.

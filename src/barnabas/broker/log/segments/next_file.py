@@ -1,4 +1,4 @@
-"""The `.log` file of a log's next segment, made before it is needed: to roll is then to rename and open an empty file.
+"""The prepared `.log` file of a log's next segment: a roll only renames and opens an empty file.
 
 Until it is used it is called `next.log.deleted`: Kafka and this broker both remove such a file when they open a log, so
 one that a crash leaves behind is never taken for a segment.
@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 
 
 class NextFile:
-    """One file at a time; nobody keeps it open. Owned by the event loop.
+    """The prepared file of one next segment, kept closed. Owned by the event loop.
 
     Attributes:
         is_wanted: It is neither there nor being made, and making it did not fail since the last roll.
@@ -35,7 +35,7 @@ class NextFile:
         self.is_wanted = True
 
     def prepare(self, reserved_bytes: int, then: Callable[[], object] = lambda: None) -> None:
-        """Make it, unless it is there or being made.
+        """Create the file, unless it exists or is being created.
 
         Args:
             reserved_bytes: Room to keep for it on the disk; 0 for none.
@@ -61,7 +61,7 @@ class NextFile:
 
         def failed(error: BaseException) -> None:
             # Whoever rolls makes the file then, and is told why if that fails, too.
-            _logger.warning("the next segment could not be prepared: %s", error)
+            _logger.warning("cannot preallocate the next segment: %s", error)
             self._end()
 
         self._work.beside(make, made, failed)
@@ -73,7 +73,7 @@ class NextFile:
             then()
 
     def take(self, path: Path) -> RecordFile | None:
-        """Give the file its name, and away; None when there is none.
+        """Rename the file for a segment and hand it over; None if it does not exist.
 
         Raises:
             StorageError: It could not be renamed or opened.
@@ -87,7 +87,7 @@ class NextFile:
         return self._files.open_records(path)
 
     def remove(self) -> None:
-        """Remove the file, the log being closed; for any thread, when nothing is under way.
+        """Remove the file of a closed log; for any thread, when no work is in progress.
 
         Raises:
             StorageError: The disk failed.

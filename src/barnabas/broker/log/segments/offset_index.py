@@ -64,7 +64,7 @@ class OffsetIndex:
         return len(self._offsets)
 
     def room(self, most_bytes: int) -> int:
-        """How many entries an index of so many bytes has room for."""
+        """Return how many entries fit into an index of `index_bytes`."""
         return most_bytes // ENTRY_BYTES - len(self._offsets)
 
     @property
@@ -92,12 +92,12 @@ class OffsetIndex:
         return self._positions[index - 1] if index else 0
 
     def offset_from(self, position: int) -> int | None:
-        """The offset of the first entry at or above a position; None when there is none."""
+        """Return the offset of the first entry at or above a position; None if there is none."""
         index = bisect_left(self._positions, position)
         return self.base_offset + self._offsets[index] if index < len(self._offsets) else None
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry for the batch at `position` whose last offset is `offset`; both above the last entry's."""
+        """Add an entry for the batch at `position` with last offset `offset`; both must be above the last entry's."""
         self._offsets.append(offset - self.base_offset)
         self._positions.append(position)
 
@@ -110,7 +110,7 @@ class OffsetIndex:
             self._persisted_count = count
 
     def clear(self) -> None:
-        """Forget all entries and make the file anew, empty."""
+        """Remove all entries and recreate the file, empty."""
         del self._offsets[:], self._positions[:]
         self._persisted_count = 0
         self._files.write(self.path, b"")
@@ -125,7 +125,7 @@ class OffsetIndex:
         self._persisted_count = _UNKNOWN_COUNT
 
     def persist(self, end: int | None = None) -> None:
-        """Write those of the first `end` entries (None: of all) that the file lacks; for any thread, one at a time.
+        """Write the first `end` entries (None: all) that the file lacks; for any thread, one at a time.
 
         Entries may be added meanwhile, but none may be dropped.
         """

@@ -1,7 +1,7 @@
-"""When the active segment has to make way for a new one, and that the new one's file is there by then.
+"""Decides when the active segment is replaced by a new one, and prepares the new one's file in time.
 
 Invariant: a segment never grows beyond segment.bytes, its indexes never beyond segment.index.bytes, and its offsets fit
-what an index entry can say.
+into index entries.
 
 Source: log-format facts, append and roll.
 """
@@ -18,7 +18,7 @@ from barnabas.wire.records.batch import HEADER_BYTES
 
 
 class Roller:
-    """What the settings say about the end of a segment. Owned by the event loop.
+    """Decides when the active segment is full or old enough to roll. Owned by the event loop.
 
     Attributes:
         segment_bytes: The topic's segment.bytes.
@@ -46,7 +46,7 @@ class Roller:
     def __init__(self, chain: SegmentChain, clock: Clock, config: LogConfig) -> None:
         """Args:
         chain: The log's segments.
-        clock: Tells the age of segments whose records have no timestamps.
+        clock: For the age of segments whose records have no timestamps.
         config: The topic's settings.
         """
         self._chain = chain
@@ -55,7 +55,7 @@ class Roller:
         chain.choose_jitter(config)
 
     def update(self, config: LogConfig) -> None:
-        """Take over changed settings; the active segment keeps its jitter."""
+        """Apply changed settings; the active segment keeps its jitter."""
         self._config = config
         self.look_again()
         self.segment_bytes = config.segment_bytes
@@ -96,7 +96,7 @@ class Roller:
         return self._look(segment, size, last_offset, max_timestamp_ms)
 
     def _look(self, segment: Segment, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
-        """See `segment_for`; and note how long nobody has to look so closely."""
+        """Do the full check of `segment_for`, and record for how long it need not be repeated."""
         position = segment.size
         end_position = position + size
         waited_ms = self._waited_ms(segment, max_timestamp_ms) if position else 0

@@ -50,7 +50,7 @@ class Segment:
     """The records from `base_offset` to the next segment's.
 
     Attributes:
-        base_offset: Lowest offset that it may hold.
+        base_offset: The lowest offset that it may contain.
         created_ms: When it was made, or loaded.
         roll_jitter_ms: How much earlier than `segment.ms` it rolls.
         first_timestamp_ms: Largest timestamp of its first batch; -1 when empty, or unknown in an older segment.
@@ -117,7 +117,7 @@ class Segment:
     def begin(
         cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int, file: RecordFile
     ) -> "Segment":
-        """A new segment whose empty `.log` file is there; `make_indexes` makes the others."""
+        """Return a new segment whose empty `.log` file exists; `make_indexes` creates the other files."""
         segment = cls.planned(files, directory, base_offset, created_ms)
         segment._file = file
         return segment
@@ -132,7 +132,7 @@ class Segment:
         indexes: "tuple[OffsetIndex, TimeIndex, TransactionIndex]",
         modified_ms: int,
     ) -> "Segment":
-        """A segment that compaction has written, all of it in memory while its files get their names.
+        """Return a segment that compaction has written, all of it in memory while its files get their names.
 
         Args:
             file: Its `.log` file.
@@ -152,7 +152,7 @@ class Segment:
 
     @classmethod
     def planned(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
-        """A new, empty segment whose files `make_files` makes."""
+        """Return a new, empty segment whose files `make_files` creates."""
         segment = cls(files, directory, base_offset, 0, created_ms)
         segment._has_indexes = True
         segment._transactions = TransactionIndex(files, segment.paths[-1])
@@ -164,7 +164,7 @@ class Segment:
         self.make_indexes()
 
     def unload(self) -> None:
-        """Let go of what can be read again when somebody wants it."""
+        """Release everything in memory that can be read again."""
         self.close()
         self._offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
         self._time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
@@ -200,7 +200,7 @@ class Segment:
 
     @property
     def transactions(self) -> TransactionIndex:
-        """The transactions whose abort marker lies in this segment.
+        """The transactions whose abort marker is in this segment.
 
         Raises:
             CorruptRecordsError: Their file is damaged.
@@ -212,7 +212,7 @@ class Segment:
         return self._transactions
 
     def forget_transactions(self) -> None:
-        """Empty the transaction index, to build it anew."""
+        """Clear the transaction index before rebuilding it."""
         self._transactions = self._new_transactions()
         self._transactions.clear()
 
@@ -250,13 +250,13 @@ class Segment:
             # What lies before it is read as ever, and who reads on meets it. The index files stay as they are: the next
             # start must find them wrong again.
             self._is_damaged = True
-            _logger.error("%s can be read up to there only, and its age is that of its file: %s", self.path, error)
+            _logger.error("%s is readable only up to the damage; retention uses the file's time: %s", self.path, error)
 
     def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
-        """The file to read from, the indexes being in memory.
+        """Return the file to read from, the indexes being in memory.
 
         Args:
-            cached: Says what may be read; None where the caller may wait for the disk.
+            cached: The page cache; None if the caller may wait for the disk.
 
         Raises:
             NotCachedError: The indexes are not in memory.
@@ -286,7 +286,7 @@ class Segment:
         return self.index_room(index_bytes) <= 0
 
     def index_room(self, index_bytes: int) -> int:
-        """How many entries both indexes have room for in `index_bytes`."""
+        """Return how many entries both indexes have room for in `index_bytes`."""
         return min(self._offset_index.room(index_bytes), self._time_index.room(index_bytes))
 
     def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
@@ -418,7 +418,7 @@ class Segment:
         self._bytes_since_entry = 0
 
     def forget_indexes(self) -> None:
-        """Empty both indexes in memory, to build them anew."""
+        """Clear both indexes in memory before rebuilding them."""
         self._offset_index.forget()
         self._time_index.forget()
         self._has_indexes = True
@@ -428,7 +428,7 @@ class Segment:
         self.max_timestamp_offset = self.base_offset
 
     def rebuild_indexes(self, index_interval_bytes: int) -> None:
-        """Make both indexes anew from the headers of the batches.
+        """Rebuild both indexes from the headers of the batches.
 
         Raises:
             CorruptRecordsError: The file holds something else than batches.
@@ -439,7 +439,7 @@ class Segment:
         self.complete()
 
     def persistence(self) -> Callable[[], None]:
-        """Return a function that brings the index files up to what the indexes hold now, for the log's disk work."""
+        """Return a function that writes the current entries of the indexes to their files, for the log's disk work."""
         if not self._has_indexes or self._is_damaged:
             return lambda: None
         offset_index, time_index = self._offset_index, self._time_index
@@ -452,14 +452,14 @@ class Segment:
         return persist
 
     def completion(self) -> Callable[[], None]:
-        """Add what closes the segment, the last time index entry; what brings the index files up to date with it."""
+        """Add the last time index entry, and return a function that writes the index files."""
         self.load_indexes()
         if self.max_timestamp_ms >= 0:
             self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
         return self.persistence()
 
     def complete(self) -> None:
-        """Write what closes the segment at once."""
+        """Write the last entries of the indexes now."""
         self.completion()()
 
     def complete_times(self) -> None:
@@ -472,10 +472,10 @@ class Segment:
         self.complete()
 
     def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
-        """The first batch whose last offset is at or above `offset`; None when the segment ends below it.
+        """Return the first batch whose last offset is at or above `offset`; None if the segment ends below it.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         file = self._readable(cached)
         for position, header in read_headers(file, self._offset_index.lookup(offset), self.size, offset):
@@ -484,12 +484,14 @@ class Segment:
         return None
 
     def offset_after(self, position: int) -> int | None:
-        """An offset above all batches that begin below `position`, as near as the index knows; None if it doesn't."""
+        """Return an offset above all batches that begin below `position`, as near as the index knows; None if it
+        doesn't.
+        """
         self.load_indexes()
         return self._offset_index.offset_from(position)
 
     def read_next_offset(self) -> int:
-        """The offset after the segment's last batch; its base offset when it is empty."""
+        """Return the offset after the segment's last batch; its base offset when it is empty."""
         self.load_indexes()
         next_offset = self.base_offset
         file = self.file
@@ -498,13 +500,13 @@ class Segment:
         return next_offset
 
     def read_first_timestamp(self) -> int:
-        """The largest timestamp of the first batch; -1 when the segment is empty."""
+        """Return the largest timestamp of the first batch; -1 when the segment is empty."""
         for _, header in read_headers(self.file, 0, self.size):
             return header.max_timestamp_ms
         return NO_TIMESTAMP
 
     def largest_timestamp(self) -> int:
-        """The largest timestamp of a record; when the file was last changed where records have none or are damaged."""
+        """Return the largest timestamp of a record; the file's modification time without timestamps or if damaged."""
         if self.max_timestamp_ms < 0 and not self._has_indexes:
             self.take_largest_timestamp(self.read_largest_timestamp())
         if self.max_timestamp_ms >= 0 and not self._is_damaged:
@@ -521,15 +523,15 @@ class Segment:
 
     @property
     def knows_largest_timestamp(self) -> bool:
-        """Whether `largest_timestamp` can tell without asking the disk."""
+        """Return whether `largest_timestamp` needs no read from disk."""
         return self.max_timestamp_ms >= 0 or self._has_indexes
 
     def read_largest_timestamp(self) -> int:
-        """Read the last timestamp of the time index; -1 where it has none. For any thread."""
+        """Read the last timestamp of the time index; -1 if it has none. For any thread."""
         return self._time_index.read_last_timestamp()
 
     def take_largest_timestamp(self, timestamp_ms: int) -> None:
-        """Take over what `read_largest_timestamp` returned."""
+        """Set the result of `read_largest_timestamp`."""
         if self.knows_largest_timestamp:
             return
         if timestamp_ms > 0:
@@ -540,13 +542,13 @@ class Segment:
     def find_timestamp(
         self, target_ms: int, start_offset: int, cached: Cached | None = None
     ) -> tuple[int, int, int] | None:
-        """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
+        """Return the first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
             Its timestamp, offset and leader epoch; None when the segment has none.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         file = self._readable(cached)
         offset = max(self._time_index.lookup(target_ms), start_offset)
@@ -562,7 +564,7 @@ class Segment:
         return None
 
     def truncate_to(self, offset: int) -> None:
-        """Cut every batch that holds `offset` or lies above it."""
+        """Remove every batch that contains `offset` or is above it."""
         found = self.locate(max(offset, self.base_offset))
         if found is not None:
             self.truncate_at(found[0], offset)
@@ -586,7 +588,7 @@ class Segment:
                 self.max_timestamp_offset = header.last_offset
 
     def close(self) -> None:
-        """Let go of the file; slices that are still queued keep it open."""
+        """Close the file; queued slices keep it open."""
         self._size = self.size
         self._file = None
 

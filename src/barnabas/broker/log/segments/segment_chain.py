@@ -1,7 +1,8 @@
-"""The segments of one log, one after the other: finds the batches that a reader asks for.
+"""The segments of one log in order: finds the batches for a reader.
 
-Invariants: there is always one, sorted by base offset, and the last is the active one. The chain changes at once and
-its files follow (`disk_work.py`); what is renamed to `.deleted` is removed after file.delete.delay.ms.
+Invariants: there is always one segment, they are sorted by base offset, and the last is the active one. The chain
+changes at once and its files follow (`disk_work.py`); files renamed to `.deleted` are removed after
+file.delete.delay.ms.
 
 Source: implementation page, log, reads; log-format facts, retention.
 """
@@ -53,7 +54,7 @@ class SegmentChain:
         directory: The log's.
         segments: In order, at least one.
         work: The log's.
-        failed: Told why files could not be removed.
+        failed: Called with the error of a failed removal.
         """
         self._env = env
         self._directory = directory
@@ -74,7 +75,7 @@ class SegmentChain:
         self.next_file.prepare(config.segment_bytes if config.preallocate else 0, then)
 
     def add(self, config: LogConfig, base_offset: int) -> Segment:
-        """Begin a new active segment; its index files are not there yet.
+        """Begin a new active segment; its index files do not exist yet.
 
         Raises:
             StorageError: The disk failed; the chain is as it was.
@@ -93,9 +94,7 @@ class SegmentChain:
         return segment
 
     def completion(self, segment: Segment, config: LogConfig) -> Callable[[], None]:
-        """Return a function that writes all that closes a segment to which nothing is appended any more, for the log's
-        disk work.
-        """
+        """Return a function that writes the last index entries of a full segment, for the log's disk work."""
         persist = segment.completion()
         file = segment.file if config.preallocate else None
 
@@ -113,14 +112,14 @@ class SegmentChain:
         self.segments[-1].roll_jitter_ms = self._env.choose_jitter(limit_ms) if limit_ms > 0 else 0
 
     def drop(self, dropped: list[Segment], delay_ms: int) -> None:
-        """Let go of segments; then their files are renamed, and removed after `delay_ms`."""
+        """Remove segments from the chain, rename their files, and delete these after `delay_ms`."""
         self.let_go(dropped)
         self._work.run(
             lambda: mark_deleted(self._env.files, dropped), partial(self.remove_later, delay_ms), self._failed
         )
 
     def begin_anew(self, config: LogConfig, base_offset: int) -> Segment:
-        """Let go of all segments but a new one, whose files somebody makes when theirs have other names."""
+        """Replace all segments by a new one, whose files are created after theirs were renamed."""
         segment = Segment.planned(self._env.files, self._directory, base_offset, self._env.clock.now_ms())
         self.let_go(list(self.segments))
         self.segments.append(segment)
@@ -136,7 +135,7 @@ class SegmentChain:
         then: Callable[[], object],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Let one segment take the place of some; see `PartitionLog.replace_segments`."""
+        """Replace segments by one segment; see `PartitionLog.replace_segments`."""
         self.segments.insert(self.segments.index(replaced[0]), replacing)
         self.let_go(replaced)
 
@@ -148,7 +147,7 @@ class SegmentChain:
         self._work.run(put_in_place, done, failed)
 
     def let_go(self, dropped: list[Segment]) -> None:
-        """Let go of segments; their files stay as they are."""
+        """Remove segments from the chain; their files are kept."""
         for segment in dropped:
             segment.close()
         self.segments[:] = [segment for segment in self.segments if segment not in dropped]
@@ -217,7 +216,7 @@ class SegmentChain:
         return FileSlice(file, position, length)
 
     def _locate(self, offset: int, cached: Cached | None = None) -> tuple[int, tuple[int, int]] | None:
-        """Segment, start and end of the first batch whose last offset is at or above `offset`."""
+        """Return the segment, start and end of the first batch whose last offset is at or above `offset`."""
         for index in range(self.index_of(offset), len(self.segments)):
             segment = self.segments[index]
             found = segment.locate(max(offset, segment.base_offset), cached)
@@ -236,7 +235,7 @@ class SegmentChain:
         return segment.size if located is None else located[0]
 
     def aborted_transactions(self, offset: int, part: FileSlice, log_end_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions that a reader of `part` must know; see `PartitionLog.aborted_transactions`."""
+        """Return the aborted transactions for a reader of `part`; see `PartitionLog.aborted_transactions`."""
         index = self._index_of_part(offset, part)
         end_offset = self.segments[index].offset_after(part.position + part.length)
         if end_offset is None:
@@ -267,13 +266,13 @@ class SegmentChain:
     def find_timestamp(
         self, target_ms: int, start_offset: int, cached: Cached | None = None
     ) -> tuple[int, int, int] | None:
-        """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
+        """Return the first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
             Its timestamp, offset and leader epoch; None when there is none.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         for segment in self.segments[self._timestamps.first_segment(self.segments, target_ms, cached) :]:
             if segment.largest_timestamp() >= target_ms:
@@ -283,7 +282,7 @@ class SegmentChain:
         return None
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
-        """All batches that hold an offset from `start_offset` to below `end_offset`; see `PartitionLog.batches`."""
+        """Return all batches with an offset from `start_offset` to below `end_offset`; see `PartitionLog.batches`."""
         located = self._locate(start_offset)
         if located is None:
             return iter(())
@@ -300,7 +299,7 @@ class SegmentChain:
 
 
 def mark_deleted(files: FileSystem, segments: Sequence[Segment]) -> list[Path]:
-    """Rename the files of segments, from the oldest on, so that they are none any more; for the log's disk work.
+    """Rename the files of segments, the oldest first, to mark them as deleted; for the log's disk work.
 
     Returns:
         Their new names.

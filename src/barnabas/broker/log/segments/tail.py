@@ -1,4 +1,4 @@
-"""Where the newest batches of a log begin, so that a reader at the tail needs no disk to find its place.
+"""Positions of a log's newest batches, so that a read at the tail needs no index lookup on disk.
 
 Invariant: neighbours in the lists are neighbours in the active segment's file, and the last is the log's last batch.
 
@@ -28,7 +28,7 @@ class BatchTail:
             del offsets[:-KEPT_BATCHES], self._positions[:-KEPT_BATCHES]
 
     def find(self, offset: int, end_position: int) -> tuple[int, int] | None:
-        """The batch with the largest base offset at or below `offset`.
+        """Return the batch with the largest base offset at or below `offset`.
 
         Args:
             offset: At or below the log end offset.

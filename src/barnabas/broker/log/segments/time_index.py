@@ -70,12 +70,12 @@ class TimeIndex:
             self._files.truncate(self.path, count * ENTRY_BYTES)
 
     def read_last_timestamp(self) -> int:
-        """The timestamp of the file's last entry; -1 when it has none. Nothing is loaded: for any thread."""
+        """Return the timestamp of the file's last entry; -1 when it has none. Nothing is loaded: for any thread."""
         data = self._files.read_end(self.path, ENTRY_BYTES) or b""
         return NO_TIMESTAMP if len(data) < ENTRY_BYTES else int(_ENTRY.unpack(data)[0])
 
     def room(self, most_bytes: int) -> int:
-        """How many entries an index of so many bytes has room for, besides the one at the roll."""
+        """Return how many entries fit into an index of `index_bytes`, besides the one at the roll."""
         return most_bytes // ENTRY_BYTES - 1 - len(self._offsets)
 
     @property
@@ -93,7 +93,7 @@ class TimeIndex:
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def lookup(self, timestamp_ms: int) -> int:
-        """The offset of the last entry at or below a timestamp; the base offset when there is none.
+        """Return the offset of the last entry at or below a timestamp; the base offset if there is none.
 
         No record below the returned offset's batch has a larger timestamp than that entry's.
         """
@@ -115,7 +115,7 @@ class TimeIndex:
             self._persisted_count = count
 
     def clear(self) -> None:
-        """Forget all entries and make the file anew, empty."""
+        """Remove all entries and recreate the file, empty."""
         del self._timestamps[:], self._offsets[:]
         self._persisted_count = 0
         self._files.write(self.path, b"")
@@ -130,7 +130,7 @@ class TimeIndex:
         self._persisted_count = _UNKNOWN_COUNT
 
     def persist(self, end: int | None = None) -> None:
-        """Write those of the first `end` entries (None: of all) that the file lacks; for any thread, one at a time.
+        """Write the first `end` entries (None: all) that the file lacks; for any thread, one at a time.
 
         Entries may be added meanwhile, but none may be dropped.
         """

@@ -1,9 +1,9 @@
-"""Which segment holds the first record at or after a time.
+"""Search for the segment with the first record at or after a timestamp.
 
-A log may have thousands of segments, whose largest timestamps need not ascend. The largest timestamp up to and with
-each segment does, though, and is kept: the first of those at or above the target belongs to the segment sought.
+A log may have thousands of segments, whose largest timestamps need not ascend. The running maximum over the segments
+ascends, though, and is cached: the first maximum at or above the target belongs to the segment sought.
 
-Invariant: what is kept is that of the segments at hand; they are compared, as a segment may be replaced anywhere.
+Invariant: the cache matches the current segments; they are compared, as a segment may be replaced anywhere.
 
 Source: implementation page, log; KIP-33; KIP-79.
 """
@@ -29,14 +29,14 @@ class LargestTimestamps:
         self._maxima_ms: list[int] = []
 
     def first_segment(self, segments: Sequence[Segment], target_ms: int, cached: Cached | None) -> int:
-        """The index of the first segment with a timestamp at or above `target_ms`; that of the last if none has.
+        """Return the index of the first segment with a timestamp at or above `target_ms`; that of the last if none has.
 
         Args:
             segments: All, the active one last.
             cached: None where the caller may wait for the disk.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         closed = segments[:-1]
         # Segments are compared by identity: 5 µs for 1,000 of them.

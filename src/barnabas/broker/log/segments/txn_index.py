@@ -1,4 +1,4 @@
-"""The aborted transactions of one segment: `<base offset>.txnindex`, which exists once there is one.
+"""The aborted transactions of one segment: `<base offset>.txnindex`, which exists only if there are any.
 
 An entry, big-endian, 34 bytes:
 
@@ -64,16 +64,16 @@ class TransactionIndex:
         return tuple(self._entries)
 
     def append(self, entry: AbortedTransaction) -> None:
-        """Add an entry whose last offset is above all others'."""
+        """Add an entry whose last offset is above that of all others."""
         self._files.append(self.path, _ENTRY.pack(_VERSION, *entry))
         self._entries.append(entry)
 
     def find(self, start_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """The transactions that overlap a range of offsets.
+        """Return the transactions that overlap a range of offsets.
 
         Args:
-            start_offset: Those that ended below are left out.
-            end_offset: Those that began at or above are left out.
+            start_offset: Transactions that ended below it are omitted.
+            end_offset: Transactions that began at or above it are omitted.
 
         Returns:
             The entries in the order of their ends, and whether no later segment can hold one more.
@@ -87,13 +87,13 @@ class TransactionIndex:
         return found, False
 
     def truncate(self, offset: int) -> None:
-        """Drop the entries whose marker lies at or above `offset`, on disk too."""
+        """Remove the entries whose marker is at or above `offset`, on disk too."""
         count = bisect_left(self._entries, offset, key=_last_offset)
         if count < len(self._entries):
             del self._entries[count:]
             self._files.truncate(self.path, count * ENTRY_BYTES)
 
     def clear(self) -> None:
-        """Forget all entries; the file goes."""
+        """Remove all entries and the file."""
         self._entries.clear()
         self._files.remove(self.path)

@@ -1,1 +1,1 @@
-"""From the files that a stop or a crash left to logs that are open."""
+"""Start of the logs: from the files of a stop or a crash to open logs."""

@@ -1,4 +1,4 @@
-"""Opens all logs of a broker at its start, telling how far it is.
+"""Opens all logs of a broker at its start, and logs the progress.
 
 Each log is one piece of work for the executor. One that is damaged where nothing can be mended is left alone, and the
 others are opened. A directory's clean-shutdown marker is removed once all its logs are
@@ -31,11 +31,11 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class DamagedLog:
-    """A log that can't be opened, and what the checkpoints say of it, which has to stay as it is.
+    """A log that cannot be opened, with its checkpoint entries, which must be kept.
 
     Attributes:
         directory: Its own.
-        reason: What is wrong with it.
+        reason: The damage.
         was_clean: It was closed when the broker last stopped.
         recovery_point, log_start_offset, first_dirty_offset: None where the checkpoint has no entry.
     """
@@ -50,18 +50,18 @@ class DamagedLog:
 
 @dataclass(slots=True)
 class Loaded:
-    """What was found.
+    """The logs found in the log directories.
 
     Attributes:
-        logs: Those that could be opened.
-        damaged: Those that could not.
+        logs: The logs that were opened.
+        damaged: The logs that could not be opened.
         high_watermarks: From the checkpoints.
         deleted: Directories of logs that were being deleted.
-        futures: Copies of logs that were on their way, with their directories.
+        futures: Copies of unfinished moves, with their directories.
         surplus: Of two logs of one partition the shorter one, with its directory: a kill came in the last moment of a
             move.
         failed: Directories whose disk failed, and why; none of their logs is among `logs`.
-        error: The first other one that came up; None when all went well.
+        error: The first other error; None on success.
     """
 
     logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
@@ -174,7 +174,7 @@ class _Loading:
                 self._fail(directory, error, left.one_done)
                 return
             # differs from Kafka (damaged-log): there one damaged log ends the start of the broker.
-            _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+            _logger.error("cannot open %s, its partition is offline: %s", path, error)
             self._result.damaged[topic_partition] = DamagedLog(
                 path,
                 str(error),
@@ -193,7 +193,9 @@ class _Loading:
             # differs from Kafka (two-logs): it does not start, and asks for one of them to be removed by hand.
             log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
             _logger.warning(
-                "%s and %s are one partition's: the longer one, the first, is kept", log.directory, other.directory
+                "%s and %s are logs of the same partition: keeping the first, which is longer",
+                log.directory,
+                other.directory,
             )
             directory = next(each for each in self._executors if each.path == other.directory.parent)
             self._result.surplus.append((other, directory))
@@ -243,7 +245,7 @@ class _Loading:
 
 
 class _Countdown:
-    """Calls back when so many things are done."""
+    """Calls back after a number of completions."""
 
     def __init__(self, count: int, then: Callable[[], object]) -> None:
         self._count = count

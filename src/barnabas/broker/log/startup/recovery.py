@@ -1,4 +1,4 @@
-"""Opens a log: trusts it after a clean stop, checks and mends it after a kill.
+"""Opens a log: trusts it after a clean stop, checks and repairs it after a kill.
 
 After a kill every segment from the recovery point on is read whole: batches are checked (length, magic, CRC, ascending
 offsets), indexes and leader epochs are rebuilt, and at the first damaged batch, or where a segment ends before the next
@@ -52,11 +52,11 @@ def open_log(
     log_start_offset: int = 0,
     is_found: bool = False,
 ) -> PartitionLog:
-    """Open the log in `directory`, which is made when it is missing. Blocks: for an executor's thread.
+    """Open the log in `directory`, creating it if it is missing. Blocks: for an executor's thread.
 
     Args:
         env: The disk and the rest.
-        topic_partition: Whose log.
+        topic_partition: The log's partition.
         directory: Where it is.
         config: The topic's settings.
         was_clean: The broker closed all logs when it last stopped.
@@ -144,7 +144,7 @@ def _make_directory(env: LogEnvironment, directory: Path) -> None:
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through the segments of one log, checking those that nobody can answer for."""
+    """Recovers the segments of one log, checking those that are not known to be intact."""
 
     env: LogEnvironment
     directory: Path
@@ -171,7 +171,7 @@ class _Walk:
         for index, segment in enumerate(segments):
             if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
                 told_ms = env.clock.monotonic_ms()
-                _logger.info("%s: %d of %d segments checked", self.directory, index, len(segments))
+                _logger.info("%s: recovered %d of %d segments", self.directory, index, len(segments))
             is_damaged = segment.base_offset in found.damaged
             if index < first_unflushed and not is_damaged:
                 continue
@@ -198,7 +198,7 @@ class _Walk:
         return last
 
     def _lacks_end(self, index: int, on_disk_count: int, end_offset: int) -> bool:
-        """Return whether a power cut took a segment's end whole and left the next one's beginning, its name at least.
+        """Return whether a power cut lost the end of a segment but kept the next segment, or at least its file name.
 
         In a log that is compacted, and below the recovery point, records may be missing with good reason.
         """
@@ -210,7 +210,8 @@ class _Walk:
             return False
         # differs from Kafka (recovery-lost-end): the log goes on behind the gap there, and followers never see it.
         _logger.warning(
-            "%s: ends at offset %d, the next segment begins at %d: what is between was lost, and what follows goes",
+            "%s: ends at offset %d, the next segment starts at %d: the records between are lost, the later ones are "
+            "deleted",
             segments[index].path,
             end_offset,
             next_offset,
@@ -231,7 +232,7 @@ def _remove(env: LogEnvironment, segment: Segment) -> None:
 
 
 class _Recovered(NamedTuple):
-    """Whether something had to be cut off, whether transactions end in what is left, and where that ends."""
+    """The result for a segment: whether it was truncated, whether it has transaction markers, and its end."""
 
     is_cut: bool
     has_markers: bool
@@ -258,7 +259,7 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             # differs from Kafka (recovery-ascending-offsets): offsets must ascend, too; the base offset is not under
             # the CRC.
             if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-                reason = f"offset {first_offset} where at least {next_offset} must be"
+                reason = f"offset {first_offset}, expected {next_offset} or higher"
                 break
             segment.note(header, position, config.index_interval_bytes)
             has_markers = has_markers or header.is_control
@@ -271,7 +272,7 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
     cut_bytes = file.size - valid_position
     if cut_bytes:
         _logger.warning(
-            "%s: cut at position %d, offset %d: %s (%d bytes lost)",
+            "%s: truncated at position %d, offset %d: %s (%d bytes lost)",
             segment.path,
             valid_position,
             next_offset,

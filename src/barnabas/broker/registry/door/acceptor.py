@@ -1,7 +1,7 @@
-"""Who comes in to the registry: so many connections from one address, and four-letter words made into frames.
+"""Accepts connections to the registry: limits them per address, and turns four-letter words into frames.
 
-A client's first four bytes are the length of a frame, or a word (`ruok`) that nothing follows. As a length such a word
-is more than any frame may have, so here it gets a length of its own before it; whoever handles frames sees it as one.
+A client's first four bytes are the length of a frame, or a four-letter word (`ruok`) without a length. Read as a
+length, a word exceeds any valid frame. This module puts a length before it, so that the frame handler sees a frame.
 
 Source: ZooKeeper 3.5.9, NIOServerCnxn.readLength and checkFourLetterWord, NIOServerCnxnFactory (maxClientCnxns).
 """
@@ -20,7 +20,7 @@ _LENGTH = WORD_BYTES.to_bytes(4, "big")
 
 
 class ZooKeeperChannel:
-    """A channel whose first bytes are looked at; see `Channel`."""
+    """A channel that detects a four-letter word in its first bytes; see `Channel`."""
 
     def __init__(self, channel: Channel, on_close: Callable[[], object]) -> None:
         self._channel = channel
@@ -61,7 +61,7 @@ class ZooKeeperChannel:
 
 
 class ZooKeeperAcceptor:
-    """An address at which nobody has more connections than he may; see `Acceptor`."""
+    """An acceptor that limits the connections from each address; see `Acceptor`."""
 
     def __init__(self, acceptor: Acceptor, most_per_host: int, counts: dict[str, int]) -> None:
         """Args:
@@ -81,7 +81,7 @@ class ZooKeeperAcceptor:
         channel, peer = self._acceptor.accept()
         host, counts = peer[0], self._counts
         if counts.get(host, 0) >= self._most_per_host:
-            log.info("a connection from %s to the registry is turned away: it has %d", host, self._most_per_host)
+            log.info("registry connection from %s rejected: the address already has %d", host, self._most_per_host)
             channel.close()
             raise OSError(errno.ECONNREFUSED, "too many connections")
         counts[host] = counts.get(host, 0) + 1

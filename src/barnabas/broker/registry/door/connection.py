@@ -4,12 +4,13 @@
 
 Invariants:
 
-- Answers come in the order of the requests, and a request that reads sees what the client's writes before it did. So
-  one that reads waits for writes that are not committed; writes follow each other without waiting.
-- A client hears of a change by its watch before it hears an answer from after that change. What is to be sent is
-  gathered in order, and no request is handled in the middle of a commit.
-- So many requests may wait, and no more are read then; a client that does not take its answers is not heard.
-- A frame that is no request ends the connection alone: the session goes on until it times out.
+- Answers have the order of the requests, and a read sees the client's earlier writes. So a read waits for writes that
+  are not committed; writes follow each other without waiting.
+- A client gets a watch event before the answer to any request after that change. Output is gathered in order, and no
+  request is handled in the middle of a commit.
+- The number of waiting requests is bounded: beyond it no more are read. Nothing is read from a client that does not
+  take its answers.
+- A malformed frame ends only the connection: the session lives until it times out.
 
 Source: ZooKeeper programmer's guide, consistency guarantees; ZooKeeper 3.5.9, ZooKeeperServer.processPacket and
 processConnectRequest, FinalRequestProcessor.
@@ -54,7 +55,7 @@ class ZooKeeperConnection:
     """Handles the frames of one connection; see `FrameHandler`.
 
     Attributes:
-        session: Whose it is; None before the first frame, and after it is over.
+        session: Its session; None before the first frame, and after the session's end.
         received_count, sent_count: Requests and answers.
     """
 
@@ -76,7 +77,7 @@ class ZooKeeperConnection:
 
     @property
     def peer(self) -> str:
-        """The other side, as four-letter words tell of it."""
+        """The client's address, as four-letter words show it."""
         return f"/{self._connection.peer_host}:{self._connection.peer_port}"
 
     @property
@@ -100,7 +101,7 @@ class ZooKeeperConnection:
     def _sent(self, now_ns: int) -> None:
         if self._is_ending and not self._out:
             # Not here: the connection is in the middle of something.
-            self._connection.turns.add(self._connection.close)
+            self._connection.scheduler.add(self._connection.close)
 
     def on_closed(self) -> None:
         self._is_closed = True
@@ -115,17 +116,17 @@ class ZooKeeperConnection:
 
     def _forget_all_watches(self) -> None:
         if self._server.watches.remove_some(self, _WATCHES_PER_TURN):
-            self._connection.turns.add(self._forget_all_watches)
+            self._connection.scheduler.add(self._forget_all_watches)
 
     def detach(self, reason: str) -> None:
-        """The session is another connection's, or is over."""
+        """Close the connection: the session moved to another one, or ended."""
         self.session = None
         self._connection.close(reason)
 
     def end(self, reason: str) -> None:
-        """Close the connection once the turn is over; its session may go on in another one."""
+        """Close the connection after this turn; its session may continue on another one."""
         self._is_ending = True
-        self._connection.turns.add(partial(self._connection.close, reason))
+        self._connection.scheduler.add(partial(self._connection.close, reason))
 
     def _word(self, word: bytes) -> None:
         self._out += answer_to(word, self._server)
@@ -136,7 +137,7 @@ class ZooKeeperConnection:
         self._look_at_certificate()
         wish = messages.decode_connect(JuteReader(frame))
         if wish.last_zxid > server.tree.zxid:
-            raise UnanswerableError(f"it has seen transaction {wish.last_zxid:#x}, which has not happened here")
+            raise UnanswerableError(f"it has seen transaction {wish.last_zxid:#x}, which this registry does not have")
         if not wish.session_id:
             self._begin(wish)
             return
@@ -148,14 +149,14 @@ class ZooKeeperConnection:
             self._attach(session, wish)
 
     def _begin(self, wish: messages.Connect) -> None:
-        """Begin a session, and tell of it when it is kept."""
+        """Begin a session, and answer when it is committed."""
         session = self._server.sessions.begin(wish.timeout_ms)
         begin = BeginSessionOp(session.id, KeptSession(session.password, session.timeout_ms))
 
         def begun(outcome: Outcome) -> None:
             if isinstance(outcome.result, BaseException):
                 self._server.sessions.end(session)
-                self.end(f"its session could not be kept: {outcome.result}")
+                self.end(f"cannot store its session: {outcome.result}")
             elif not self._is_closed:
                 self._attach(session, wish)
                 self._plan_flush()
@@ -199,7 +200,7 @@ class ZooKeeperConnection:
             self._is_ending = True
 
     def _know(self, identity: Identity) -> bool:
-        """Let the peer be somebody more; whether there was room."""
+        """Add an identity of the client; return False if it has too many."""
         more = [identity, *([acl.SUPER] if identity in self._server.supers else [])]
         known = (*self._identities, *(each for each in more if each not in self._identities))
         if len(known) > _MOST_IDENTITIES:
@@ -217,12 +218,12 @@ class ZooKeeperConnection:
         try:
             self._know(Identity("x509", subject(certificate)))
         except ValueError:
-            raise UnanswerableError("the subject of its certificate is no distinguished name") from None
+            raise UnanswerableError("the subject of its certificate is not a distinguished name") from None
 
     # --- requests, in order
 
     def _work(self) -> None:
-        """Begin what may begin now."""
+        """Begin the requests that can begin now."""
         waiting = self._waiting
         while waiting and self.session is not None and not self._is_ending:
             xid, request, since_ns, frame_bytes = waiting[0]
@@ -307,7 +308,7 @@ class ZooKeeperConnection:
     def _read_node(
         self, xid: int, zxid: int, request: messages.GetData | messages.GetChildren | messages.GetAcl
     ) -> None:
-        """Answer what wants a node that is there, and the right to read it."""
+        """Answer a read that requires an existing node and the permission to read it."""
         server, path = self._server, request.path
         node = server.tree.get(path)
         if node is None:
@@ -334,7 +335,7 @@ class ZooKeeperConnection:
         self._answer(xid, zxid, Code.OK, body)
 
     def _set_watches(self, xid: int, request: messages.SetWatches) -> bool:
-        """Set some of what the client watched, or tell it at once what happened meanwhile; whether that was all."""
+        """Set some of the client's watches, or fire those that missed an event; return whether all are done."""
         code = Code.OK
         try:
             for count, (kind, path) in enumerate(request.watches, 1):
@@ -378,7 +379,7 @@ class ZooKeeperConnection:
     # --- what is sent
 
     def on_event(self, event: WatchEvent) -> None:
-        """Something happened that it watched; in the middle of a commit."""
+        """Queue a watch event; called in the middle of a commit."""
         if not self._is_closed:
             self._tell(event.type, event.path)
             self._plan_flush()
@@ -395,10 +396,10 @@ class ZooKeeperConnection:
     def _plan_flush(self) -> None:
         if not self._is_flush_planned:
             self._is_flush_planned = True
-            self._connection.turns.add(self._flush)
+            self._connection.scheduler.add(self._flush)
 
     def _flush(self) -> None:
-        """The commit is over: go on with what waited for it, and send."""
+        """Continue after a commit: process waiting requests, and send the answers."""
         self._is_flush_planned = False
         if not self._is_closed:
             self._work()

@@ -23,7 +23,7 @@ _NULL = b"\xff\xff\xff\xff"
 
 
 class MalformedError(ProtocolError):
-    """The bytes are no such record."""
+    """The bytes are not a valid record."""
 
 
 class JuteReader:
@@ -65,7 +65,7 @@ class JuteReader:
         return self._frame[self._position - 1] != 0
 
     def buffer(self) -> bytes | None:
-        """Bytes of the caller's own."""
+        """Read a buffer; the caller owns the bytes."""
         length = self.integer()
         if length == -1:
             return None
@@ -86,14 +86,14 @@ class JuteReader:
         return text
 
     def count(self, least_bytes: int) -> int:
-        """The count of a vector that must be there, whose elements take so many bytes at the least."""
+        """Return the count of a vector that must not be null, whose elements have a minimum size."""
         count = self.integer()
         if not 0 <= count <= self.left_bytes // least_bytes:
             raise MalformedError(f"a vector of {count} where {self.left_bytes} bytes are left")
         return count
 
     def rest(self) -> "JuteReader":
-        """A reader of what is left, which stays when the frame goes."""
+        """Return a reader of a copy of the remaining bytes, which outlives the frame."""
         return JuteReader(memoryview(bytes(self._frame[self._position :])))
 
 

@@ -1,10 +1,10 @@
-"""What ZooKeeper's clients ask and are answered: numbers, requests, answers. Pure.
+"""ZooKeeper's client protocol: operation numbers, error codes, requests, responses. Pure.
 
     request  ─► int length, int xid, int operation, record
     answer   ─► int length, int xid, long zxid, int error, record (where there is no error)
 
-A request is either one that reads, which is answered from the tree, or a `Write`: a transaction for the tree. What is
-known to be refused (a mode that is not served) stays among a transaction's operations, so that it is refused in turn.
+A request is either a read, which is answered from the tree, or a `Write`: a transaction for the tree. An operation that
+is known to be refused (an unsupported mode) stays in its transaction, so that it is refused in order.
 
 Source: ZooKeeper 3.5.9, zookeeper.jute, ZooDefs.OpCode, KeeperException.Code, MultiTransactionRecord, MultiResponse.
 """
@@ -48,7 +48,7 @@ MOST_PARTS: Final = 1_000
 
 
 class Operation(IntEnum):
-    """The numbers of what is asked."""
+    """The operation numbers of requests."""
 
     CREATE = 1
     DELETE = 2
@@ -77,7 +77,7 @@ class Operation(IntEnum):
 
 
 class Code(IntEnum):
-    """The errors that are answered."""
+    """The error codes of answers."""
 
     OK = 0
     SYSTEM_ERROR = -1
@@ -98,7 +98,7 @@ class Code(IntEnum):
 
 
 class UnimplementedError(RegistryError):
-    """What a server of this kind does not do."""
+    """The server does not implement this operation."""
 
 
 _CODES: Final[dict[type[RegistryError], Code]] = {
@@ -115,7 +115,7 @@ _CODES: Final[dict[type[RegistryError], Code]] = {
 
 
 def code_of(error: RegistryError) -> Code:
-    """The number of a refusal."""
+    """Return the error code of a refusal."""
     return _CODES.get(type(error), Code.SYSTEM_ERROR)
 
 
@@ -151,7 +151,7 @@ class Ping(NamedTuple):
 
 
 class WatchList(IntEnum):
-    """What a client watched with: getData, exists, getChildren; in the order in which they are sent."""
+    """The lists of setWatches: watches by getData, exists, getChildren; in the order of the protocol."""
 
     DATA = 0
     EXIST = 1
@@ -169,7 +169,7 @@ class SetWatches(NamedTuple):
 
 
 class WatchKind(IntEnum):
-    """Which of a node's watches a client is done with."""
+    """The watches of a node that a client removes; the protocol's numbers."""
 
     CHILDREN = 1
     DATA = 2
@@ -185,7 +185,7 @@ class ForgetWatches(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """What cannot be done, whoever asks."""
+    """A request that the server refuses regardless of the client."""
 
     code: Code
     ends_connection: bool = False
@@ -227,7 +227,7 @@ def _create(reader: JuteReader, operation: Operation) -> TreeOp:
 
 
 def _write_op(reader: JuteReader, operation: int) -> tuple[Operation, TreeOp] | None:
-    """One part of a transaction; None where an operation is none."""
+    """Return one part of a transaction; None if the operation number is not one that writes."""
     match operation:
         case Operation.CREATE | Operation.CREATE2 | Operation.CREATE_CONTAINER | Operation.CREATE_TTL:
             kind = Operation(operation)
@@ -320,7 +320,7 @@ _DECODERS: Final[dict[int, Callable[[JuteReader, int], Request]]] = {
 
 
 def decode_request(operation: int, reader: JuteReader, session_id: int) -> Request:
-    """Read what follows a request's header."""
+    """Decode the part of a request after its header."""
     if operation == Operation.CLOSE_SESSION:
         return Write(Operation.CLOSE_SESSION, [Operation.CLOSE_SESSION], [EndSessionOp(session_id)])
     decoder = _DECODERS.get(operation)
@@ -383,7 +383,7 @@ def write_answer(xid: int, zxid: int, code: int, body: bytes | bytearray, out: b
 
 
 def write_event(kind: EventType, path: str, out: bytearray) -> None:
-    """Write what a watch is told."""
+    """Encode a watch event."""
     body = bytearray()
     write_int(kind, body)
     write_int(_CONNECTED_STATE, body)
@@ -392,7 +392,7 @@ def write_event(kind: EventType, path: str, out: bytearray) -> None:
 
 
 def write_connected(timeout_ms: int, session_id: int, password: bytes, knows_read_only: bool, out: bytearray) -> None:
-    """Write the answer to the first frame; all zero where the session is none any more."""
+    """Encode the answer to the first frame; all zero if the session does not exist any more."""
     length = _CONNECTED.size - 4 + knows_read_only
     out += _CONNECTED.pack(length, 0, timeout_ms, session_id, PASSWORD_BYTES, password)
     if knows_read_only:
@@ -437,7 +437,7 @@ def text_answer(text: str) -> bytearray:
 
 
 def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time_ms: int, session_id: int) -> bytearray:
-    """Write what follows the header of the answer to a transaction that was done.
+    """Encode the body of the answer to a successful transaction.
 
     Args:
         zxid, time_ms: Of the transaction, for the stat of what it created.
@@ -455,7 +455,7 @@ def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time
 
 
 def refused_multi_body(write: Write, error: RegistryError) -> bytearray:
-    """Write what follows the header of the answer to a transaction of which a part was refused."""
+    """Encode the body of the answer to a transaction with a refused operation."""
     out = bytearray()
     for index in range(len(write.ops)):
         code = Code.OK if index < error.op_index else Code.RUNTIME_INCONSISTENCY

@@ -1,4 +1,4 @@
-"""The embedded registry as a ZooKeeper server: its addresses and the connections that come in.
+"""The embedded registry as a ZooKeeper server: its addresses and connections.
 
 Source: ZooKeeper 3.5.9, NIOServerCnxnFactory.
 """
@@ -23,7 +23,7 @@ class ZooKeeperServer:
 
     def __init__(self, state: ServerState, acceptors: Sequence[Acceptor]) -> None:
         """Args:
-        state: Whose registry is closed by its owner, after this.
+        state: Its registry is closed by its owner, after this.
         acceptors: The addresses; owned from here on.
         """
         self._state = state

@@ -1,10 +1,11 @@
-"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and end after too long a silence.
+"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and expire after a timeout.
 
 Invariants:
 
-- A session has one connection at a time; one that takes it over must know its password, and the other one is closed.
-- A session that ended never comes back: whoever asks for it hears that it has expired.
-- Whoever has an answer to the beginning of one finds it again after a kill: it is in the journal before.
+- A session has one connection at a time; another connection that takes it over must know its password, and the first
+  one is closed.
+- A session that ended never comes back: a client that resumes it gets the answer that it has expired.
+- A client whose new session was confirmed finds it again after a kill: it is in the journal before the answer.
 
 Source: ZooKeeper programmer's guide, ZooKeeper sessions; ZooKeeper 3.5.9, SessionTrackerImpl.
 """
@@ -29,10 +30,10 @@ _TIME_SHIFT = 16
 
 
 class Attached(Protocol):
-    """What a session speaks through."""
+    """The connection to which a session is attached."""
 
     def detach(self, reason: str) -> None:
-        """The session is somebody else's now, or is over: close."""
+        """Close the connection: the session moved to another connection, or ended."""
         ...
 
 
@@ -42,7 +43,7 @@ class Session:
     Attributes:
         id: The owner of its ephemeral nodes.
         timeout_ms: For how long it may be silent.
-        connection: What it speaks through; None while it is away.
+        connection: Its connection; None while it has none.
     """
 
     __slots__ = ("connection", "deadline_ms", "id", "password", "timeout_ms", "timer")
@@ -71,9 +72,9 @@ class Sessions:
     ) -> None:
         """Args:
         taken_id: That of the broker's own session.
-        on_expired: Told of a session that was silent for too long, which is none any more.
+        on_expired: Called with a session that has expired.
         kept: Those that began before this process did: they have all of their time from now on.
-        least_timeout_ms: How long one lasts whose client asks for less.
+        least_timeout_ms: The minimum timeout of a session.
         """
         self.least_timeout_ms = least_timeout_ms
         self._clock = clock
@@ -90,11 +91,11 @@ class Sessions:
         return len(self._sessions)
 
     def all(self) -> list[Session]:
-        """Those that live, in the order in which they began."""
+        """Return the live sessions, in the order in which they began."""
         return list(self._sessions.values())
 
     def begin(self, wished_timeout_ms: int) -> Session:
-        """A new session, which is yet to be kept in the tree."""
+        """Begin a new session, which is not stored in the tree yet."""
         self._next_id = (self._next_id + 1) % (1 << _ID_BITS)
         while self._next_id in (0, self._taken_id) or self._next_id in self._sessions:
             self._next_id += 1
@@ -108,7 +109,7 @@ class Sessions:
         self._watch(session)
 
     def resume(self, session_id: int, password: bytes, wished_timeout_ms: int) -> Session | None:
-        """The session that a client had before; None: it has expired, or is somebody else's."""
+        """Return a client's earlier session; None: it has expired, or the password is wrong."""
         from hmac import compare_digest
 
         session = self._sessions.get(session_id)
@@ -116,7 +117,7 @@ class Sessions:
             return None
         before, session.connection = session.connection, None
         if before is not None:
-            before.detach("its session goes on in another connection")
+            before.detach("its session moved to another connection")
         session.timeout_ms = self._negotiated(wished_timeout_ms)
         self.heard(session)
         if session.timer is not None:
@@ -125,11 +126,11 @@ class Sessions:
         return session
 
     def heard(self, session: Session) -> None:
-        """Something was heard of it."""
+        """Record a sign of life of a session."""
         session.deadline_ms = self._clock.monotonic_ms() + session.timeout_ms
 
     def end(self, session: Session) -> None:
-        """It is over: nobody finds it any more. Harmless when it is over already."""
+        """End a session: it cannot be found any more. Does nothing if it has ended already."""
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
         if session.timer is not None:
@@ -137,7 +138,7 @@ class Sessions:
             session.timer = None
 
     def close(self) -> None:
-        """Forget all of them: those that are kept in the tree live on there."""
+        """Forget all sessions; those stored in the tree are kept there."""
         for session in self.all():
             self.end(session)
 

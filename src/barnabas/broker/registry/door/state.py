@@ -1,4 +1,4 @@
-"""What the connections of one server of the registry share.
+"""The state that the connections of one registry server share.
 
 Source: ZooKeeper 3.5.9, ZooKeeperServer, ServerStats.
 """
@@ -27,14 +27,14 @@ _NS_PER_MS = 1_000_000
 
 
 class Statistics:
-    """What four-letter words tell of the requests so far."""
+    """Request counts and latencies, for the four-letter words."""
 
     def __init__(self) -> None:
         self.received_count = self.sent_count = 0
         self._least_ns = self._most_ns = self._sum_ns = 0
 
     def note(self, duration_ns: int) -> None:
-        """A request is answered, so long after its turn came."""
+        """Count an answered request and its latency."""
         self._least_ns = min(self._least_ns, duration_ns) if self.received_count else duration_ns
         self._most_ns = max(self._most_ns, duration_ns)
         self._sum_ns += duration_ns
@@ -63,7 +63,7 @@ class ClientConnection(Protocol):
 
     @property
     def session(self) -> Session | None:
-        """Whose it is."""
+        """Return the connection's session."""
         ...
 
     @property
@@ -78,11 +78,11 @@ class ClientConnection(Protocol):
     def sent_count(self) -> int: ...
 
     def on_event(self, event: WatchEvent) -> None:
-        """Something happened that it watched; in the middle of a commit."""
+        """Queue a watch event; called in the middle of a commit."""
         ...
 
     def end(self, reason: str) -> None:
-        """Close it once the turn of whoever calls is over; its session may go on in another one."""
+        """Close the connection at the end of the current turn; its session may continue on another one."""
         ...
 
 
@@ -90,9 +90,9 @@ class ServerState:
     """One for all connections. Owned by the event loop.
 
     Attributes:
-        registry, tree: What is served.
-        supers: Who may do everything.
-        connections: Those that are open, in the order in which they came.
+        registry, tree: The served registry and its tree.
+        supers: The super users.
+        connections: The open connections, in order of arrival.
         port: Of the first address.
         now_ns: Monotonic nanoseconds, for what is measured.
     """
@@ -126,12 +126,12 @@ class ServerState:
         return sum(each.outstanding_count for each in self.connections)
 
     def on_event(self, event: WatchEvent) -> None:
-        """Something happened in the tree."""
+        """Fire the watches of an event in the tree."""
         for connection in self.watches.trigger(event):
             connection.on_event(event)
 
     def bound_watches(self) -> None:
-        """Close the connection with the largest watches where there are too many: it is told of nothing any more."""
+        """Close the connection with the largest watches if all watches take too much memory."""
         if self.watches.kept_bytes > MOST_WATCH_BYTES:
             self.watches.dismiss_largest().end("its watches take too much memory")
 
@@ -144,4 +144,4 @@ class ServerState:
 
 
 def _ended(outcome: Outcome) -> None:
-    """Nobody waits for the end of a session that has expired."""
+    """Ignore the outcome of ending an expired session."""

@@ -1,9 +1,9 @@
-"""Who watches what. Pure.
+"""The table of watches: which connection watches which node. Pure.
 
-A watch tells its watcher once, and one watcher has one watch of a kind on a node however often it sets it. Watches
-on data are those of getData and exists, watches on children those of getChildren.
+A watch fires once. A connection has one watch of a kind on a node, however often it sets it. Data watches are set by
+getData and exists, child watches by getChildren.
 
-What they take in memory is counted: paths may be very long, and watches any number.
+The memory of the watches is counted, as paths may be very long and the number of watches is not limited.
 
 Source: ZooKeeper programmer's guide, watches; ZooKeeper 3.5.9, WatchManager and DataTree.setWatches.
 """
@@ -23,7 +23,7 @@ class Watches(Generic[Watcher]):
     """The watches of all connections.
 
     Attributes:
-        kept_bytes: What they take in memory, about.
+        kept_bytes: Their memory, an estimate.
     """
 
     __slots__ = ("_bytes", "_children", "_data", "_of", "kept_bytes")
@@ -51,18 +51,18 @@ class Watches(Generic[Watcher]):
         self._note(watcher, self._paths(watcher)[1], path)
 
     def dismiss_largest(self) -> Watcher:
-        """Return who has the largest watches, and count them no more: all of them are about to be removed."""
+        """Return the watcher with the largest watches, and stop counting these, as they are about to be removed."""
         watcher = max(self._bytes, key=self._bytes.__getitem__)
         self.kept_bytes -= self._bytes.pop(watcher)
         return watcher
 
     def has(self, path: str, watcher: Watcher, data: bool, children: bool) -> bool:
-        """Return whether somebody watches a node, in one of these ways."""
+        """Return whether a watcher has a data or child watch on a node."""
         paths = self._of.get(watcher)
         return paths is not None and ((data and path in paths[0]) or (children and path in paths[1]))
 
     def remove(self, path: str, watcher: Watcher, data: bool, children: bool) -> None:
-        """Forget somebody's watches on a node."""
+        """Remove a watcher's watches on a node."""
         if data:
             _take(self._data, path, watcher)
         if children:
@@ -70,7 +70,7 @@ class Watches(Generic[Watcher]):
         self._drop(path, watcher, data, children)
 
     def remove_some(self, watcher: Watcher, most: int) -> bool:
-        """Forget so many watches of somebody; whether there are more."""
+        """Remove up to `most` watches of a watcher; return whether it has more."""
         paths = self._of.get(watcher)
         if paths is None:
             return False
@@ -86,7 +86,7 @@ class Watches(Generic[Watcher]):
         return False
 
     def trigger(self, event: WatchEvent) -> list[Watcher]:
-        """Whom something that happened is to be told; it is the last that they hear of these watches."""
+        """Remove the watches that an event fires, and return their watchers."""
         is_deleted = event.type is EventType.DELETED
         data = event.type is not EventType.CHILD
         children = is_deleted or not data

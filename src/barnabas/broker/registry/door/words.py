@@ -1,7 +1,7 @@
-"""Four-letter words: what ZooKeeper tells people and scripts that send it four letters and nothing else.
+"""Four-letter words: ZooKeeper's status commands, sent as four letters without a frame.
 
-Served are those that only tell: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others (those that
-reset counters, or list every watch) are answered as those that are not in ZooKeeper's whitelist.
+Only words that read are supported: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others (which reset
+counters, or list every watch) get the answer of words that are not in ZooKeeper's whitelist.
 
 Source: ZooKeeper administrator's guide, the four letter words; ZooKeeper 3.5.9, org.apache.zookeeper.server.command.
 """
@@ -19,7 +19,7 @@ _VERSION = f"3.5.9-barnabas-{__version__}"
 
 
 def answer_to(word: bytes, server: ServerState) -> bytes:
-    """The whole text for a word."""
+    """Return the whole text for a word."""
     answer = _ANSWERS.get(word)
     if answer is None:
         return f"{word.decode('ascii', 'replace')} is not executed because it is not in the whitelist.\n".encode()

@@ -1,1 +1,1 @@
-"""What a broker does as a follower: it copies from the leaders, after it has cut off what they do not have."""
+"""Replication as a follower: truncates logs to the leaders' logs, then fetches from the leaders."""

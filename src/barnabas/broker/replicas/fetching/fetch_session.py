@@ -1,13 +1,13 @@
-"""A follower's side of an incremental fetch session: what the leader knows already is not said again. Pure.
+"""The follower's side of an incremental fetch session: sends only changes to the leader. Pure.
 
-A session begins with a full fetch (epoch 0), which also ends the one whose id it names, and goes on with epochs 1, 2,
-3 ...: then a request names what is to be asked differently and what is not asked any more, and an answer what there is
-to tell. When nothing is left in it the leader ends it. Very many partitions come into it some at a time: to make a
-request is work for one turn of the loop. A leader that has no place for a session is asked for all of them each time.
+A session begins with a full fetch (epoch 0), which also ends the session whose id it names, and continues with epochs
+1, 2, 3 ...: then a request contains only changed and removed partitions, and a response only changes. When no partition
+is left the leader ends it. Very many partitions are added some at a time, as building a request is work for one turn of
+the loop. A leader without a free session slot gets requests for all partitions each time.
 
 Invariants:
-- `asked` is what the leader was asked for last; an answer to anything else is none.
-- After an error, a lost request or an answer that can't be, the next request is a full one.
+- `asked` is the leader's state of the session; a response for anything else is invalid.
+- After an error, a lost request or an invalid response, the next request is a full one.
 
 Source: KIP-227; Kafka 2.7.2, FetchSessionHandler.
 """
@@ -29,7 +29,7 @@ _LAST_EPOCH: Final = 0x7FFFFFFF
 
 
 class Asked(NamedTuple):
-    """What a partition is asked for.
+    """The position from which a partition is fetched.
 
     Attributes:
         progress: Its own at that time, also for the leader epoch.
@@ -41,12 +41,12 @@ class Asked(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What one fetch says.
+    """The contents of one fetch request.
 
     Attributes:
-        named: The partitions that it asks for, or asks for differently, in order.
-        forgotten: Those that it asks for no longer.
-        later: Those that come into the session with the next ones.
+        named: New and changed partitions, in order.
+        forgotten: Removed partitions.
+        later: Partitions that the next requests will add.
     """
 
     session_id: int
@@ -60,7 +60,7 @@ class FetchSession:
     """The session of one fetcher with its leader.
 
     Attributes:
-        asked: All that the leader is asked for.
+        asked: All partitions of the leader's session.
     """
 
     __slots__ = ("_epoch", "_grows", "_has_sessions", "_id", "asked")
@@ -83,9 +83,9 @@ class FetchSession:
         """Make the next request.
 
         Args:
-            wanted: What a partition is to be asked for; None: nothing now.
+            wanted: Returns the position from which to fetch a partition; None: not now.
             partitions: All, in the order in which they are to be served.
-            changed: Those that may have to be asked for something else than in the last request.
+            changed: Partitions whose request may differ from the last one.
 
         Returns:
             None where nothing is to be said.
@@ -124,13 +124,13 @@ class FetchSession:
         return Question(self._id, self._epoch, named, forgotten, later)
 
     def has_answer(self, error_code: int, session_id: int, answered: Collection[TopicPartition]) -> str | None:
-        """Take in an answer.
+        """Process a response.
 
         Args:
-            answered: The partitions that it tells of.
+            answered: The partitions in it.
 
         Returns:
-            Why it says nothing; None: it is one.
+            The error of an invalid response; None: it is valid.
         """
         was_full = self._epoch == FULL_EPOCH
         if error_code:
@@ -139,24 +139,24 @@ class FetchSession:
             self._epoch = FULL_EPOCH
             return ErrorCode(error_code).name
         if was_full and len(answered) != len(self.asked):
-            return self._reset(f"an answer for {len(answered)} partitions instead of {len(self.asked)}")
+            return self._reset(f"response for {len(answered)} partitions, expected {len(self.asked)}")
         for key in answered:
             if key not in self.asked:
-                return self._reset(f"an answer for {key}, for which nobody asked")
+                return self._reset(f"response for {key}, which was not requested")
         if was_full:
             self._grows = session_id != NO_SESSION
         if session_id == NO_SESSION:
             # Never begun, or ended.
             self._id, self._epoch = NO_SESSION, FULL_EPOCH
         elif not was_full and session_id != self._id:
-            return self._reset(f"an answer in session {session_id} instead of {self._id}")
+            return self._reset(f"response in session {session_id}, expected {self._id}")
         else:
             self._id = session_id
             self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
         return None
 
     def begin_anew(self) -> None:
-        """Ask for everything: nobody knows what the leader takes for said, or for told."""
+        """Request all partitions in the next fetch, because the leader's state of the session is unknown."""
         self._epoch = FULL_EPOCH
 
     def _reset(self, why: str) -> str:

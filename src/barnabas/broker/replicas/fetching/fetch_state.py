@@ -1,25 +1,25 @@
-"""How far a fetcher is with each of its partitions, and what follows from an answer. Pure.
+"""The state of a fetcher's partitions, and the transitions after each response. Pure.
 
     add ─► TRUNCATING ─► FETCHING ─► SEEKING_END ─► FETCHING
                                         └─► SEEKING_START ─► FETCHING
 
-| phase | what is asked of the leader | it goes on |
+| phase | request to the leader | ends |
 | --- | --- | --- |
-| TRUNCATING | where the newest epoch of the own log ended | when all is cut off that the leader does not have |
-| FETCHING | records from the fetch offset on | for as long as it goes well |
-| SEEKING_END | its end, as it does not have the fetch offset | where that is lower: there, after truncation |
-| SEEKING_START | its log start offset | where that is higher: there, in a log begun anew |
+| TRUNCATING | end offset of the newest epoch in the follower's log | when the log is a prefix of the leader's log |
+| FETCHING | records from the fetch offset on | on an error |
+| SEEKING_END | its end, as it does not have the fetch offset | if that is lower: there, after truncation |
+| SEEKING_START | its log start offset | if that is higher: there, after a full truncation |
 
-A log without epochs is cut at its high watermark, and nobody is asked. A leader that answers with offsets alone
+A log without epochs is truncated to its high watermark, without a request. A leader that answers with offsets alone
 (OffsetForLeaderEpoch v0) is asked for two epochs, one after the other.
 
-An error delays a partition; `FAIL` takes it out until the controller speaks again.
+An error delays a partition; `FAIL` removes it until the controller adds it again.
 
 Invariants:
 - A partition has one fetch offset: the end of its log, once it is FETCHING.
-- A partition that is added again is another `Progress`: answers to what was asked for the one before are not for it.
-- What is found here costs by what has changed, not by the number of partitions: a fetch of a thousand idle ones and a
-  busy one looks at one.
+- A partition that is added again is another `Progress`: responses for the previous one do not apply to it.
+- The cost depends on the partitions that changed, not on their number: a fetch of a thousand idle partitions and a busy
+  one handles one.
 
 Source: KIP-101, KIP-279, KIP-320; facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread.
 """
@@ -38,7 +38,7 @@ FIRST_BACK_OFF_MS: Final = 50
 
 
 class Phase(Enum):
-    """What a partition is about; see above."""
+    """The state of a followed partition; see above."""
 
     TRUNCATING = "truncating"
     FETCHING = "fetching"
@@ -47,7 +47,7 @@ class Phase(Enum):
 
 
 class Reaction(Enum):
-    """What an error of a leader means for a partition."""
+    """The reaction to an error that a leader returned for a partition."""
 
     SEEK = "seek"
     FAIL = "fail"
@@ -66,7 +66,7 @@ class Progress:
         last_error: Why the last of them did; None: none has.
         newest_end_offset: Where a leader that says no epochs has the end of the newest own one; None: it was not asked,
             or says epochs.
-        retry_at_ms: Nothing is asked before; None: it is not delayed.
+        retry_at_ms: The end of its delay; None: it is not delayed.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Progress:
 
     @property
     def is_fetchable(self) -> bool:
-        """Whether records may be asked for."""
+        """Return whether records may be fetched."""
         return self.phase is Phase.FETCHING and self.retry_at_ms is None
 
 
@@ -102,8 +102,8 @@ class FetchState:
     """The partitions of one fetcher.
 
     Attributes:
-        partitions: In the order in which they are served: those that gave records go to the end.
-        changed: Those of which something else is to be asked than in the last fetch.
+        partitions: In the order in which they are served: those that returned records move to the end.
+        changed: Partitions whose request differs from the last fetch.
     """
 
     __slots__ = ("_delayed", "_unready", "changed", "partitions")
@@ -115,24 +115,24 @@ class FetchState:
         self._delayed: dict[TopicPartition, Progress] = {}
 
     def add(self, key: TopicPartition, leader_epoch: int, offset: int) -> None:
-        """Begin with a partition, or anew: with truncation; `offset` is its high watermark."""
+        """Add or restart a partition, with truncation; `offset` is its high watermark."""
         self.remove(key)
         self.partitions[key] = self._unready[key] = Progress(key, leader_epoch, offset)
         self.changed[key] = None
 
     def remove(self, key: TopicPartition) -> None:
-        """Go on without a partition; harmless where there is none."""
+        """Remove a partition; does nothing if it is unknown."""
         if self.partitions.pop(key, None) is not None:
             self._unready.pop(key, None)
             self._delayed.pop(key, None)
             self.changed[key] = None
 
     def is_current(self, progress: Progress) -> bool:
-        """Return whether its partition is still there, with the same epoch."""
+        """Return whether the partition is still present, with the same epoch."""
         return self.partitions.get(progress.key) is progress
 
     def enter(self, progress: Progress, phase: Phase, offset: int) -> None:
-        """Go on with a partition in a phase from an offset on."""
+        """Set a partition's phase and offset."""
         key = progress.key
         progress.phase = phase
         progress.offset = offset
@@ -143,7 +143,7 @@ class FetchState:
         self.changed[key] = None
 
     def has_fetched(self, progress: Progress, offset: int, leader_high_watermark: int) -> None:
-        """Take in what a fetch has brought: `offset` is the end of the log after it."""
+        """Record the result of a fetch: `offset` is the end of the log after it."""
         # hot path: benchmarks/load (every partition of every answer)
         progress.lag = max(0, leader_high_watermark - offset)
         progress.error_count = 0
@@ -176,7 +176,7 @@ class FetchState:
         return is_new
 
     def wake(self, now_ms: int) -> None:
-        """Go on with those whose delay is over."""
+        """Resume the partitions whose delay is over."""
         if not self._delayed:
             return
         due = [each for each in self._delayed.values() if each.retry_at_ms is not None and each.retry_at_ms <= now_ms]
@@ -187,7 +187,7 @@ class FetchState:
 
     @property
     def has_unready(self) -> bool:
-        """Whether something else than records is to be asked for some of them."""
+        """Return whether some partitions need a request other than Fetch."""
         return bool(self._unready)
 
     @property
@@ -198,12 +198,12 @@ class FetchState:
         return min((each.retry_at_ms for each in self._delayed.values() if each.retry_at_ms is not None), default=None)
 
     def unready(self, phase: Phase) -> list[Progress]:
-        """Return those of a phase that are not delayed; not for FETCHING."""
+        """Return the partitions of a phase that are not delayed; not for FETCHING."""
         return [each for each in self._unready.values() if each.phase is phase and each.retry_at_ms is None]
 
 
 class Truncation(NamedTuple):
-    """Where a follower's log is to end.
+    """The offset to which a follower's log is truncated.
 
     Attributes:
         is_done: From there on it is the leader's; if not the leader is asked once more, for the then newest epoch.
@@ -220,13 +220,13 @@ def truncation(
     log_end_offset: int,
     own_end_of: Callable[[int], tuple[int, int]],
 ) -> Truncation:
-    """Decide from the leader's answer where a follower's log is to end.
+    """Decide from the leader's response to which offset a follower's log is truncated.
 
     Args:
         epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0) and
             none is needed.
         end_offset: Its end in the leader's log; -1: the leader knows of none.
-        least_offset: What is replicated: the follower's high watermark.
+        least_offset: The end of replicated records: the follower's high watermark.
         log_end_offset: The follower's.
         own_end_of: See `LeaderEpochs.end_offset_for`, of the follower's log.
     """
@@ -250,7 +250,7 @@ def truncation_without_epochs(
     log_end_offset: int,
     newest_start_offset: int,
 ) -> Truncation:
-    """Decide the same from two answers of version 0, for the follower's newest epoch and for the one before that.
+    """Decide the same from two responses of version 0: for the follower's newest epoch and the one before.
 
     Where both are the same the leader has nothing of the newest one, which a single answer does not tell: its end may
     be that of an older epoch, in which the leader wrote on (KIP-279). What is replicated stays even then.
@@ -264,7 +264,7 @@ def truncation_without_epochs(
 
 
 def reaction(error_code: int) -> Reaction:
-    """Return what an error means; the leader epoch that was asked with is still the partition's."""
+    """Return the reaction to an error, provided that the partition's leader epoch is that of the request."""
     if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
         return Reaction.SEEK
     if error_code == ErrorCode.FENCED_LEADER_EPOCH:
@@ -273,5 +273,5 @@ def reaction(error_code: int) -> Reaction:
 
 
 def back_off_ms(error_count: int, most_ms: int) -> int:
-    """Return how long to wait after so many failures, one after the other: longer each time."""
+    """Return the delay after a number of consecutive failures; it grows with each."""
     return min(most_ms, FIRST_BACK_OFF_MS << min(error_count - 1, 16))

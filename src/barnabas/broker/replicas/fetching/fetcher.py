@@ -1,18 +1,18 @@
-"""Copies from one leader: one request after the other for all of its partitions, made of what the last one brought.
+"""Copies partitions from one leader: one request at a time, each built from the result of the last one.
 
     go_on ─► truncations without epochs ─► OffsetForLeaderEpoch ─► ListOffsets ─► Fetch ─► appends side by side ─► go_on
 
-There is no task: each step is called by what ends the one before. One request is on its way at a time; it is the
-leader that waits for records (`replica.fetch.wait.max.ms`), but not longer than until a delayed partition is due. A
-partition that is added while a leader with nothing to say waits does not: the fetch is given up, and made anew.
+There is no task: the end of each step calls the next one. One request is in flight at a time; the leader waits for
+records (`replica.fetch.wait.max.ms`), but not longer than until a delayed partition is due. A partition that is added
+during such a wait does not have to wait: the fetch is cancelled and sent again.
 
 Invariants:
-- An answer counts for a partition only if it is still followed, with the leader epoch and the offset of the request, in
-  the turn in which it is used.
-- Records lie where they were received, so nothing else is asked for until all of an answer are appended.
-- While something is done to a partition's log (`busy`, for all fetchers) nothing else is: a partition that was added
-  anew waits for what was begun before.
-- A partition that fails costs the others nothing.
+- A response counts for a partition only if it is still followed, with the leader epoch and the offset of the request,
+  in the turn in which it is used.
+- Records stay in the receive buffer, so the next request is sent only when all of a response are appended.
+- While one operation uses a partition's log (`busy`, for all fetchers) no other does: a partition that was added again
+  waits for earlier operations.
+- A partition that fails does not affect the others.
 - While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `held`.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.
@@ -92,11 +92,11 @@ _NOTHING: Final = memoryview(b"")
 
 
 class Surroundings(Protocol):
-    """What all fetchers share.
+    """The environment that all fetchers share.
 
     Attributes:
-        busy: Partitions to whose logs something is done.
-        quota: How much may be copied of partitions that are throttled.
+        busy: Partitions with an operation on their log in progress.
+        quota: The quota of throttled partitions.
     """
 
     broker_id: int
@@ -108,15 +108,15 @@ class Surroundings(Protocol):
     quota: ReplicationQuota
 
     def is_free(self, key: TopicPartition) -> None:
-        """Nothing is done to a partition's log any more, which is perhaps another fetcher's by now."""
+        """Note that the log of a partition is not busy any more; another fetcher may have the partition by now."""
         ...
 
     def has_failed(self, key: TopicPartition) -> None:
-        """A partition is copied no more until it is added again."""
+        """Stop copying a partition until it is added again."""
         ...
 
     def is_gone(self, key: TopicPartition) -> None:
-        """A partition turned out not to be followed any more."""
+        """Remove a partition that is not followed any more."""
         ...
 
 
@@ -204,7 +204,7 @@ class Fetcher:
         return self.state.partitions[key].leader_epoch
 
     def add(self, followed: Followed, leader_epoch: int, offset: int) -> None:
-        """Copy a partition, too, or anew; `go_on` is to be called when all are added.
+        """Add or restart a partition; call `go_on` when all are added.
 
         Args:
             offset: What its log holds up to there is the leader's, too: its high watermark.
@@ -219,7 +219,7 @@ class Fetcher:
         return self._followed.pop(key)
 
     def close(self) -> None:
-        """Ask for nothing any more; what is written to logs goes on."""
+        """Send no more requests; writes to logs continue."""
         self._is_closed = True
         self._cancel_timer()
         if self._hurry_timer is not None:
@@ -227,7 +227,7 @@ class Fetcher:
         self._surroundings.channels.drop(self.leader, self.lane)
 
     def go_on(self) -> None:
-        """Do what is to be done next, unless something is on its way already."""
+        """Begin the next step, unless one is in progress."""
         if self._is_busy or self._is_closed:
             return
         self._cancel_timer()
@@ -237,7 +237,7 @@ class Fetcher:
             self._is_busy = False
 
     def hurry(self) -> None:
-        """Go on, as partitions were added or became free: also with a leader that could not be reached before."""
+        """Continue, as partitions were added or became free; also with a leader that could not be reached before."""
         self._resume_ms = 0
         self.go_on()
         if self._is_polling and self._hurry_timer is None:
@@ -247,7 +247,7 @@ class Fetcher:
             self._hurry_timer = self._surroundings.timers.call_later(delay_ms, self._interrupt)
 
     def _interrupt(self) -> None:
-        """Give a fetch up that waits for records, so that partitions that were added are in the next one."""
+        """Cancel a fetch that waits for records, so that the next one includes added partitions."""
         # differs from Kafka (new-partitions-wait): they wait until the leader answers, up to half a second.
         self._hurry_timer = None
         if self._is_polling and self.state.changed:
@@ -262,7 +262,7 @@ class Fetcher:
             self._surroundings.channels.drop(self.leader, self.lane)
 
     def _do_next(self, now_ms: int) -> bool:
-        """Begin the next request; whether there is one."""
+        """Begin the next request; return whether there is one."""
         state = self.state
         if now_ms < self._resume_ms:
             self._wait_until(self._resume_ms, now_ms)
@@ -291,7 +291,7 @@ class Fetcher:
         return False
 
     def _look_at_quota(self, now_ms: int) -> None:
-        """Have looked at anew what the quota may let go on, and what it may hold back from now on."""
+        """Check again which partitions the quota throttles."""
         state, quota = self.state, self._surroundings.quota
         was_held = self._held_until_ms is not None
         wait_ms = quota.wait_ms(now_ms) if quota.is_any else 0
@@ -303,7 +303,7 @@ class Fetcher:
 
     @property
     def _next_wake_ms(self) -> int | None:
-        """When something else is to be asked for by time alone; None: nothing is."""
+        """Return when the next delay ends; None: nothing is delayed."""
         wake_ms = self.state.next_wake_ms
         if self._held_until_ms is None or not self._held:
             return wake_ms
@@ -312,7 +312,7 @@ class Fetcher:
     # --- truncation
 
     def _begin_truncations(self) -> list[Progress]:
-        """Truncate what has no epochs; those whose epochs the leader is to be asked for."""
+        """Truncate partitions without epochs; return those whose epochs to request from the leader."""
         asking = []
         for progress in self._free(Phase.TRUNCATING):
             followed = self._current(progress)
@@ -366,7 +366,7 @@ class Fetcher:
     def _change(
         self, progress: Progress, followed: Followed, change: Callable[[], Pending[None]], phase: Phase
     ) -> None:
-        """Cut a log; then its partition goes on in a phase."""
+        """Truncate a log; afterwards its partition enters a phase."""
         key, busy = progress.key, self._surroundings.busy
         if not self._truncating_count:
             self._patient_until_ms = self._surroundings.clock.monotonic_ms() + _PATIENCE_MS
@@ -400,7 +400,7 @@ class Fetcher:
     # --- offsets that the leader does not have
 
     def _seek(self) -> bool:
-        """Ask for the leader's end, or for its start; whether a partition wants one."""
+        """Request the leader's start or end offsets; return whether a partition needs them."""
         for phase, timestamp in ((Phase.SEEKING_END, LATEST), (Phase.SEEKING_START, EARLIEST)):
             seeking = self._free(phase)
             if seeking:
@@ -417,7 +417,7 @@ class Fetcher:
         def take_one(progress: Progress, followed: Followed, answer: ListOffsetsPartitionResponse) -> None:
             offset = offset_of(answer, version)
             if offset < 0:
-                self._delay(progress, f"an answer of offset {offset}")
+                self._delay(progress, f"the leader returned offset {offset}")
             else:
                 take(progress, followed, offset)
 
@@ -429,7 +429,7 @@ class Fetcher:
     def _take_end(self, progress: Progress, followed: Followed, leader_end_offset: int) -> None:
         if leader_end_offset < followed.log_end_offset:
             log.warning(
-                "%s is cut from %d to %d, where its leader %d ends: an unclean leader was elected",
+                "truncating %s from offset %d to %d, the end of leader %d's log: an unclean leader was elected",
                 progress.key,
                 followed.log_end_offset,
                 leader_end_offset,
@@ -441,16 +441,16 @@ class Fetcher:
 
     def _take_start(self, progress: Progress, followed: Followed, leader_start_offset: int) -> None:
         if leader_start_offset > followed.log_end_offset:
-            log.info("%s begins anew at %d, where its leader begins", progress.key, leader_start_offset)
+            log.info("truncating %s fully: it restarts at %d, its leader's start", progress.key, leader_start_offset)
             self._change(progress, followed, partial(followed.start_anew, leader_start_offset), Phase.FETCHING)
         else:
             # The leader has it after all.
-            self._delay(progress, "an offset that its leader did not have, and has")
+            self._delay(progress, "the leader lacked the fetch offset before, and now has it")
 
     # --- fetches
 
     def _wanted(self, key: TopicPartition) -> Asked | None:
-        """Return what a partition is asked for now; None: nothing."""
+        """Return the position from which to fetch a partition now; None: do not fetch it."""
         # hot path: benchmarks/load (every partition that is asked for)
         progress = self.state.partitions.get(key)
         if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
@@ -481,7 +481,7 @@ class Fetcher:
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
 
     def _wait_ms(self, now_ms: int) -> int:
-        """Return how long the leader may wait for records: until something else is to be asked for.
+        """Return how long the leader may wait for records: until another request is due.
 
         Not at all in the first fetch, which may go on for long, as there may be much: whether there is nothing is known
         then, and so are high watermarks.
@@ -533,12 +533,12 @@ class Fetcher:
         if data.error_code:
             self._refused(progress, data.error_code)
         elif followed.log_end_offset != asked.offset:
-            self._fail(progress, f"its log ends at {followed.log_end_offset} and not at {asked.offset}")
+            self._fail(progress, f"its log ends at {followed.log_end_offset}, expected {asked.offset}")
         else:
             self._append(progress, followed, data)
 
     def _is_unused(self, key: TopicPartition) -> None:
-        """Nobody took what the leader told of a partition: where it was added anew, all is to be told again.
+        """Note that a partition's response was not used: if it was added again, the leader must send everything again.
 
         A leader tells a high watermark once in a session.
         """
@@ -587,7 +587,7 @@ class Fetcher:
         end_offset = followed.log_end_offset
         if size_bytes and end_offset == progress.offset:
             # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.
-            self._delay(progress, f"an answer of {size_bytes} bytes that holds no whole batch")
+            self._delay(progress, f"{size_bytes} bytes of records without a complete batch")
             return
         self.state.has_fetched(progress, end_offset, leader_high_watermark)
         # The leader is told of it with the next fetch.
@@ -611,28 +611,28 @@ class Fetcher:
         most_ms = surroundings.config.replica_fetch_backoff_ms
         if self.state.delay(progress, why, surroundings.clock.monotonic_ms(), most_ms):
             level = logging.INFO if why in _USUAL_ERRORS else logging.WARNING
-            log.log(level, "%s is not copied from leader %d for a while: %s", progress.key, self.leader, why)
+            log.log(level, "fetching %s from leader %d is delayed: %s", progress.key, self.leader, why)
 
     def _change_failed(self, progress: Progress, error: BaseException) -> None:
-        """Nobody knows what became of a log, or nothing did."""
+        """Handle a truncation or append that failed."""
         if not self.state.is_current(progress):
             return
         if isinstance(error, CorruptRecordsError):
             self._delay(progress, str(error))
             return
         if not isinstance(error, BarnabasError):
-            log.error("a bug in what copies %s", progress.key, exc_info=error)
+            log.error("internal error while copying %s", progress.key, exc_info=error)
         # A failed disk is told of by the log.
         self._fail(progress, str(error), logging.WARNING if isinstance(error, StorageError) else logging.ERROR)
 
     def _fail(self, progress: Progress, why: str, level: int = logging.ERROR) -> None:
         """Copy a partition no longer, until it is added again."""
         key = progress.key
-        log.log(level, "%s is not copied from leader %d any more: %s", key, self.leader, why)
+        log.log(level, "fetching %s from leader %d has stopped: %s", key, self.leader, why)
         self._surroundings.has_failed(key)
 
     def _current(self, progress: Progress) -> Followed | None:
-        """Return a partition, if what was asked for it still counts."""
+        """Return a partition if its response is still relevant."""
         if not self.state.is_current(progress):
             return None
         followed = self._followed[progress.key]
@@ -654,7 +654,7 @@ class Fetcher:
         self._has_failed(str(error))
 
     def _has_failed(self, why: str) -> None:
-        """A request failed as a whole."""
+        """Delay the next request after one failed as a whole."""
         if self._is_closed:
             return
         self._failure_count += 1
@@ -662,7 +662,7 @@ class Fetcher:
         self._resume_ms = self._surroundings.clock.monotonic_ms() + back_off_ms(self._failure_count, most_ms)
         if why != self._last_failure:
             self._last_failure = why
-            log.warning("nothing is copied from leader %d for a while: %s", self.leader, why)
+            log.warning("fetching from leader %d is delayed: %s", self.leader, why)
         self._finish()
 
     def _has_succeeded(self) -> None:
@@ -682,7 +682,7 @@ class Fetcher:
         )
 
     def _free(self, phase: Phase) -> list[Progress]:
-        """Return those of a phase that can be asked for now."""
+        """Return the partitions of a phase that can be requested now."""
         busy = self._surroundings.busy
         return [each for each in self.state.unready(phase) if each.key not in busy]
 
@@ -692,7 +692,7 @@ class Fetcher:
         answers: "dict[TopicPartition, EpochEndOffset] | dict[TopicPartition, ListOffsetsPartitionResponse]",
         take: Callable[..., object],
     ) -> None:
-        """Take in an answer to OffsetForLeaderEpoch or ListOffsets."""
+        """Process a response to OffsetForLeaderEpoch or ListOffsets."""
         self._has_succeeded()
 
         def take_one(progress: Progress) -> None:
@@ -701,7 +701,7 @@ class Fetcher:
                 return
             answer = answers.get(progress.key)
             if answer is None:
-                self._delay(progress, "no answer for it")
+                self._delay(progress, "the response lacks this partition")
             elif answer.error_code:
                 self._refused(progress, answer.error_code)
             else:
@@ -710,7 +710,7 @@ class Fetcher:
         self._in_turns(iter(asking), take_one, self._finish)
 
     def _in_turns(self, items: Iterator[T], take: Callable[[T], object], then: Callable[[], object]) -> None:
-        """Take in some, and the others in the loop's next turns."""
+        """Process some items, and the others in later turns of the event loop."""
         if self._is_closed:
             return
         for _ in range(_PARTITIONS_PER_TURN):
@@ -723,7 +723,7 @@ class Fetcher:
         self._surroundings.timers.call_later(0, self._in_turns, items, take, then)
 
     def _finish(self) -> None:
-        """The answer is taken in."""
+        """End the processing of a response."""
         self._is_busy = False
         self.go_on()
 

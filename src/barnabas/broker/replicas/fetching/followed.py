@@ -1,4 +1,4 @@
-"""What a fetcher needs of a partition that this broker follows.
+"""The interface of a fetcher to a partition that this broker follows.
 
 Source: facts of replication, Follower.
 """
@@ -26,7 +26,7 @@ class Followed(Protocol):
 
     @property
     def latest_epoch(self) -> int:
-        """The newest leader epoch in its log; -1: there is none."""
+        """The newest leader epoch in the log; -1: it has none."""
         ...
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -40,11 +40,11 @@ class Followed(Protocol):
     def append(
         self, data: memoryview, leader_high_watermark: int, leader_log_start_offset: int
     ) -> Pending[None] | None:
-        """Append what the leader has, then take its high watermark and its log start offset.
+        """Append the leader's batches, then apply its high watermark and log start offset.
 
         Args:
             data: Batches as they came; may be empty. It stays as it is until this is done.
-            leader_log_start_offset: -1 where the leader does not say it (Fetch before v5).
+            leader_log_start_offset: -1 if the leader does not send it (Fetch before v5).
 
         Returns:
             None: it is done.
@@ -57,9 +57,9 @@ class Followed(Protocol):
         ...
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Cut off what begins at or after an offset; also where nothing does: then the epochs alone are cut."""
+        """Remove batches at or above an offset; if there are none, remove only the epochs."""
         ...
 
     def start_anew(self, offset: int) -> Pending[None]:
-        """Drop all records, and go on with an offset."""
+        """Truncate fully, and restart at an offset."""
         ...

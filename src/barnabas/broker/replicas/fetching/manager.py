@@ -1,9 +1,9 @@
-"""All fetchers of a broker: one for each leader and number, each with the partitions that Kafka's hash gives it.
+"""All fetchers of a broker: one for each leader and fetcher number; Kafka's hash assigns the partitions.
 
     number = abs(31 * hash(topic) + partition) % num.replica.fetchers
 
-A partition is with one fetcher, or has failed, or is none of the broker's to follow. A fetcher goes a while after its
-last partition: by then it has told the leader so, which ends its session.
+A partition belongs to one fetcher, or has failed, or is not followed by this broker. A fetcher ends a while after its
+last partition was removed: by then it has told the leader, which ends its session.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherManager.
 """
@@ -71,7 +71,7 @@ class Fetchers:
         self._bytes_before = 0
 
     def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
-        """Copy partitions from their leaders; those that are copied from there in that epoch go on.
+        """Fetch partitions from their leaders; those already fetched from there in that epoch continue.
 
         Args:
             partitions: Each with its leader and the leader's epoch.
@@ -106,7 +106,7 @@ class Fetchers:
                 self._take_out(key)
 
     def go_on(self) -> None:
-        """Go by a quota that has changed: what was held back may go on, and what was not may be."""
+        """Apply a changed quota: throttled partitions may resume, and others may be throttled."""
         for fetcher in self.fetchers.values():
             fetcher.go_on()
 
@@ -122,7 +122,7 @@ class Fetchers:
         self._add(partitions)
 
     def close(self) -> None:
-        """Copy nothing any more."""
+        """Stop all fetchers."""
         self._is_closed = True
         for fetcher in self.fetchers.values():
             fetcher.close()
@@ -153,16 +153,16 @@ class Fetchers:
 
     @property
     def byte_count(self) -> int:
-        """How many bytes of records leaders gave."""
+        """Return how many bytes of records leaders gave."""
         return self._bytes_before + sum(each.byte_count for each in self.fetchers.values())
 
     @property
     def max_lag(self) -> int:
-        """MaxLag: of all partitions; those without an answer yet do not count."""
+        """MaxLag over all partitions; those without a response yet do not count."""
         return max(0, max((each.lag for _, each in self.progress()), default=0))
 
     def progress(self) -> Iterator[tuple[Fetcher, Progress]]:
-        """Go over all partitions that are copied; at once, as they come and go."""
+        """Iterate over all fetched partitions; use it at once, as they come and go."""
         for fetcher in self.fetchers.values():
             for each in fetcher.state.partitions.values():
                 yield fetcher, each

@@ -1,4 +1,4 @@
-"""What a follower asks a leader, as requests, and the answers by partition. Pure.
+"""Builds a follower's requests to a leader and decodes the responses by partition. Pure.
 
 Source: protocol guide, Fetch, OffsetForLeaderEpoch, ListOffsets; facts of replication, Follower.
 """
@@ -70,7 +70,7 @@ def fetch_request(
 
 
 def fetch_answers(response: FetchResponse) -> dict[TopicPartition, PartitionData]:
-    """Return what a Fetch brought, by partition."""
+    """Return the contents of a Fetch response, by partition."""
     return {
         TopicPartition(topic.topic, data.partition_index): data
         for topic in response.responses
@@ -79,7 +79,7 @@ def fetch_answers(response: FetchResponse) -> dict[TopicPartition, PartitionData
 
 
 def epochs_request(replica_id: int, asking: Iterable[tuple[Progress, int]]) -> OffsetForLeaderEpochRequest:
-    """Ask where epochs end: of each partition the newest one of the follower's log."""
+    """Build a request for the end offset of each partition's newest epoch in the follower's log."""
     parts = [
         (each.key, OffsetForLeaderPartition(each.key.partition, each.leader_epoch, latest_epoch))
         for each, latest_epoch in asking
@@ -90,12 +90,12 @@ def epochs_request(replica_id: int, asking: Iterable[tuple[Progress, int]]) -> O
 
 
 def epochs_answers(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEndOffset]:
-    """Return where epochs end, by partition."""
+    """Return the end offsets of epochs, by partition."""
     return {TopicPartition(topic.topic, each.partition): each for topic in response.topics for each in topic.partitions}
 
 
 def offsets_request(replica_id: int, seeking: Iterable[Progress], timestamp: int) -> ListOffsetsRequest:
-    """Ask where partitions end (`LATEST`) or begin (`EARLIEST`)."""
+    """Build a request for the end (`LATEST`) or start (`EARLIEST`) offsets of partitions."""
     parts = [
         (each.key, ListOffsetsPartition(each.key.partition, each.leader_epoch, timestamp, max_num_offsets=1))
         for each in seeking
@@ -106,7 +106,7 @@ def offsets_request(replica_id: int, seeking: Iterable[Progress], timestamp: int
 
 
 def offsets_answers(response: ListOffsetsResponse) -> dict[TopicPartition, ListOffsetsPartitionResponse]:
-    """Return where partitions end or begin, by partition."""
+    """Return the end or start offsets of partitions."""
     return {
         TopicPartition(topic.name, each.partition_index): each for topic in response.topics for each in topic.partitions
     }
@@ -120,7 +120,7 @@ def offset_of(answer: ListOffsetsPartitionResponse, version: int) -> int:
 
 
 def _by_topic(parts: Iterable[tuple[TopicPartition, P]]) -> list[tuple[str, list[P]]]:
-    """Group what follows each other with the same topic."""
+    """Group consecutive items of the same topic."""
     topics: list[tuple[str, list[P]]] = []
     for key, part in parts:
         if topics and topics[-1][0] == key.topic:

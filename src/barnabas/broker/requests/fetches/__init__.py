@@ -1,1 +1,1 @@
-"""Fetch requests: what a session remembers, one pass over partitions, and waiting for data."""
+"""Fetch requests: sessions, passes over partitions, and waiting for data."""

@@ -1,4 +1,4 @@
-"""Followers that a leader's throttle holds back: who they are, and when they are asked again.
+"""Followers that a leader's replication quota throttles, and when to resume their fetches.
 
 Source: facts of replication, Leader; Kafka 2.7.2's `ReplicaManager.shouldLeaderThrottle`.
 """
@@ -20,7 +20,7 @@ class HeldFollowers:
 
     def __init__(self, quota: ReplicationQuota, fetches: Purgatory, clock: Clock, timers: Timers) -> None:
         """Args:
-        fetches: Told when what waits may have records again.
+        fetches: Notified when throttled followers may continue.
         """
         self._quota = quota
         self._fetches = fetches
@@ -43,7 +43,7 @@ class HeldFollowers:
         return True
 
     def record(self, size_bytes: int) -> None:
-        """Count what an answer gives of partitions that are throttled."""
+        """Count the bytes of throttled partitions in an answer."""
         self._quota.record(self._clock.monotonic_ms(), size_bytes)
 
     def _tell(self) -> None:

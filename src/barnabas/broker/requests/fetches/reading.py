@@ -1,10 +1,10 @@
-"""One pass over what a fetch asks for: each partition's records, or why there are none.
+"""One pass over the partitions of a fetch: reads the records of each, or finds why there are none.
 
-Records leave as slices of the log's files: nothing is copied, but for a few that are small: an answer of one part is
-one system call, and wakes its reader once. A partition's answer never goes beyond one segment.
+Records leave as slices of the log's files: nothing is copied, except a few small slices: an answer in one part is one
+system call, and wakes its reader once. A partition's answer never extends beyond one segment.
 
-What the cluster does not know, and what the reader may not see, is refused at once and stands last in the answer; the
-other partitions are read as if it had not been asked for. (Any other error ends a wait.)
+Partitions that the cluster does not know, or the reader may not see, are refused at once and are last in the answer;
+the other partitions are read as if these had not been requested. (Any other error ends a wait.)
 
 Source: semantics, Fetch; Kafka 2.7.2's `ReplicaManager.readFromLocalLog`; KIP-74 (sizes), KIP-320 (epochs).
 """
@@ -75,10 +75,10 @@ class Reading:
     """One pass over the partitions of a request.
 
     Attributes:
-        cold: What has to be read from a disk first.
+        cold: The parts to read from disk first.
         spans: The partitions that could be read.
         is_complete: The answer is as it should be: enough data, or an error.
-        refused: What was refused before anything was read.
+        refused: The partitions that were refused before reading.
     """
 
     __slots__ = (
@@ -124,9 +124,9 @@ class Reading:
     ) -> None:
         """Args:
         session: The reader's; without an id where this is its first fetch.
-        refused: What the first pass refused; None in the first pass.
+        refused: The partitions refused by the first pass; None in the first pass.
         failures: Why partitions could not be read off the event loop.
-        may_wait_for_disk: Read what is not in the page cache here and now.
+        may_wait_for_disk: Read bytes outside the page cache here and now.
         """
         self._ctx = ctx
         self._request = request
@@ -178,7 +178,7 @@ class Reading:
             self.is_complete = True
 
     def steps(self) -> Iterator[Step]:
-        """The same, one partition at each step."""
+        """Do the same, one partition in each step."""
         session = self._session
         is_told = self._may_follow and session is not None and session.id != NO_SESSION and self._min_bytes > 0
         for key, wanted in self._wanted.items():
@@ -189,8 +189,8 @@ class Reading:
             self.is_complete = True
 
     def _is_quiet(self, key: TopicPartition, wanted: FetchPartition) -> bool:
-        """Return whether a follower has all of a partition, and was told all that is known of it: it has no part in the
-        answer. That it is at the end is noted.
+        """Return whether a follower has all records and current offsets of a partition, so the answer omits it; records
+        its progress.
         """
         # hot path: benchmarks/cluster, many (nearly every partition of a follower's fetch)
         partition = self._ctx.services.replicas.partition(key)
@@ -266,7 +266,7 @@ class Reading:
         return [span[0] for span in self.spans]
 
     def answer(self) -> FetchResponse | Pending[FetchResponse]:
-        """The answer as this version of the request takes it; where records must be converted for that, later."""
+        """Return the answer in this version of the request; later if records must be converted."""
         ctx = self._ctx
         if self.refused:
             for key, data in self.refused.items():
@@ -294,11 +294,11 @@ class Reading:
         return adapt_answer(ctx, self._request, self._wanted, response)
 
     def _has_quota(self) -> bool:
-        """Return whether a client's quota counts what is read: not for followers."""
+        """Return whether the reader counts for a client quota: followers do not."""
         return not self._may_follow or not is_follower(self._ctx, self._request.replica_id, self._wanted)
 
     def _without_records(self) -> FetchResponse:
-        """Answer a reader who is over its quota: without records, and nothing changes."""
+        """Answer a throttled reader without records; nothing changes."""
         session = self._session
         response = FetchResponse(responses=[])
         if session is not None and session.id != NO_SESSION:
@@ -308,12 +308,12 @@ class Reading:
         return response
 
     def _is_overtaken(self, session: FetchSession) -> bool:
-        """Return whether another request of the session came while this one waited."""
+        """Return whether another request of the session arrived while this one waited."""
         epoch = self._request.session_epoch
         return session.epoch != epoch + 1 and session.epoch != next_epoch(epoch)
 
     def _settle(self, session: FetchSession, response: FetchResponse) -> None:
-        """Note in the session what the reader is told by this, and in the answer which session it is."""
+        """Record in the session what the answer contains, and in the answer the session's id."""
         if session.id == NO_SESSION:
             for key, data in self.refused.items():
                 session.told[key] = data.high_watermark, data.log_start_offset
@@ -331,7 +331,7 @@ class Reading:
             session.has_answered(self._answered)
 
     def _read_partition(self, key: TopicPartition, wanted: FetchPartition, partition: Partition) -> PartitionData:
-        """One partition's answer."""
+        """Return the answer for one partition."""
         is_follower = self._is_follower
         if not self._is_again:
             partition.counts.fetch_requests += 1
@@ -430,7 +430,7 @@ class Reading:
         return data
 
     def _copied(self, found: FileSlice) -> bytes | bytearray:
-        """Return what was found, which is small; raises NotCachedError and StorageError."""
+        """Return the bytes of a small part; raises NotCachedError and StorageError."""
         self._copied_bytes -= found.length
         if self._cached is None:
             return found.read()
@@ -440,7 +440,7 @@ class Reading:
         return taken
 
     def _nearer_replica(self, replicas: ReplicaSet, offset: int) -> int:
-        """The follower in the reader's rack that it should ask instead; NO_REPLICA: none."""
+        """Return the preferred read replica in the reader's rack; NO_REPLICA: none."""
         brokers, listener_name = self._ctx.services.cluster.image.brokers, self._ctx.connection.listener_name
 
         def rack_of(broker_id: int) -> str | None:
@@ -450,7 +450,7 @@ class Reading:
         return nearer_replica(replicas, offset, self._rack, rack_of)
 
     def _sent_elsewhere(self, wanted: FetchPartition, partition: Partition, replica_id: int) -> PartitionData:
-        """Answer without records, and say who else has them."""
+        """Answer without records, with the preferred read replica."""
         # differs from Kafka (sent-at-once): the answer waits as if records were to come (KAFKA-13767).
         self.is_complete = True
         return PartitionData(
@@ -467,8 +467,8 @@ class Reading:
         )
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
-        """Return a reader's error for a log that can't be read; a failed disk also goes offline."""
-        logger.error("%s can't be read: %s", key, error)
+        """Return the reader's error for a log that cannot be read; a failed disk also goes offline."""
+        logger.error("cannot read %s: %s", key, error)
         if isinstance(error, CorruptRecordsError):
             return ErrorCode.CORRUPT_MESSAGE
         self._ctx.services.replicas.storage_failed(error)
@@ -476,8 +476,7 @@ class Reading:
 
 
 def is_follower(ctx: RequestContext, replica_id: int, partitions: Iterable[TopicPartition]) -> bool:
-    """Return whether somebody who calls himself a broker, and may act for the cluster, is a follower of these
-    partitions.
+    """Return whether a client with a replica id, authorized for the cluster, is a follower of these partitions.
 
     Without access rules anybody may: then only who stands among their replicas is.
     """
@@ -487,7 +486,7 @@ def is_follower(ctx: RequestContext, replica_id: int, partitions: Iterable[Topic
 
 
 def _most_in_windows(ctx: RequestContext) -> int:
-    """Return how much a consumer may fetch at once: what its quota lets through in all windows but one."""
+    """Return the most bytes that a consumer may fetch at once: its quota over all windows but one."""
     bucket = ctx.quota_bucket(_FETCH_QUOTA)
     limit = bucket.limit if bucket is not None else None
     if limit is None:
@@ -497,7 +496,7 @@ def _most_in_windows(ctx: RequestContext) -> int:
 
 
 def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:
-    """Find where the reader's history and this log's part; `_NO_DIVERGENCE` where they are one."""
+    """Find the offset at which the reader's history and this log diverge; `_NO_DIVERGENCE` if they do not."""
     epoch, end_offset = partition.log.end_offset_for_epoch(wanted.last_fetched_epoch)
     if end_offset < 0 or wanted.fetch_offset < partition.log.log_start_offset:
         return ErrorCode.OFFSET_OUT_OF_RANGE, _NO_DIVERGENCE
@@ -509,7 +508,7 @@ def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode
 def refused_answer(
     request: FetchRequest, error_code: ErrorCode, api_version: int, session_id: int = NO_SESSION
 ) -> FetchResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     translated = _translated(error_code, api_version)
     return FetchResponse(
         error_code=translated,
@@ -522,7 +521,7 @@ def refused_answer(
 
 
 def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
-    """The same for a client that does not know it."""
+    """Return the error code that a client of an old version knows."""
     if error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     return error_code

@@ -1,15 +1,16 @@
-"""Incremental fetch sessions: what a reader asks for and was told last, so that neither side repeats it.
+"""Incremental fetch sessions: a reader's partitions and the offsets last sent to it, so that neither side repeats them.
 
-A session begins with a full fetch (epoch 0) and goes on with epochs 1, 2, 3...: each request names what changed of its
-partitions and which it forgets, each answer has what changed since the one before. Pure but for clock and dice.
+A session begins with a full fetch (epoch 0) and continues with epochs 1, 2, 3...: each request contains changed and
+removed partitions, each answer the changes since the previous one. Pure except for clock and dice.
 
-Which session gives way where all slots are taken:
-- one that nobody used for more than `EVICTION_MS`, the longest unused first; where there is none,
-- the least of those that may be, if it is below the new one: by (privileged, partitions). Privileged are followers.
-  Consumers' sessions give way to followers at any age; to everybody those that were used when older than `EVICTION_MS`.
+If all slots are taken, one of these sessions is evicted:
+- one unused for more than `EVICTION_MS`, the longest unused first; if there is none,
+- the least of the evictable ones, if it is below the new one: by (privileged, partitions). Followers are privileged.
+  Consumers' sessions give way to followers at any age; to others only if they were older than `EVICTION_MS` at their
+  last use.
 
-Invariants: a session that goes on has at least one partition; its partitions are in the order in which they
-are served, and those that gave records go to the end.
+Invariants: a session that continues has at least one partition; its partitions are in the order in which they
+are served, and those that returned records move to the end.
 
 Source: KIP-227; semantics, Fetch sessions; Kafka 2.7.2's `FetchSession`.
 """
@@ -46,19 +47,19 @@ _Worth: TypeAlias = tuple[bool, int, int]
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request that follows."""
+    """Return the epoch of the request that follows."""
     if epoch < INITIAL_EPOCH:
         return FINAL_EPOCH
     return 1 if epoch == _LAST_EPOCH else epoch + 1
 
 
 class FetchSession:
-    """Remembers what one reader asks for, and what it was told.
+    """The partitions of one reader, and the offsets last sent to it.
 
     Attributes:
         id: `NO_SESSION` until it has a slot.
         is_privileged: It is a follower's.
-        wanted: What is read, in this order.
+        wanted: The partitions to read, in this order.
         told: High watermark and log start offset of each partition, as the reader knows them.
         epoch: Of its next request.
         size: How many partitions it had when it was used last.
@@ -82,13 +83,13 @@ class FetchSession:
         return self.is_privileged, self.size, self.id
 
     def forget(self, forgotten: Iterable[TopicPartition]) -> None:
-        """Its reader wants no more of some partitions."""
+        """Remove partitions that the reader does not want any more."""
         for key in forgotten:
             self.wanted.pop(key, None)
             self.told.pop(key, None)
 
     def has_answered(self, answered: Iterable[tuple[TopicPartition, PartitionData]]) -> None:
-        """Note what an answer tells; partitions with records are served last from now on."""
+        """Record an answer; partitions with records move to the end of the order."""
         # hot path: benchmarks/load (every incremental fetch)
         wanted, told = self.wanted, self.told
         has_turns = len(wanted) > 1
@@ -136,7 +137,7 @@ class FetchSessions:
 
     Attributes:
         partition_count: Of all sessions.
-        eviction_count: How many gave way to others.
+        eviction_count: How many were evicted.
     """
 
     __slots__ = (
@@ -173,12 +174,12 @@ class FetchSessions:
     def go_on(
         self, session_id: int, epoch: int, changed: Wanted, forgotten: Iterable[TopicPartition]
     ) -> FetchSession | ErrorCode | None:
-        """An incremental request.
+        """Return an incremental request.
 
         Args:
             epoch: Of the request.
-            changed: What it names; partitions that are new come last, the others keep their places.
-            forgotten: The partitions that it wants no more.
+            changed: The changed partitions; new ones are added at the end, the others keep their places.
+            forgotten: The removed partitions.
 
         Returns:
             Its session; why it has none; or None where nothing was left in it: then it is closed, and the request is
@@ -210,7 +211,7 @@ class FetchSessions:
         return session
 
     def add(self, session: FetchSession) -> int:
-        """Give a new session a slot, if there is one for it or one to be had.
+        """Add a new session if there is a free slot, or one to evict.
 
         Returns:
             Its id, or `NO_SESSION`.
@@ -229,7 +230,7 @@ class FetchSessions:
         return session_id
 
     def close(self, session_id: int) -> None:
-        """Forget a session; harmless where it is not known."""
+        """Remove a session; does nothing if it is unknown."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self._by_anybody.remove(session_id)
@@ -237,7 +238,7 @@ class FetchSessions:
             self.partition_count -= session.size
 
     def _resize(self, session: FetchSession, size: int, is_old: bool) -> None:
-        """Take in that a session's weight has changed."""
+        """Update the counts after a session's size or age changed."""
         self.partition_count += size - session.size
         session.size = size
         session.is_old = is_old

@@ -1,4 +1,4 @@
-"""How large a fetch answer is: what a consumer's quota counts, before anything is encoded.
+"""The size of a fetch answer, for consumers' quotas, before it is encoded.
 
 Source: protocol guide, Fetch; Kafka 2.7.2, FetchResponse.sizeOf.
 """
@@ -10,7 +10,7 @@ _SIZE_BYTES = 4
 
 
 def answer_bytes(response: FetchResponse, api_version: int) -> int:
-    """The answer's size, from the size field on, without its header."""
+    """Return the answer's size, from the size field on, without its header."""
     is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
     total = _SIZE_BYTES
     if api_version >= 1:
@@ -33,7 +33,7 @@ def answer_bytes(response: FetchResponse, api_version: int) -> int:
 
 
 def _fixed_bytes(api_version: int) -> int:
-    """Return the least bytes of each partition: index, error code, high watermark, and what came later."""
+    """Return the least bytes of each partition: index, error code, high watermark, and the fields of later versions."""
     later = ((4, 8), (5, 8), (11, 4))  # last stable offset, log start offset, preferred replica
     return 14 + sum(size for version, size in later if api_version >= version)
 
@@ -56,5 +56,5 @@ def _partition_bytes(data: PartitionData, api_version: int, is_flexible: bool) -
 
 
 def _count_bytes(count: int) -> int:
-    """Return the bytes of a count, or of a string's length, where it is written as one more in base 128."""
+    """Return the size of an encoded count or string length: a varint of it plus one."""
     return max(1, -(-(count + 1).bit_length() // 7))

@@ -1,11 +1,11 @@
 """Fetches that wait: for enough data, or for the disk.
 
-A fetch that has not got its min bytes is asked again whenever something changed in its partitions, and is answered when
-it has them, when its time is up, when a partition can't be read any more, or when all that may still come for one of
-them would be in a newer segment than the one it began in: an answer never goes beyond a segment.
+A fetch with fewer than its min bytes is read again whenever one of its partitions changes. It is answered when it has
+enough, when its time is up, when a partition cannot be read any more, or when all further records of a partition would
+be in a newer segment than the one it began in: an answer never extends beyond a segment.
 
-It keeps what it asked for meanwhile, by names that may be very long and for as long as its client likes: all that wait
-are bounded in bytes (`core/purgatory.py`), and those that keep little are not counted.
+A waiting fetch keeps its request, with names that may be very long, for as long as the client likes: the bytes of all
+waiting fetches are bounded (`core/purgatory.py`), except those of small ones.
 
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """
@@ -75,7 +75,7 @@ class DelayedFetch:
         self.pending.on_cancel = self._forget
 
     def go_on(self, reading: Reading, left_ms: int) -> None:
-        """Do what a pass over the partitions makes necessary: read from the disk, answer, or wait for data so long."""
+        """Continue after a pass: read from disk, answer, or wait for data for `left_ms`."""
         self._refused = reading.refused
         if reading.cold:
             self._read_from_disk(reading.cold)
@@ -90,7 +90,7 @@ class DelayedFetch:
             self._ctx.services.fetches.watch(self, keys, left_ms, self._kept_bytes())
 
     def _kept_bytes(self) -> int:
-        """Its memory while it waits; 0 where that is too little to be counted."""
+        """Return the memory of the waiting fetch; 0 if it is too small to count."""
         # hot path: benchmarks/load (every fetch that waits)
         # differs from Kafka (waiting-fetches): it keeps them all.
         kept_bytes = self._ctx.frame_bytes * _BYTES_OF_BYTE + len(self._wanted) * _PARTITION_BYTES
@@ -215,7 +215,7 @@ class EndKeys:
 
 
 class LargeDelayedFetch(DelayedFetch):
-    """A fetch of very many partitions: it goes over them in slices, and over all of them again whenever something came.
+    """A fetch of very many partitions: passes over them in slices, and again whenever data arrives.
 
     It waits for its partitions before it reads them: what comes while it reads is seen in the next pass.
     """
@@ -231,7 +231,7 @@ class LargeDelayedFetch(DelayedFetch):
         self.pending.on_cancel = self._cancel
 
     def begin(self) -> Pending[FetchResponse]:
-        """Read for the first time."""
+        """Begin the first pass."""
         left_ms = self._left_ms()
         if left_ms > 0:
             self._is_waiting = True
@@ -262,7 +262,7 @@ class LargeDelayedFetch(DelayedFetch):
         self._pass.then(self._passed, self._fail)
 
     def _steps(self) -> Steps[tuple[Reading, bool]]:
-        """One pass: what was found, and whether it is the answer."""
+        """Make one pass; the result is its reading and whether to answer now."""
         reading = self._reading()
         yield from reading.steps()
         is_due = reading.is_complete

@@ -1,6 +1,6 @@
-"""All APIs that this broker serves: one module each, in the order of their keys.
+"""The handlers of all supported APIs: one module each, in the order of their keys.
 
-What ApiVersions offers, what the README's table says and what is routed come from this one tuple.
+The answer of ApiVersions, the table in the README and the routes all come from this one tuple.
 """
 
 from barnabas.broker.requests.handlers import (

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn (API key 25, v0-2): the group whose offsets a transaction is about to commit.
+"""AddOffsetsToTxn (API key 25, v0-2): add a group to a transaction that will commit its offsets.
 
 Source: protocol guide, AddOffsetsToTxn; semantics, transactions.
 """
@@ -29,7 +29,7 @@ def add_offsets_to_txn(
 
 
 def refuse(ctx: RequestContext, request: AddOffsetsToTxnRequest, error_code: ErrorCode) -> AddOffsetsToTxnResponse:
-    """The answer with this code, which may be NONE."""
+    """Return the answer with this code, which may be NONE."""
     return AddOffsetsToTxnResponse(error_code=error_code)
 
 

@@ -24,7 +24,7 @@ from barnabas.wire.security.authorizer import Operation, ResourceType
 
 @in_slices
 def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Steps[AddPartitionsToTxnResponse]:
-    """Note all of them, or none: one that may not be written to stands for all."""
+    """Add all partitions or none: an error of one partition refuses the others."""
     transactional_id = request.transactional_id
     if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
         yield _response(request, {}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -56,11 +56,11 @@ def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnReques
 def _response(
     request: AddPartitionsToTxnRequest, errors: Mapping[TopicPartition, ErrorCode], others: ErrorCode
 ) -> AddPartitionsToTxnResponse:
-    """The answer for each partition of the request.
+    """Return the answer for each partition of the request.
 
     Args:
-        errors: What is wrong with single partitions.
-        others: What is said of the others.
+        errors: The errors of single partitions.
+        others: The error of the others.
     """
     results = []
     for topic in request.topics:
@@ -76,7 +76,7 @@ def _response(
 def refuse(
     ctx: RequestContext, request: AddPartitionsToTxnRequest, error_code: ErrorCode
 ) -> AddPartitionsToTxnResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _response(request, {}, error_code)
 
 

@@ -28,7 +28,7 @@ _ENTRIES_PER_TURN = 50
 def alter_client_quotas(
     ctx: RequestContext, request: AlterClientQuotasRequest
 ) -> AlterClientQuotasResponse | Pending[AlterClientQuotasResponse]:
-    """Alter each entity; the answer comes when this broker goes by what was written."""
+    """Alter each entity; the answer is sent when this broker has applied the changes."""
     if not ctx.may(Operation.ALTER_CONFIGS, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return ctx.services.spawner.spawn(_alter(ctx, request))
@@ -65,7 +65,7 @@ def _answer(
 
 
 def refuse(ctx: RequestContext, request: AlterClientQuotasRequest, error_code: ErrorCode) -> AlterClientQuotasResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return AlterClientQuotasResponse(entries=[_answer(entry, error_code, None) for entry in request.entries])
 
 

@@ -1,4 +1,4 @@
-"""AlterConfigs (API key 33, v0-1): give topics, this broker or all brokers other settings than they have.
+"""AlterConfigs (API key 33, v0-1): replace the settings of topics, this broker or all brokers.
 
 Source: protocol guide, AlterConfigs; semantics, configs.
 """
@@ -19,7 +19,7 @@ from barnabas.wire.protocol.messages.alter_configs import (
 
 
 def alter_configs(ctx: RequestContext, request: AlterConfigsRequest) -> Pending[AlterConfigsResponse]:
-    """Replace what is set for each resource; each has its own result."""
+    """Replace the settings of each resource; each has its own result."""
     return ctx.services.spawner.spawn(_alter(ctx, request))
 
 
@@ -44,7 +44,7 @@ async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConf
 
 
 def _checked(request: AlterConfigsRequest) -> dict[ConfigResource, AlterConfigsResource]:
-    """Return what is asked for each resource. Raises KafkaError where that fails the whole request."""
+    """Return the changes for each resource. Raises KafkaError if the whole request is invalid."""
     resources: dict[ConfigResource, AlterConfigsResource] = {}
     for each in request.resources:
         if any(config.value is None for config in each.configs):
@@ -78,7 +78,7 @@ def _refuse_all(request: AlterConfigsRequest, error_code: ErrorCode, message: st
 
 
 def refuse(ctx: RequestContext, request: AlterConfigsRequest, error_code: ErrorCode) -> AlterConfigsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code, None)
 
 

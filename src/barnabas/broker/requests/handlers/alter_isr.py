@@ -1,4 +1,4 @@
-"""AlterIsr (API key 56, v0): a leader proposes who is in sync with it; the controller writes that.
+"""AlterIsr (API key 56, v0): a leader proposes ISRs, which the controller writes.
 
 Source: protocol guide, AlterIsr; replication facts; KIP-497.
 """
@@ -12,7 +12,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 def alter_isr(ctx: RequestContext, request: AlterIsrRequest) -> Pending[AlterIsrResponse] | AlterIsrResponse:
-    """Write in-sync replicas; answered when all brokers are told."""
+    """Write the proposed ISRs; answer when all brokers have them."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     controller = ctx.services.controller
@@ -22,7 +22,7 @@ def alter_isr(ctx: RequestContext, request: AlterIsrRequest) -> Pending[AlterIsr
 
 
 def refuse(ctx: RequestContext, request: AlterIsrRequest, error_code: ErrorCode) -> AlterIsrResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return AlterIsrResponse(ctx.throttle_time_ms, error_code)
 
 

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (API key 45, v0): move partitions to other brokers, or cancel that.
+"""AlterPartitionReassignments (API key 45, v0): reassign partitions to other brokers, or cancel reassignments.
 
 Source: protocol guide, AlterPartitionReassignments; semantics, topics and partitions; KIP-455.
 """
@@ -73,7 +73,7 @@ def _refuse_all(
 def refuse(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest, error_code: ErrorCode
 ) -> AlterPartitionReassignmentsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code)
 
 

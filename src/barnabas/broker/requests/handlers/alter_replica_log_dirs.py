@@ -56,7 +56,7 @@ def _by_topic(results: Mapping[TopicPartition, ErrorCode]) -> list[AlterReplicaL
 def refuse(
     ctx: RequestContext, request: AlterReplicaLogDirsRequest, error_code: ErrorCode
 ) -> AlterReplicaLogDirsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     partitions: Iterable[TopicPartition] = (
         TopicPartition(topic.name, index)
         for each in request.dirs

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (API key 51, v0): give users SCRAM credentials, or take them away.
+"""AlterUserScramCredentials (API key 51, v0): create or delete SCRAM credentials of users.
 
 Source: protocol guide, AlterUserScramCredentials; KIP-554; semantics, SCRAM.
 """
@@ -18,7 +18,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse | Pending[AlterUserScramCredentialsResponse]:
-    """Change what can be changed; each user has its own result."""
+    """Change the valid ones; each user has its own result."""
     if not ctx.services.topics.is_controller:
         return refuse(ctx, request, ErrorCode.NOT_CONTROLLER)
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
@@ -45,7 +45,7 @@ async def _alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest)
 def refuse(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest, error_code: ErrorCode
 ) -> AlterUserScramCredentialsResponse:
-    """The same answer for all users: the request failed as a whole."""
+    """Return the same answer for all users: the request failed as a whole."""
     users = dict.fromkeys([each.name for each in request.deletions] + [each.name for each in request.upsertions])
     return AlterUserScramCredentialsResponse(
         results=[AlterUserScramCredentialsResult(user, error_code, None) for user in users]

@@ -1,4 +1,4 @@
-"""ApiVersions (API key 18, v0-3): what this broker serves.
+"""ApiVersions (API key 18, v0-3): the APIs that this broker supports.
 
 A client sends it first, in the newest version it knows; where that is too new, the answer comes in version 0 with
 the range of this API alone, and the client asks again.
@@ -21,7 +21,7 @@ _LONGEST_NAME = 40
 
 
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    """List the APIs that have a handler, with the versions that it takes."""
+    """Return the APIs that have a handler, with their supported versions."""
     if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE_NAME:
         name, version = request.client_software_name, request.client_software_version
         if not (_SOFTWARE_NAME.fullmatch(name) and _SOFTWARE_NAME.fullmatch(version)):
@@ -35,13 +35,13 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
 
 
 def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsResponse:
-    """Tell a newer client which versions of ApiVersions itself there are; its request is not even decoded."""
+    """Return the supported versions of ApiVersions to a newer client, without decoding its request."""
     own = ApiVersion(ApiVersionsRequest.API_KEY, MIN_VERSION, MAX_VERSION)
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
 
 def refuse(ctx: RequestContext, request: ApiVersionsRequest, error_code: ErrorCode) -> ApiVersionsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ApiVersionsResponse(error_code=error_code)
 
 

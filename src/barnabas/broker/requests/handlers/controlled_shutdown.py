@@ -1,4 +1,4 @@
-"""ControlledShutdown (API key 7, v0-3): a broker that is about to stop asks to be relieved of its leaderships.
+"""ControlledShutdown (API key 7, v0-3): move the leaderships of a broker that is about to stop.
 
 Source: protocol guide, ControlledShutdown; replication facts.
 """
@@ -14,7 +14,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def controlled_shutdown(
     ctx: RequestContext, request: ControlledShutdownRequest
 ) -> Pending[ControlledShutdownResponse] | ControlledShutdownResponse:
-    """Let others lead what a broker leads; the answer names what it still leads."""
+    """Move a broker's leaderships to others; the answer names those that remain."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     controller = ctx.services.controller
@@ -26,7 +26,7 @@ def controlled_shutdown(
 def refuse(
     ctx: RequestContext, request: ControlledShutdownRequest, error_code: ErrorCode
 ) -> ControlledShutdownResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ControlledShutdownResponse(error_code)
 
 

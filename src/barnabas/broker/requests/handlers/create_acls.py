@@ -29,7 +29,7 @@ def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRe
         ProtocolError: One is of a kind that its own sender calls unknown: to Kafka that is no request.
     """
     if any(map(_has_unknown, request.creations)):
-        raise ProtocolError("a CreateAcls request with a resource type, pattern, operation or permission unknown")
+        raise ProtocolError("CreateAcls request with an unknown resource type, pattern, operation or permission")
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return _same(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ctx.not_authorized())
     admin = acl_admin(ctx)
@@ -80,7 +80,7 @@ def _same(request: CreateAclsRequest, error_code: ErrorCode, message: str | None
 
 
 def refuse(ctx: RequestContext, request: CreateAclsRequest, error_code: ErrorCode) -> CreateAclsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _same(request, error_code, None)
 
 

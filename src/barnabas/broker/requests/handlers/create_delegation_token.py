@@ -1,4 +1,5 @@
-"""CreateDelegationToken (API key 38, v0-2): a secret by which others log in as who asks for it, for a while.
+"""CreateDelegationToken (API key 38, v0-2): create a secret with which others can log in as the requester for some
+time.
 
 Source: protocol guide, CreateDelegationToken; KIP-48; semantics, delegation tokens.
 """
@@ -19,7 +20,7 @@ from barnabas.wire.security.principals import USER, Principal
 def create_delegation_token(
     ctx: RequestContext, request: CreateDelegationTokenRequest
 ) -> CreateDelegationTokenResponse | Pending[CreateDelegationTokenResponse]:
-    """Make a token of the user who asks."""
+    """Create a token for the requester."""
     check_asker(ctx)
     if any(each.principal_type != USER for each in request.renewers):
         raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
@@ -46,7 +47,7 @@ async def _create(ctx: RequestContext, request: CreateDelegationTokenRequest) ->
 def refuse(
     ctx: RequestContext, request: CreateDelegationTokenRequest, error_code: ErrorCode
 ) -> CreateDelegationTokenResponse:
-    """No token, and the asker's name."""
+    """Return the error with the requester's name, without a token."""
     owner = ctx.connection.principal
     return CreateDelegationTokenResponse(error_code, owner.kind, owner.name, -1, -1, -1)
 

@@ -1,4 +1,4 @@
-"""CreatePartitions (API key 37, v0-3): let topics have more partitions.
+"""CreatePartitions (API key 37, v0-3): add partitions to topics.
 
 Source: protocol guide, CreatePartitions; semantics, topics and partitions; KIP-195.
 """
@@ -26,7 +26,7 @@ _FIRST_STRICT_VERSION = 3
 def create_partitions(
     ctx: RequestContext, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse | Pending[CreatePartitionsResponse]:
-    """Add what can be added; each topic has its own result."""
+    """Add partitions; each topic has its own result."""
     if not ctx.services.topics.is_controller:
         return refuse(ctx, request, ErrorCode.NOT_CONTROLLER)
     return ctx.services.spawner.spawn(_create(ctx, request))
@@ -69,7 +69,7 @@ def _wanted(topic: CreatePartitionsTopic) -> MorePartitions:
 
 
 def refuse(ctx: RequestContext, request: CreatePartitionsRequest, error_code: ErrorCode) -> CreatePartitionsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return CreatePartitionsResponse(
         results=[CreatePartitionsTopicResult(topic.name, error_code) for topic in request.topics]
     )

@@ -1,4 +1,4 @@
-"""CreateTopics (API key 19, v0-6): make topics, or only check whether they could be made.
+"""CreateTopics (API key 19, v0-6): create topics, or only validate the request.
 
 Source: protocol guide, CreateTopics; semantics, topics and partitions.
 """
@@ -33,7 +33,7 @@ _MOST_MESSAGE_CHARACTERS = 1_000
 def create_topics(
     ctx: RequestContext, request: CreateTopicsRequest
 ) -> CreateTopicsResponse | Pending[CreateTopicsResponse]:
-    """Create what can be created; each topic has its own result."""
+    """Create topics; each topic has its own result."""
     if not ctx.services.topics.is_controller:
         return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
     return ctx.services.spawner.spawn(_create(ctx, request))
@@ -97,7 +97,7 @@ def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
 
 
 def _hide_configs(answer: CreatableTopicResult) -> None:
-    """Tell nothing of how the topic is set up, but why."""
+    """Remove a topic's settings from the result, with the reason."""
     answer.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     answer.num_partitions = answer.replication_factor = -1
     answer.configs = []
@@ -117,7 +117,7 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTo
 
 
 def refuse(ctx: RequestContext, request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTopicsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code)
 
 

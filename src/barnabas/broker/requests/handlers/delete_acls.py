@@ -23,7 +23,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse | Pending[DeleteAclsResponse]:
-    """Delete what the filters select; each rule is told of where it was selected first."""
+    """Delete the rules that the filters select; a rule is returned for the first filter that selects it."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return _same(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ctx.not_authorized())
     admin = acl_admin(ctx)
@@ -65,7 +65,7 @@ def _same(request: DeleteAclsRequest, error_code: ErrorCode, message: str | None
 
 
 def refuse(ctx: RequestContext, request: DeleteAclsRequest, error_code: ErrorCode) -> DeleteAclsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _same(request, error_code, None)
 
 

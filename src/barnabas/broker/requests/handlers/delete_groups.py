@@ -1,4 +1,4 @@
-"""DeleteGroups (API key 42, v0-2): remove groups without members, and all that they have committed.
+"""DeleteGroups (API key 42, v0-2): delete empty groups with their committed offsets.
 
 Source: protocol guide, DeleteGroups; semantics, group coordinator; KIP-229.
 """
@@ -31,7 +31,7 @@ def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Steps[De
 
 
 def refuse(ctx: RequestContext, request: DeleteGroupsRequest, error_code: ErrorCode) -> DeleteGroupsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return DeleteGroupsResponse(
         results=[DeletableGroupResult(group_id, error_code) for group_id in dict.fromkeys(request.groups_names)]
     )

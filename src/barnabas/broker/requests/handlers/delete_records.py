@@ -1,4 +1,4 @@
-"""DeleteRecords (API key 21, v0-2): let partitions begin at a later offset.
+"""DeleteRecords (API key 21, v0-2): raise the log start offsets of partitions.
 
 The log start moves at once; segments below it go with the next retention check. The answer waits for the low watermark:
 the least log start of the replicas that are alive.
@@ -53,7 +53,7 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[
 
 
 def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
-    """The low watermark, -1 with an error, and the error."""
+    """Delete records of a partition; return the low watermark (-1 with an error) and the error."""
     partition = resolve(ctx, Operation.DELETE, name, index)
     if isinstance(partition, ErrorCode):
         return -1, partition
@@ -70,7 +70,7 @@ def _wait_for_followers(
     timeout_ms: int,
     late: list[Pending[None]],
 ) -> None:
-    """Have the answer wait until no live replica has what was deleted."""
+    """Make the answer wait until no live replica has the deleted records."""
     replicas = ctx.services.replicas
     partition = replicas.partition(key)
     if partition is None or partition.followers is None:
@@ -85,7 +85,7 @@ def _wait_for_followers(
 
 
 def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: ErrorCode) -> DeleteRecordsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(

@@ -1,4 +1,4 @@
-"""DeleteTopics (API key 20, v0-5): remove topics with everything in them.
+"""DeleteTopics (API key 20, v0-5): delete topics with their records.
 
 Source: protocol guide, DeleteTopics; semantics, topics and partitions.
 """
@@ -21,7 +21,7 @@ _FIRST_STRICT_VERSION = 5
 def delete_topics(
     ctx: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse | Pending[DeleteTopicsResponse]:
-    """Delete what exists; the answer comes when this broker's metadata has the topics no more."""
+    """Delete existing topics; the answer is sent when this broker's metadata no longer has them."""
     if not ctx.services.topics.is_controller:
         return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
     if not ctx.services.config.delete_topic_enable:
@@ -54,7 +54,7 @@ def _refuse_all(request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTo
 
 
 def refuse(ctx: RequestContext, request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTopicsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code)
 
 

@@ -21,7 +21,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 @in_slices
 def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Steps[DescribeAclsResponse]:
-    """Tell what this broker goes by."""
+    """Return the access rules that this broker applies."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         yield DescribeAclsResponse(error_code=error_code, error_message=ctx.not_authorized())
@@ -50,7 +50,7 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Steps[De
 
 
 def refuse(ctx: RequestContext, request: DescribeAclsRequest, error_code: ErrorCode) -> DescribeAclsResponse:
-    """No ACLs: the request failed as a whole."""
+    """Return an error without ACLs."""
     return DescribeAclsResponse(error_code=error_code, error_message=None)
 
 

@@ -23,7 +23,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def describe_client_quotas(
     ctx: RequestContext, request: DescribeClientQuotasRequest
 ) -> DescribeClientQuotasResponse | Pending[DescribeClientQuotasResponse]:
-    """List what the filter lets through."""
+    """Return the quotas that match the filter."""
     if not ctx.may(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return ctx.services.spawner.spawn(_describe(ctx, request))
@@ -53,7 +53,7 @@ async def _describe(ctx: RequestContext, request: DescribeClientQuotasRequest) -
 def refuse(
     ctx: RequestContext, request: DescribeClientQuotasRequest, error_code: ErrorCode
 ) -> DescribeClientQuotasResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return DescribeClientQuotasResponse(error_code=error_code, error_message=None, entries=None)
 
 

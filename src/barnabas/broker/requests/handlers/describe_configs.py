@@ -1,4 +1,4 @@
-"""DescribeConfigs (API key 32, v0-3): the settings of topics and of this broker, and where they come from.
+"""DescribeConfigs (API key 32, v0-3): the settings of topics and of this broker, with their sources.
 
 Source: protocol guide, DescribeConfigs; semantics, configs.
 """
@@ -53,7 +53,7 @@ def describe_configs(
 
 
 def _is_unread(ctx: RequestContext, topic: str) -> bool:
-    """Whether a topic has settings that this broker did not read: it has no replica of it, and nobody changed them."""
+    """Return whether this broker has not read a topic's settings: it has no replica, and they were not changed."""
     cluster = ctx.services.cluster
     return topic in cluster.image.topics and not cluster.has_topic_overrides(topic)
 
@@ -184,7 +184,7 @@ def _loggers(keys: Sequence[str] | None) -> list[DescribeConfigsResourceResult]:
 
 
 def refuse(ctx: RequestContext, request: DescribeConfigsRequest, error_code: ErrorCode) -> DescribeConfigsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return DescribeConfigsResponse(
         results=[
             DescribeConfigsResult(error_code, None, each.resource_type, each.resource_name)

@@ -1,4 +1,4 @@
-"""DescribeDelegationToken (API key 41, v0-2): the tokens that who asks may see, with their secrets.
+"""DescribeDelegationToken (API key 41, v0-2): the tokens visible to the requester, with their secrets.
 
 Source: protocol guide, DescribeDelegationToken; KIP-48; semantics, delegation tokens.
 """
@@ -20,7 +20,7 @@ from barnabas.wire.security.principals import Principal
 def describe_delegation_token(
     ctx: RequestContext, request: DescribeDelegationTokenRequest
 ) -> DescribeDelegationTokenResponse:
-    """Own tokens, those to be renewed by who asks, and those that he may see otherwise."""
+    """Return the requester's own tokens, those that it may renew, and those that it may describe."""
     check_asker(ctx)
     manager = token_manager(ctx)
     owners = None
@@ -50,7 +50,7 @@ def describe_delegation_token(
 def refuse(
     ctx: RequestContext, request: DescribeDelegationTokenRequest, error_code: ErrorCode
 ) -> DescribeDelegationTokenResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return DescribeDelegationTokenResponse(error_code)
 
 

@@ -60,7 +60,7 @@ def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> 
 
 
 def _members(group: Group) -> list[DescribedGroupMember]:
-    """The members; what they asked for and got only stands while the group is stable."""
+    """Return the members; their metadata and assignments only while the group is stable."""
     is_stable = group.phase is Phase.STABLE
     return [
         DescribedGroupMember(
@@ -76,7 +76,7 @@ def _members(group: Group) -> list[DescribedGroupMember]:
 
 
 def refuse(ctx: RequestContext, request: DescribeGroupsRequest, error_code: ErrorCode) -> DescribeGroupsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return DescribeGroupsResponse(groups=[DescribedGroup(error_code, group_id) for group_id in request.groups])
 
 

@@ -1,4 +1,4 @@
-"""DescribeLogDirs (API key 35, v0-2): which replicas stand in which directory of this broker, and how large they are.
+"""DescribeLogDirs (API key 35, v0-2): the replicas in each log directory of this broker, and their sizes.
 
 Source: protocol guide, DescribeLogDirs; semantics, topics and partitions; KIP-113.
 """
@@ -20,7 +20,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 @in_slices
 def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
-    """Each directory with all its topics; of partitions only those that are asked about (null: all)."""
+    """Return each directory with all its topics, and of these only the requested partitions (null: all)."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         yield DescribeLogDirsResponse()
         return
@@ -49,7 +49,7 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> S
 
 
 def refuse(ctx: RequestContext, request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLogDirsResponse:
-    """As in Kafka no directory at all: the answer has no place for an error that is not one directory's."""
+    """Return an answer without directories, as in Kafka: it has no field for an error of the whole request."""
     return DescribeLogDirsResponse()
 
 

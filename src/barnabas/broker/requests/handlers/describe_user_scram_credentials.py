@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (API key 50, v0): which SCRAM credentials users have, never the credentials.
+"""DescribeUserScramCredentials (API key 50, v0): the mechanisms and iterations of users' SCRAM credentials, no secrets.
 
 Source: protocol guide, DescribeUserScramCredentials; KIP-554; semantics, SCRAM.
 """
@@ -19,7 +19,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def describe_user_scram_credentials(
     ctx: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse | Pending[DescribeUserScramCredentialsResponse]:
-    """Mechanisms and iterations of each user that was asked for, or of all."""
+    """Return mechanisms and iterations of the requested users, or of all."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return ctx.services.spawner.spawn(_describe(ctx, request))
@@ -49,7 +49,7 @@ async def _describe(
 def refuse(
     ctx: RequestContext, request: DescribeUserScramCredentialsRequest, error_code: ErrorCode
 ) -> DescribeUserScramCredentialsResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return DescribeUserScramCredentialsResponse(error_code=error_code, error_message=None)
 
 

@@ -1,4 +1,4 @@
-"""ElectLeaders (API key 43, v0-2): give partitions back to their preferred leaders, or to whoever is alive.
+"""ElectLeaders (API key 43, v0-2): elect preferred leaders, or any live replicas.
 
 Source: protocol guide, ElectLeaders; semantics, topics and partitions; KIP-183, KIP-460.
 """
@@ -32,7 +32,7 @@ _UNTOLD_OF_ALL = (
 def elect_leaders(
     ctx: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
-    """Elect leaders for what the request names, or for all partitions."""
+    """Elect leaders for the named partitions, or for all."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     election = _ELECTIONS.get(request.election_type)
@@ -74,7 +74,7 @@ def _by_topic(results: Mapping[TopicPartition, ElectionResult]) -> list[ReplicaE
 
 
 def refuse(ctx: RequestContext, request: ElectLeadersRequest, error_code: ErrorCode) -> ElectLeadersResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     results = dict.fromkeys(
         (TopicPartition(topic.topic, index) for topic in request.topic_partitions or () for index in topic.partitions),
         ElectionResult(error_code),

@@ -34,7 +34,7 @@ def translate(error_code: ErrorCode, api_version: int) -> ErrorCode:
 
 
 def refuse(ctx: RequestContext, request: EndTxnRequest, error_code: ErrorCode) -> EndTxnResponse:
-    """The answer with this code, which may be NONE."""
+    """Return the answer with this code, which may be NONE."""
     return EndTxnResponse(error_code=error_code)
 
 

@@ -1,4 +1,4 @@
-"""ExpireDelegationToken (API key 40, v0-2): another end for a token, or its end now.
+"""ExpireDelegationToken (API key 40, v0-2): change the expiry of a token, or expire it now.
 
 Source: protocol guide, ExpireDelegationToken; KIP-48; semantics, delegation tokens.
 """
@@ -18,7 +18,7 @@ from barnabas.wire.protocol.messages.expire_delegation_token import (
 def expire_delegation_token(
     ctx: RequestContext, request: ExpireDelegationTokenRequest
 ) -> ExpireDelegationTokenResponse | Pending[ExpireDelegationTokenResponse]:
-    """Let a token end sooner, or now."""
+    """Make a token expire earlier, or now."""
     check_asker(ctx)
     token_manager(ctx)
     return ctx.services.spawner.spawn(_expire(ctx, request))
@@ -36,7 +36,7 @@ async def _expire(ctx: RequestContext, request: ExpireDelegationTokenRequest) ->
 def refuse(
     ctx: RequestContext, request: ExpireDelegationTokenRequest, error_code: ErrorCode
 ) -> ExpireDelegationTokenResponse:
-    """Nothing was changed."""
+    """Return the error: nothing was changed."""
     return ExpireDelegationTokenResponse(error_code, -1)
 
 

@@ -1,17 +1,18 @@
-"""ExplainQuotas (API key 10048, v0), our own: which limit holds a client, what was measured, what it used lately.
+"""ExplainQuotas (API key 10048, v0), Barnabas only: the limit that throttles a client, its measurements, its recent
+use.
 
 | view | answer, as JSON                                                      |
 | ---- | -------------------------------------------------------------------- |
 | 0    | `explain`: one user's clients of one id                              |
-| 1    | `top`: everybody, by what they use                                   |
+| 1    | `top`: all clients, by use                                           |
 | 2    | `recorded`: an hour of traffic and all limits, for `quotas simulate` |
-| 3, 4 | as 0 of one's own limit of reading, or writing, by who keeps to it by himself, for the next `last_seconds` |
+| 3, 4 | as 0 of the own limit of reading, or writing, by a client that limits itself, for the next `last_seconds` |
 
-A null user or client id is the asking one's own; in view 2 it is everybody. All takes DESCRIBE_CONFIGS on the cluster,
-but for what a user asks in views 0, 3 and 4 about himself with a client id that he uses: then others who share his
-limit are counted and not named, and where they are other users what is measured with them is not told.
+A null user or client id means the requester's own; in view 2 it means all. Every view needs DESCRIBE_CONFIGS on the
+cluster, except views 0, 3 and 4 for the requester itself with a client id that it uses: then other clients that share
+its limit are counted but not named, and if they are other users the shared measurements are omitted.
 
-ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
+ApiVersions does not list this API: its answer is that of Kafka 2.7.2.
 
 Source: docs/quotas.md.
 """
@@ -43,7 +44,7 @@ _LONGEST_PACED_S = 10
 def explain_quotas(
     ctx: RequestContext, request: ExplainQuotasRequest
 ) -> ExplainQuotasResponse | Pending[ExplainQuotasResponse]:
-    """Tell what is asked for, of this broker alone."""
+    """Return the requested information about this broker alone."""
     # differs from Kafka (explain-quotas): it has no such request.
     own_user = ctx.connection.principal.name
     is_own = request.user in (None, own_user) and (
@@ -87,9 +88,7 @@ def _uses(ctx: RequestContext, client_id: str | None) -> bool:
 
 
 def _may_see_all(ctx: RequestContext) -> bool:
-    """Return whether somebody who may ask in any case sees others, too; it is no denial to be logged where he
-    does not.
-    """
+    """Return whether a client may see other clients, too; a missing right is not logged as a denial."""
     authorizer, connection = ctx.services.authorizer, ctx.connection
     if authorizer.allows_everything:
         return True
@@ -155,7 +154,7 @@ def _answer(found: "dict[str, Json]") -> ExplainQuotasResponse:
 
 
 def refuse(ctx: RequestContext, request: ExplainQuotasRequest, error_code: ErrorCode) -> ExplainQuotasResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ExplainQuotasResponse(error_code=error_code, error_message=None, answer=None)
 
 

@@ -1,9 +1,9 @@
-"""Facts (API key 10049, v0), our own: what happened of late on this broker, as JSON, for `barnabas explain`.
+"""Facts (API key 10049, v0), Barnabas only: recent diagnostic events of this broker as JSON, for `barnabas explain`.
 
-What each subject tells, and which right it takes, stands in `requests/told_facts.py`; what the answers look like in
-`explain/facts.json`. Rows are found in slices, and made text in a thread.
+The rows of each subject, and the right that it needs, are in `requests/told_facts.py`; the format of the answers is in
+`explain/facts.json`. Rows are found in slices, and encoded in a thread.
 
-ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
+ApiVersions does not list this API: its answer is that of Kafka 2.7.2.
 
 Source: docs/explain.md; docs/adr/0008-a-request-of-our-own.md.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @in_slices
 def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
-    """Tell what is known of one subject, of this broker alone."""
+    """Return the events of one subject on this broker."""
     # differs from Kafka (facts): it has no such request.
     # Here: most brokers are never asked.
     from barnabas.broker.requests.fact_question import Question
@@ -66,7 +66,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
 
 
 def refuse(ctx: RequestContext, request: FactsRequest, error_code: ErrorCode) -> FactsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return FactsResponse(error_code=error_code, error_message=None, answer=None)
 
 

@@ -1,9 +1,9 @@
-"""Fetch (API key 1, v0-12): read record batches, waiting for them where there are none.
+"""Fetch (API key 1, v0-12): read record batches, waiting for new ones if needed.
 
-A request is opened: it goes on with a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are
-read (`fetches/reading.py`); where there is not enough, it waits (`fetches/waiting.py`).
+A request continues a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are read
+(`fetches/reading.py`); if there is not enough data, it waits (`fetches/waiting.py`).
 
-A partition that is named twice is read once, where it stands first and as it was asked for last.
+A repeated partition is read once, at its first place and from its last position.
 
 Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 """
@@ -24,7 +24,7 @@ from barnabas.wire.protocol.messages.fetch import FetchRequest, FetchResponse
 
 @in_slices
 def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
-    """Answer with what there is, or wait until there is enough."""
+    """Answer with the available records, or wait until there are enough."""
     # hot path: benchmarks/load (every fetch request)
     is_large = ctx.is_large
     if is_large:
@@ -66,8 +66,8 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
 def _open(
     ctx: RequestContext, request: FetchRequest, named: Wanted, forgotten: Sequence[TopicPartition]
 ) -> FetchResponse | tuple[Wanted, FetchSession | None]:
-    """Return what is to be read, and the session if there is one; or the answer to a request that doesn't fit its
-    session.
+    """Return the partitions to read and the session, if any; or the error response for a request that does not match
+    its session.
     """
     sessions, epoch = ctx.services.fetch_sessions, request.session_epoch
     if epoch in (FINAL_EPOCH, INITIAL_EPOCH):
@@ -87,9 +87,7 @@ def _open(
 
 
 def _may_be_kept(request: FetchRequest) -> bool:
-    """Return whether a session may remember what a request names: not by names that no topic has, which may be very
-    long.
-    """
+    """Return whether a session may store the topic names of a request: not invalid names, which may be very long."""
     # differs from Kafka (fetch-session-names): it remembers whatever is named.
     # `all` would make a generator, which costs more than what it asks.
     for topic in request.topics:
@@ -99,7 +97,7 @@ def _may_be_kept(request: FetchRequest) -> bool:
 
 
 def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return refused_answer(request, error_code, ctx.api_version, request.session_id)
 
 

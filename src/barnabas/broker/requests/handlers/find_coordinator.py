@@ -1,4 +1,4 @@
-"""FindCoordinator (API key 10, v0-3): which broker coordinates a group, or a transactional id.
+"""FindCoordinator (API key 10, v0-3): the broker that coordinates a group or a transactional id.
 
 Source: protocol guide, FindCoordinator; semantics, FindCoordinator.
 """
@@ -73,7 +73,7 @@ def _refusal(error_code: ErrorCode) -> FindCoordinatorResponse:
 
 
 def refuse(ctx: RequestContext, request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordinatorResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refusal(error_code)
 
 

@@ -1,4 +1,4 @@
-"""Heartbeat (API key 12, v0-4): a group member says that it is alive.
+"""Heartbeat (API key 12, v0-4): keep the session of a group member alive.
 
 Source: protocol guide, Heartbeat; design page, consumer group membership.
 """
@@ -12,7 +12,7 @@ from barnabas.wire.security.authorizer import Operation, ResourceType
 
 
 def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
-    """Extend a member's session, or tell it why it must rejoin."""
+    """Extend a member's session, or return the reason to rejoin."""
     if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
         return HeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     event = Heartbeat(request.member_id, request.generation_id, request.group_instance_id)
@@ -20,7 +20,7 @@ def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatRespon
 
 
 def refuse(ctx: RequestContext, request: HeartbeatRequest, error_code: ErrorCode) -> HeartbeatResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return HeartbeatResponse(error_code=error_code)
 
 

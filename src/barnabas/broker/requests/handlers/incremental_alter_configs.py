@@ -1,4 +1,5 @@
-"""IncrementalAlterConfigs (API key 44, v0-1): set, delete, lengthen or shorten some settings and leave the others.
+"""IncrementalAlterConfigs (API key 44, v0-1): set, delete, append to or subtract from some settings; others are
+unchanged.
 
 Source: protocol guide, IncrementalAlterConfigs; semantics, configs; KIP-339, KIP-412.
 """
@@ -64,7 +65,7 @@ def _refuse_all(
 def refuse(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest, error_code: ErrorCode
 ) -> IncrementalAlterConfigsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code, None)
 
 

@@ -1,4 +1,4 @@
-"""InitProducerId (API key 22, v0-4): an identity for an idempotent or transactional producer.
+"""InitProducerId (API key 22, v0-4): a producer id and epoch for an idempotent or transactional producer.
 
 Source: protocol guide, InitProducerId; semantics, transactions; KIP-360, KIP-588 (PRODUCER_FENCED).
 """
@@ -20,7 +20,7 @@ _FIRST_VERSION_WITH_FENCED = 4
 def init_producer_id(
     ctx: RequestContext, request: InitProducerIdRequest
 ) -> InitProducerIdResponse | Pending[InitProducerIdResponse]:
-    """Give a new producer id with epoch 0; with a transactional id, the one that it has, and its next epoch."""
+    """Return a new producer id with epoch 0; with a transactional id, its producer id and next epoch."""
     transactional_id = request.transactional_id
     if transactional_id is not None:
         if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
@@ -63,7 +63,7 @@ def _refuse(error_code: ErrorCode) -> InitProducerIdResponse:
 
 
 def refuse(ctx: RequestContext, request: InitProducerIdRequest, error_code: ErrorCode) -> InitProducerIdResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse(error_code)
 
 

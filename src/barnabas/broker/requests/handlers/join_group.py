@@ -1,4 +1,4 @@
-"""JoinGroup (API key 11, v0-7): become a member of a group, or take part in its next generation.
+"""JoinGroup (API key 11, v0-7): join a group, or rejoin for its next generation.
 
 Source: protocol guide, JoinGroup; semantics, group coordinator; KIP-345 (static members).
 """
@@ -20,7 +20,7 @@ _FIRST_VERSION_WITH_NULL_PROTOCOL = 7
 
 
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Pending[JoinGroupResponse]:
-    """Join; the answer comes when the group has gathered."""
+    """Join; the answer is sent when all members have joined."""
     if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
         return _response(ctx.api_version, JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED, NO_MEMBER_ID))
     if ctx.is_large:
@@ -51,7 +51,7 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
 
 
 def _note_full(ctx: RequestContext, group_id: str) -> None:
-    """Keep that somebody was turned away; he is no member, so nothing of the group tells of him."""
+    """Record a refused member as a diagnostic event, since no event of the group will mention it."""
     facts = ctx.services.facts
     if facts is not None:
         user, host, listener = ctx.connection.principal.name, ctx.connection.host, ctx.connection.listener_name
@@ -77,7 +77,7 @@ def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
 
 
 def refuse(ctx: RequestContext, request: JoinGroupRequest, error_code: ErrorCode) -> JoinGroupResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _response(ctx.api_version, JoinAnswer(error_code, request.member_id))
 
 

@@ -1,4 +1,4 @@
-"""LeaderAndIsr (API key 4, v0-4): the controller says which partitions this broker leads, and whom it follows.
+"""LeaderAndIsr (API key 4, v0-4): the controller sets which partitions this broker leads or follows.
 
 Source: protocol guide, LeaderAndIsr; replication facts; KIP-380.
 """
@@ -18,14 +18,14 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def leader_and_isr(
     ctx: RequestContext, request: LeaderAndIsrRequest
 ) -> Pending[LeaderAndIsrResponse] | LeaderAndIsrResponse:
-    """Lead and follow as it says; answered when the logs of all its partitions are open."""
+    """Become leader or follower as requested; answer when the logs of all partitions are open."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return ctx.services.control.leader_and_isr(request)
 
 
 def refuse(ctx: RequestContext, request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return refused_leaders(request, error_code)
 
 

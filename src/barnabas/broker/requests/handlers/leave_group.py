@@ -1,4 +1,4 @@
-"""LeaveGroup (API key 13, v0-4): members go, and need not be waited for; several of them since version 3.
+"""LeaveGroup (API key 13, v0-4): remove members from a group; several of them since version 3.
 
 Source: protocol guide, LeaveGroup; semantics, group coordinator; KIP-345 (static members).
 """
@@ -41,7 +41,7 @@ def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Steps[LeaveG
 
 
 def refuse(ctx: RequestContext, request: LeaveGroupRequest, error_code: ErrorCode) -> LeaveGroupResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return LeaveGroupResponse(error_code=error_code)
 
 

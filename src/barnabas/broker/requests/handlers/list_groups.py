@@ -11,7 +11,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    """List the groups, or those in some states; of a cluster that may not be described, those that may."""
+    """List the groups, or those in some states; without rights on the cluster, only the describable ones."""
     error_code, groups = ctx.services.groups.list_groups(request.states_filter)
     if not ctx.may_unlogged(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         groups = [group for group in groups if ctx.may_unlogged(Operation.DESCRIBE, ResourceType.GROUP, group.group_id)]
@@ -22,7 +22,7 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
 
 
 def refuse(ctx: RequestContext, request: ListGroupsRequest, error_code: ErrorCode) -> ListGroupsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ListGroupsResponse(error_code=error_code)
 
 

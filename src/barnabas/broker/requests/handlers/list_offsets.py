@@ -1,6 +1,6 @@
-"""ListOffsets (API key 2, v0-5): the earliest offset, the latest, or the first at or after a time.
+"""ListOffsets (API key 2, v0-5): the earliest offset, the latest, or the first at or after a timestamp.
 
-Version 0 knows segments only: it lists where those begin that were changed last before a time.
+Version 0 knows segments only: it lists the base offsets of segments last changed before a timestamp.
 
 Source: protocol guide, ListOffsets; semantics, ListOffsets.
 """
@@ -45,7 +45,7 @@ _MOST_COLD_READS = 8
 
 @in_slices
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
-    """Look each partition's offset up; a partition named twice is refused, but in version 0."""
+    """Look up each partition's offset; a repeated partition is refused, except in version 0."""
     named: set[tuple[str, int]] = set()
     named_twice: set[tuple[str, int]] = set()
     for topic in request.topics:
@@ -113,7 +113,7 @@ def _list_offset(
     except StorageError as error:
         return _refusal(wanted, ctx.services.replicas.storage_failed(error).error_code)
     except CorruptRecordsError as error:
-        logger.error("%s-%d can't be searched: %s", name, wanted.partition_index, error)
+        logger.error("cannot search %s-%d: %s", name, wanted.partition_index, error)
         return _refusal(wanted, ErrorCode.CORRUPT_MESSAGE)
     if found is None or found[1] >= end_offset:
         if not is_settled:
@@ -124,7 +124,7 @@ def _list_offset(
 
 
 def _not_available(ctx: RequestContext) -> ErrorCode:
-    """The error for what a new leader does not know yet: what its high watermark really is."""
+    """Return the error of a new leader that does not know the real high watermark yet."""
     if ctx.api_version < _FIRST_VERSION_WITH_NOT_AVAILABLE:
         return ErrorCode.LEADER_NOT_AVAILABLE
     return ErrorCode.OFFSET_NOT_AVAILABLE
@@ -133,7 +133,7 @@ def _not_available(ctx: RequestContext) -> ErrorCode:
 def _list_segments(
     partition: Partition, replica_id: int, wanted: ListOffsetsPartition, now_ms: int
 ) -> ListOffsetsPartitionResponse:
-    """The offsets of version 0, descending; a consumer sees none above the high watermark."""
+    """Return the offsets of version 0, descending; a consumer gets none above the high watermark."""
     log = partition.log
     known = log.segment_times(now_ms)
     if wanted.timestamp == EARLIEST:
@@ -165,7 +165,7 @@ def _refusal(wanted: ListOffsetsPartition, error_code: ErrorCode) -> ListOffsets
 
 
 def refuse(ctx: RequestContext, request: ListOffsetsRequest, error_code: ErrorCode) -> ListOffsetsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(topic.name, [_refusal(each, error_code) for each in topic.partitions])

@@ -1,9 +1,8 @@
-"""Metadata (API key 3, v0-9): which brokers are alive, which topics there are, who leads their partitions.
+"""Metadata (API key 3, v0-9): live brokers, topics, and the leaders of partitions.
 
-A topic that is asked for by name and does not exist is created on the way where that is allowed; its metadata says
-LEADER_NOT_AVAILABLE until it is there. A broker that has just started answers once it was told of the cluster: clients
-drop brokers and topics that are not named. A topic's part of the answer is encoded once, and kept
-(`encoded_metadata.py`).
+A topic that is requested by name and does not exist is created if that is allowed; its metadata is LEADER_NOT_AVAILABLE
+until it exists. A broker that has just started answers once it has the controller's metadata: clients drop brokers and
+topics that are not listed. A topic's part of the answer is encoded once, and kept (`encoded_metadata.py`).
 
 Source: protocol guide, Metadata; semantics, Metadata.
 """
@@ -82,7 +81,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
 
 
 def _describable(ctx: RequestContext, names: list[str]) -> Generator[Step, None, list[str]]:
-    """Those that the principal may know of."""
+    """Return the topics that the principal may describe."""
     if ctx.services.authorizer.allows_everything:
         return names
     if len(names) > MOST_ELEMENTS_AT_ONCE:
@@ -155,7 +154,7 @@ def _respond(
 
 
 def _rights(ctx: RequestContext, resource_type: ResourceType, name: str) -> int:
-    """Return what the principal may do with such a resource, as bits."""
+    """Return the operations that the principal may do on a resource, as bits."""
     return ctx.rights(resource_type, name) & OPERATIONS_OF[resource_type]
 
 
@@ -198,7 +197,7 @@ def _encode(
 
 
 def _brokers(image: ClusterImage, listener_name: str) -> list[MetadataResponseBroker]:
-    """The live brokers that can be reached through the listener that the client uses."""
+    """Return the live brokers that can be reached through the listener that the client uses."""
     return [
         MetadataResponseBroker(broker.broker_id, *broker.endpoints[listener_name], broker.rack)
         for broker in image.brokers.values()
@@ -230,7 +229,7 @@ def _leader_error(image: ClusterImage, api_version: int, state: PartitionState) 
 
 
 def refuse(ctx: RequestContext, request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     names = [topic.name or "" for topic in request.topics or ()]
     return MetadataResponse(
         controller_id=NO_LEADER,

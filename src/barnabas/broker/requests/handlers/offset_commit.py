@@ -1,4 +1,4 @@
-"""OffsetCommit (API key 8, v0-8): store how far a group has read.
+"""OffsetCommit (API key 8, v0-8): store the committed offsets of a group.
 
 Version 0 keeps offsets in the registry, all others in `__consumer_offsets`.
 
@@ -89,7 +89,7 @@ def _commit_to_registry(
 
 
 def _response(request: OffsetCommitRequest, offsets: _Offsets, error_code: ErrorCode) -> OffsetCommitResponse:
-    """The answer for each partition of the request."""
+    """Return the answer for each partition of the request."""
     topics = []
     for topic in request.topics:
         indexes = [partition.partition_index for partition in topic.partitions]
@@ -101,7 +101,7 @@ def _response(request: OffsetCommitRequest, offsets: _Offsets, error_code: Error
 
 
 def refuse(ctx: RequestContext, request: OffsetCommitRequest, error_code: ErrorCode) -> OffsetCommitResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _response(request, OffsetsToCommit(), error_code)
 
 

@@ -1,4 +1,4 @@
-"""OffsetDelete (API key 47, v0): remove what a group has committed for partitions that it does not read.
+"""OffsetDelete (API key 47, v0): delete a group's committed offsets of topics that it does not read.
 
 Source: protocol guide, OffsetDelete; semantics, group coordinator; KIP-496.
 """
@@ -20,7 +20,7 @@ from barnabas.wire.security.authorizer import Operation, ResourceType
 
 @in_slices
 def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Steps[OffsetDeleteResponse]:
-    """Remove the offsets of partitions that exist; those of topics that members read stay."""
+    """Delete the offsets of existing partitions, except those of topics that members read."""
     if not ctx.may(Operation.DELETE, ResourceType.GROUP, request.group_id):
         yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         return
@@ -65,7 +65,7 @@ def _response(request: OffsetDeleteRequest, errors: dict[TopicPartition, ErrorCo
 
 
 def refuse(ctx: RequestContext, request: OffsetDeleteRequest, error_code: ErrorCode) -> OffsetDeleteResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return OffsetDeleteResponse(error_code=error_code)
 
 

@@ -1,6 +1,6 @@
-"""OffsetFetch (API key 9, v0-7): how far a group has read.
+"""OffsetFetch (API key 9, v0-7): the committed offsets of a group.
 
-Version 0 reads from the registry, all others from what the group committed.
+Version 0 reads from the registry, all others read the group's committed offsets.
 
 Source: protocol guide, OffsetFetch; semantics, group coordinator; KIP-447 (require stable).
 """
@@ -82,7 +82,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
 
 
 def _may_describe(ctx: RequestContext, topic: str, is_all: bool) -> bool:
-    """Return whether the principal may know of a topic; who asks for all did not ask for this one."""
+    """Return whether the principal may describe a topic; denials are logged only for topics named in the request."""
     if is_all:
         return ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, topic)
     return ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic)
@@ -114,7 +114,7 @@ def _fetch_from_registry(
 
 
 def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicPartition]) -> OffsetFetchResponse:
-    """The group's error; versions without a place for it repeat it for each partition."""
+    """Return the group's error; versions without a place for it repeat it for each partition."""
     if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
         return OffsetFetchResponse(error_code=error_code)
     return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))
@@ -141,7 +141,7 @@ def _by_topic(
 
 
 def refuse(ctx: RequestContext, request: OffsetFetchRequest, error_code: ErrorCode) -> OffsetFetchResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refusal(ctx, error_code, _partitions(request))
 
 

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (API key 23, v0-3): where an epoch ended in this leader's log.
+"""OffsetForLeaderEpoch (API key 23, v0-3): the end offset of an epoch in this leader's log.
 
 A client compares it with what it has read, to see whether records it read were lost in a change of leaders.
 
@@ -24,7 +24,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def offset_for_leader_epoch(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Steps[OffsetForLeaderEpochResponse]:
-    """Look each partition's epoch up; of one that is named twice what comes later counts, as in Kafka."""
+    """Look up each partition's epoch; of repeated partitions the last one counts, as in Kafka."""
     named: dict[str, dict[int, OffsetForLeaderPartition]] = {}
     for topic in request.topics:
         of_topic = named.setdefault(topic.topic, {})
@@ -64,7 +64,7 @@ def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -
 def refuse(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest, error_code: ErrorCode
 ) -> OffsetForLeaderEpochResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

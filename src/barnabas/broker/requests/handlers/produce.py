@@ -58,7 +58,7 @@ _NO_ERROR: Final = ErrorCode.NONE
 
 @in_slices
 def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
-    """Append each partition's batch as its leader; without acks there is no answer at all.
+    """Append each partition's batch as its leader; with acks=0 there is no answer.
 
     Raises:
         ProtocolError: Records are missing.
@@ -117,13 +117,13 @@ def _append(
     answers: list[PartitionProduceResponse],
     late: list["_Late"],
 ) -> None:
-    """Append what came for one partition, now or when it is prepared.
+    """Append the data of one partition, now or after its preparation.
 
     Args:
-        refusal: What is wrong with the topic as a whole.
-        attributes: The low bits of those of all batches of the request, put together.
+        refusal: The error of the whole topic.
+        attributes: The low attribute bits of all batches of the request, combined.
         answers: Gets the answer.
-        late: Gets what the answer has to wait for, if it has to.
+        late: Gets the pending append, if the answer must wait for it.
     """
     index = data.index
     records = data.records
@@ -169,7 +169,7 @@ class _Late(NamedTuple):
         leading_since: Of the partition, when they came.
         answers, place: Where it stands.
         appended: What comes, or came, of the append.
-        release: To be called when the request's bytes are not needed any more.
+        release: Call it when the request's bytes are not needed any more.
     """
 
     partition: Partition
@@ -266,7 +266,7 @@ class _Completion:
 
 
 def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> ErrorCode:
-    """Why the producer may not write as it does, in transactions or idempotently, to whatever topic.
+    """Return the error of a producer that is not authorized for transactions or idempotent writes.
 
     Args:
         attributes: Of all batches, `_IDEMPOTENT_BIT` among them where one has a producer id.
@@ -282,7 +282,7 @@ def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> Er
 
 
 def _attributes(data: PartitionProduceData) -> int:
-    """The low bits of the attributes of a partition's first batch, `_IDEMPOTENT_BIT` among them; 0 where it has none.
+    """Return the low attribute bits of a partition's first batch, with `_IDEMPOTENT_BIT`; 0 if it has none.
 
     Raises:
         ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
@@ -290,7 +290,7 @@ def _attributes(data: PartitionProduceData) -> int:
     """
     records = data.records
     if not records:
-        raise ProtocolError("a produce request without records")
+        raise ProtocolError("Produce request without records")
     assert isinstance(records, memoryview)
     if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return 0
@@ -301,7 +301,7 @@ def _attributes(data: PartitionProduceData) -> int:
 
 
 def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Each partition once: of what is named twice the later records count, and there is one answer, as in Kafka."""
+    """Return each partition once: of repeated partitions the last one counts, as in Kafka."""
     if len({topic.name for topic in topic_data}) == len(topic_data):
         for topic in topic_data:
             partition_data = topic.partition_data
@@ -368,9 +368,9 @@ def _close_on_error(responses: list[TopicProduceResponse]) -> None:
 
 
 def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     if request.acks == 0:
-        raise UnanswerableError(f"{error_code.name} for a produce request with acks=0")
+        raise UnanswerableError(f"{error_code.name} for a Produce request with acks=0")
     responses = []
     for topic in _without_repetitions(request.topic_data):
         answers = []

@@ -1,4 +1,4 @@
-"""RenewDelegationToken (API key 39, v0-2): a later end for a token.
+"""RenewDelegationToken (API key 39, v0-2): extend the expiry of a token.
 
 Source: protocol guide, RenewDelegationToken; KIP-48; semantics, delegation tokens.
 """
@@ -18,7 +18,7 @@ from barnabas.wire.protocol.messages.renew_delegation_token import (
 def renew_delegation_token(
     ctx: RequestContext, request: RenewDelegationTokenRequest
 ) -> RenewDelegationTokenResponse | Pending[RenewDelegationTokenResponse]:
-    """Give a token a later end."""
+    """Extend the lifetime of a token."""
     check_asker(ctx)
     token_manager(ctx)
     return ctx.services.spawner.spawn(_renew(ctx, request))
@@ -36,7 +36,7 @@ async def _renew(ctx: RequestContext, request: RenewDelegationTokenRequest) -> R
 def refuse(
     ctx: RequestContext, request: RenewDelegationTokenRequest, error_code: ErrorCode
 ) -> RenewDelegationTokenResponse:
-    """Nothing was changed."""
+    """Return the error: nothing was changed."""
     return RenewDelegationTokenResponse(error_code, -1)
 
 

@@ -1,6 +1,6 @@
 """SaslAuthenticate (API key 36, v0-2): a token of a login.
 
-Those of a login are `broker/requests/authentication.py`'s; what comes here belongs to none.
+`broker/requests/authentication.py` handles the tokens of a login; one that arrives here belongs to no login.
 
 Source: protocol guide, SaslAuthenticate; KIP-152, KIP-368; semantics, authentication.
 """
@@ -12,14 +12,14 @@ from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRe
 
 
 def sasl_authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
-    """Refuse: nobody is logging in."""
+    """Refuse the request: no login is in progress."""
     return SaslAuthenticateResponse(
         ErrorCode.ILLEGAL_SASL_STATE, "SaslAuthenticate request received after successful authentication"
     )
 
 
 def refuse(ctx: RequestContext, request: SaslAuthenticateRequest, error_code: ErrorCode) -> SaslAuthenticateResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return SaslAuthenticateResponse(error_code)
 
 

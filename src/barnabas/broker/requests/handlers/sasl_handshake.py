@@ -1,7 +1,8 @@
-"""SaslHandshake (API key 17, v0-1): the mechanism by which a client wants to log in.
+"""SaslHandshake (API key 17, v0-1): choose the mechanism of a login.
 
-The first one of a connection is `broker/requests/authentication.py`'s. What comes here comes from somebody who is in
-already, or where nobody has to log in: it begins another login where sessions end, and else is refused.
+`broker/requests/authentication.py` handles the first one of a connection. One that arrives here comes from a client
+that has logged in, or on a listener without logins: it begins a re-authentication if sessions expire, and is refused
+otherwise.
 
 Source: protocol guide, SaslHandshake; KIP-43, KIP-368; semantics, authentication.
 """
@@ -16,14 +17,14 @@ from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest,
 def sasl_handshake(
     ctx: RequestContext, request: SaslHandshakeRequest
 ) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse]:
-    """Let a user log in again before the session is over."""
+    """Begin a re-authentication before the session expires."""
     authentication = ctx.connection.authentication
     answer = authentication.begin_again(ctx, request) if authentication is not None else None
     return SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE) if answer is None else answer
 
 
 def refuse(ctx: RequestContext, request: SaslHandshakeRequest, error_code: ErrorCode) -> SaslHandshakeResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return SaslHandshakeResponse(error_code)
 
 

@@ -1,4 +1,4 @@
-"""StopReplica (API key 5, v0-3): the controller says which partitions this broker hosts no longer.
+"""StopReplica (API key 5, v0-3): the controller ends this broker's replicas of partitions.
 
 Source: protocol guide, StopReplica; replication facts; KIP-380, KIP-570 (leader epochs).
 """
@@ -19,14 +19,14 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def stop_replica(
     ctx: RequestContext, request: StopReplicaRequest
 ) -> Pending[StopReplicaResponse] | StopReplicaResponse:
-    """Stop hosting partitions; answered when the logs that were to go are gone."""
+    """Stop hosting partitions; answer when the logs to delete are deleted."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return ctx.services.control.stop_replica(request)
 
 
 def refuse(ctx: RequestContext, request: StopReplicaRequest, error_code: ErrorCode) -> StopReplicaResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return StopReplicaResponse(
         error_code,
         [

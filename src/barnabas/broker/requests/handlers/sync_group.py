@@ -1,4 +1,4 @@
-"""SyncGroup (API key 14, v0-5): hand in the assignments as the leader, get one's own.
+"""SyncGroup (API key 14, v0-5): submit assignments as the leader, receive the own assignment.
 
 Source: protocol guide, SyncGroup; semantics, group coordinator; KIP-559 (protocol type and name).
 """
@@ -43,7 +43,7 @@ def _response(answer: SyncAnswer) -> SyncGroupResponse:
 
 
 def refuse(ctx: RequestContext, request: SyncGroupRequest, error_code: ErrorCode) -> SyncGroupResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return SyncGroupResponse(error_code=error_code)
 
 

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (API key 28, v0-3): store how far a group has read, to count once a transaction is committed.
+"""TxnOffsetCommit (API key 28, v0-3): store offsets of a group that count once a transaction is committed.
 
 Source: protocol guide, TxnOffsetCommit; semantics, transactions; KIP-98, KIP-447 (the member's id and generation).
 """
@@ -64,7 +64,7 @@ def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> S
 def _response(
     ctx: RequestContext, request: TxnOffsetCommitRequest, offsets: _Offsets, error_code: ErrorCode
 ) -> TxnOffsetCommitResponse:
-    """The answer for each partition of the request."""
+    """Return the answer for each partition of the request."""
     if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and ctx.api_version < _FIRST_VERSION_WITH_LOADING:
         # Producers of that time die of the other code (KAFKA-7296).
         error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -80,7 +80,7 @@ def _response(
 
 
 def refuse(ctx: RequestContext, request: TxnOffsetCommitRequest, error_code: ErrorCode) -> TxnOffsetCommitResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _response(ctx, request, OffsetsToCommit(), error_code)
 
 

@@ -17,7 +17,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def update_features(
     ctx: RequestContext, request: UpdateFeaturesRequest
 ) -> Pending[UpdateFeaturesResponse] | UpdateFeaturesResponse:
-    """Finalize what the request names, feature by feature."""
+    """Finalize the features of a request, one by one."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     controller = ctx.services.controller
@@ -27,7 +27,7 @@ def update_features(
 
 
 def refuse(ctx: RequestContext, request: UpdateFeaturesRequest, error_code: ErrorCode) -> UpdateFeaturesResponse:
-    """The answer that the request failed as a whole."""
+    """Return the answer that the request failed as a whole."""
     is_denied = error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     message = "Cluster authorization failed." if is_denied else ""
     return UpdateFeaturesResponse(ctx.throttle_time_ms, error_code, message)

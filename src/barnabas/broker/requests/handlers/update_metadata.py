@@ -1,4 +1,4 @@
-"""UpdateMetadata (API key 6, v0-6): the controller says what the cluster looks like.
+"""UpdateMetadata (API key 6, v0-6): the controller describes the cluster.
 
 Source: protocol guide, UpdateMetadata; replication facts; KIP-380.
 """
@@ -14,14 +14,14 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def update_metadata(
     ctx: RequestContext, request: UpdateMetadataRequest
 ) -> Pending[UpdateMetadataResponse] | UpdateMetadataResponse:
-    """Take over who is alive and who leads what."""
+    """Apply live brokers and leaders to the cluster image."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return ctx.services.control.update_metadata(request)
 
 
 def refuse(ctx: RequestContext, request: UpdateMetadataRequest, error_code: ErrorCode) -> UpdateMetadataResponse:
-    """The answer that the request failed as a whole."""
+    """Return the answer that the request failed as a whole."""
     return UpdateMetadataResponse(error_code)
 
 

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (API key 27, v0): a transaction's outcome, told to the leaders of what it touched.
+"""WriteTxnMarkers (API key 27, v0): write transaction markers to partitions that this broker leads.
 
 Sent by transaction coordinators, this broker's own too. A marker for a producer that has no open transaction in the
 partition is written all the same: it fences the producer.
@@ -99,7 +99,7 @@ class _Answers:
         self.pending: Pending[WriteTxnMarkersResponse] = Pending()
 
     def wait(self) -> None:
-        """One more is on its way."""
+        """Count one more pending append."""
         self._left_count += 1
 
     def set(self, producer_id: int, key: TopicPartition, error_code: ErrorCode, is_late: bool = False) -> None:
@@ -113,7 +113,7 @@ class _Answers:
             self.begun()
 
     def begun(self) -> None:
-        """One less is waited for: the last one makes the answer."""
+        """Count one pending append less; the last one completes the answer."""
         self._left_count -= 1
         if not self._left_count:
             self.pending.complete(_response(self._by_producer))
@@ -131,7 +131,7 @@ def _response(by_producer: dict[int, dict[TopicPartition, ErrorCode]]) -> WriteT
 
 
 def refuse(ctx: RequestContext, request: WriteTxnMarkersRequest, error_code: ErrorCode) -> WriteTxnMarkersResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     by_producer: dict[int, dict[TopicPartition, ErrorCode]] = {}
     for marker in request.markers:
         errors = by_producer.setdefault(marker.producer_id, {})

@@ -1,1 +1,1 @@
-"""Access rules (ACLs): what they say, how they are kept in the registry, and what follows from them."""
+"""Access rules (ACLs): their meaning, their storage in the registry, and the decisions based on them."""

@@ -1,11 +1,11 @@
 """Decides by access rules, as Kafka's AclAuthorizer does.
 
-A decision is made once for each principal, host and resource, and kept until a rule changes: what a client does, it
-does over and over. What is kept is bounded in bytes, as a client may ask for any names; what is too much begins anew.
+A decision is made once for each principal, host and resource, and cached until a rule changes, as clients repeat the
+same operations. The cache is bounded in bytes, as a client may name any resource; a full cache is cleared.
 
-Denials are logged at INFO and what is allowed at DEBUG, both on Kafka's own logger, in its words. (How many lines a
-place in the code may write is `broker/server/log_limit.py`'s business, what of a name is shown
-`broker/server/log_lines.py`'s.)
+Denials are logged at INFO and allowed operations at DEBUG, both on Kafka's own logger, in its words.
+(`broker/server/log_limit.py` limits the lines of a place in the code, `broker/server/log_lines.py` the part of a name
+that is shown.)
 
 Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.
 """
@@ -37,10 +37,10 @@ _TYPE_COUNT: Final = max(ResourceType) + 1
 
 
 def parse_super_users(text: str) -> frozenset[Principal]:
-    """The principals of `super.users`, divided by semicolons, for names may hold commas.
+    """Return the principals of `super.users`, separated by semicolons, as names may contain commas.
 
     Raises:
-        ConfigError: One is none.
+        ConfigError: An entry is not a principal.
     """
     try:
         return frozenset(parse_principal(part.strip()) for part in text.split(";") if part.strip())
@@ -49,7 +49,7 @@ def parse_super_users(text: str) -> frozenset[Principal]:
 
 
 class Denied(Protocol):
-    """Is told of a denial; see `Authorizer.may`."""
+    """Is called on a denial; see `Authorizer.may`."""
 
     def __call__(
         self,
@@ -74,11 +74,11 @@ def _nobody(
 
 
 class AclAuthorizer:
-    """Says what principals may do, by `rules`. Owned by the event loop.
+    """Authorizes principals by `rules`. Owned by the event loop.
 
     Attributes:
-        rules: What they are; whoever changes them calls `forget`.
-        on_denied: Told of each denial that is logged.
+        rules: The current rules; call `forget` after changing them.
+        on_denied: Called for each denial that is logged.
     """
 
     __slots__ = ("_bytes", "_decisions", "_host", "_if_no_rule", "_of_last", "_principal", "_super_users",
@@ -88,8 +88,8 @@ class AclAuthorizer:
 
     def __init__(self, rules: Rules, super_users: Collection[Principal], allows_without_rules: bool) -> None:
         """Args:
-        super_users: Whom nothing is denied.
-        allows_without_rules: Whether everybody may do everything with what no rule is about.
+        super_users: Principals with all permissions.
+        allows_without_rules: Whether everyone has all permissions on resources without rules.
         """
         self.rules = rules
         self._super_users = frozenset(super_users)
@@ -134,7 +134,7 @@ class AclAuthorizer:
         return self._decide(principal, host, resource_type, name) if rights is None else rights
 
     def forget(self) -> None:
-        """The rules say something else: every decision is made anew."""
+        """Drop all cached decisions, because the rules changed."""
         self._decisions.clear()
         self._bytes = 0
         self._principal = self._host = None

@@ -2,12 +2,12 @@
 
 Invariants:
 
-- What is known follows what is there: every change has a notification (`broker/registry/changes.py`), written together
-  with it, and who changes something here knows it at once.
-- Nothing that somebody else wrote meanwhile is lost: a pattern's node is replaced by its version.
-- What can't be read is never taken for nothing, for it may be a denial: what was known before stays, and if nothing
-  was, nobody may do anything with what the pattern is about.
-- One thing is done at a time: nothing older is taken over after something newer.
+- The copy follows the registry: every change has a notification (`broker/registry/changes.py`), written together with
+  it, and changes by this broker are applied at once.
+- No concurrent change is lost: a pattern's node is replaced by its version.
+- An unreadable node is never treated as empty, as it may contain a denial: the previous rules stay, and if there were
+  none, nobody has access to the pattern's resources.
+- One piece of work runs at a time: nothing older is applied after something newer.
 
 Source: zookeeper.md, ACLs; Kafka 2.7.2, AclAuthorizer.updateResourceAcls, ZkAclStore.
 """
@@ -66,11 +66,11 @@ Change = Callable[[frozenset[Entry]], frozenset[Entry]]
 
 
 class Changed(NamedTuple):
-    """What became of the rules of a pattern.
+    """The result of a change of a pattern's access rules.
 
     Attributes:
-        before, after: What they were and are; the same where nothing was written.
-        error: Why they could not be changed; None: they were.
+        before, after: The rules before and after; equal if nothing was written.
+        error: The reason of a failure; None on success.
     """
 
     before: frozenset[Entry]
@@ -123,10 +123,10 @@ class AclStore:
         )
 
     async def start(self) -> None:
-        """Create what is missing of the tree, read everything, and begin to watch.
+        """Create missing nodes, read all rules, and begin to watch.
 
         Raises:
-            RegistryError: The registry did not let us.
+            RegistryError: The registry refused it.
         """
         await self._create_paths()
         for changes in self._changes:
@@ -165,14 +165,14 @@ class AclStore:
                 await self._pause()
                 await self._create_paths()
         except (RegistryError, MalformedError) as error:
-            log.error("the access rules of %s could not be changed: %s", pattern, error)
+            log.error("cannot change the ACLs of %s: %s", pattern, error)
             return Changed(nothing, nothing, error)
         failed = BarnabasError(f"Failed to update ACLs for {pattern} after trying a maximum of {MOST_RETRIES} times")
         log.error("%s", failed)
         return Changed(nothing, nothing, failed)
 
     async def _write(self, pattern: Pattern, entries: frozenset[Entry], stat: Stat | None) -> bool:
-        """Write a pattern's node and its notification, unless somebody created, changed or deleted it meanwhile."""
+        """Write a pattern's node and its notification, unless another broker changed it meanwhile."""
         path = path_of(pattern)
         op: Op
         if stat is None:
@@ -217,7 +217,7 @@ class AclStore:
             try:
                 changed[decode(data)] = None
             except MalformedError as error:
-                log.warning("notification %s of changed access rules is not one, and is passed over: %s", name, error)
+                log.warning("ACL change notification %s is malformed: ignored: %s", name, error)
         async with self._lock:
             await self._take_over(changed)
 
@@ -237,7 +237,7 @@ class AclStore:
             log.debug("%d access rules of %d patterns", len(self.rules), len(there))
 
     async def _take_over(self, patterns: Iterable[Pattern]) -> None:
-        """Read patterns, and go by what is said about them."""
+        """Read patterns, and apply their rules."""
         wanted = list(patterns)
         for start in range(0, len(wanted), _NODES_AT_ONCE):
             some = wanted[start : start + _NODES_AT_ONCE]
@@ -265,12 +265,10 @@ class AclStore:
             self._malformed[pattern] = reason
             is_known = bool(self.rules.entries(pattern))
             log.error(
-                "the access rules of %s can't be read (%s): %s",
+                "cannot read the ACLs of %s (%s): %s",
                 pattern,
                 reason,
-                "those before stay in force"
-                if is_known
-                else "only super users may do anything with what they are about",
+                "the previous ACLs stay in force" if is_known else "only super users have access to its resources",
             )
             if not is_known:
                 self.rules.close(pattern)

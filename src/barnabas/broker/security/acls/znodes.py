@@ -1,4 +1,4 @@
-"""/kafka-acl and /kafka-acl-extended: what is said about a pattern; their change nodes: which pattern it is about.
+"""/kafka-acl and /kafka-acl-extended: the rules of each pattern; their change nodes: the changed pattern.
 
     /kafka-acl/<Type>/<name>                    {"version":1,"acls":[{"principal":"User:alice","permissionType":"Allow",
                                                 "operation":"Read","host":"*"}]}; missing, null or empty: nothing
@@ -107,7 +107,7 @@ def _is_sayable(text: str) -> bool:
 
 
 def change_prefix(pattern_type: PatternType) -> str:
-    """The path of change nodes without their numbers."""
+    """Return the path of change nodes without their numbers."""
     changes = paths.PREFIXED_ACL_CHANGES if pattern_type is PatternType.PREFIXED else paths.ACL_CHANGES
     return paths.child(changes, paths.ACL_CHANGE_PREFIX)
 
@@ -121,7 +121,7 @@ def encode_change(pattern: Pattern) -> bytes:
 
 
 def decode_literal_change(data: bytes | None) -> Pattern:
-    """The pattern that a change below /kafka-acl-changes names.
+    """Return the pattern that a change below /kafka-acl-changes names.
 
     Raises:
         MalformedError: None.
@@ -136,7 +136,7 @@ def decode_literal_change(data: bytes | None) -> Pattern:
 
 
 def decode_prefixed_change(data: bytes | None) -> Pattern:
-    """The pattern that a change below /kafka-acl-extended-changes names.
+    """Return the pattern that a change below /kafka-acl-extended-changes names.
 
     Raises:
         MalformedError: None.

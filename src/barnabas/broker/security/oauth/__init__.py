@@ -1,1 +1,1 @@
-"""Who vouches for the tokens of OAUTHBEARER: keys for signed ones, or nobody."""
+"""Validation of OAUTHBEARER tokens: signed ones by public keys, or unsecured ones."""

@@ -1,4 +1,4 @@
-"""What a token claims: whose it is, and when it holds.
+"""The claims of a token: its user, and the time in which it is valid.
 
     sub    the user        exp    when it ends        iat    when it was made        nbf    when it begins
 
@@ -19,35 +19,35 @@ MOST_USER_BYTES = 1024
 
 
 def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew_ms: int) -> Identity:
-    """Whose token it is, if it holds now.
+    """Return the identity that a token's claims name, if the token is valid now.
 
     Args:
         user_claim: The claim with the user's name.
-        skew_ms: How far the clock of who made it may be off.
+        skew_ms: How far the issuer's clock may be off.
 
     Raises:
         InvalidTokenError: It does not hold, or does not say what it must; holds none of its text.
     """
     user = claims.get(user_claim)
     if not isinstance(user, str) or not user.strip():
-        raise InvalidTokenError(f"it has no claim {user_claim} that names a user")
+        raise InvalidTokenError(f"its claim {user_claim} must be a user name")
     try:
         user_bytes = len(user.encode())
     except UnicodeEncodeError:
         # Half of a surrogate pair, which JSON can say and nobody can write down.
-        raise InvalidTokenError(f"its claim {user_claim} is no text") from None
+        raise InvalidTokenError(f"its claim {user_claim} is not valid text") from None
     if user_bytes > MOST_USER_BYTES:
         raise InvalidTokenError(f"its claim {user_claim} is longer than {MOST_USER_BYTES} bytes")
     ends_ms = _time_ms(claims, "exp")
     if ends_ms is None:
-        raise InvalidTokenError("it has no exp: it would hold for ever")
+        raise InvalidTokenError("it has no exp claim")
     begins_ms = [each for name in ("iat", "nbf") if (each := _time_ms(claims, name)) is not None]
     if now_ms - skew_ms >= ends_ms:
         raise InvalidTokenError("it has expired")
     if any(each > now_ms + skew_ms for each in begins_ms):
-        raise InvalidTokenError("it does not hold yet")
+        raise InvalidTokenError("it is not valid yet")
     if any(each >= ends_ms for each in begins_ms):
-        raise InvalidTokenError("it ends before it begins")
+        raise InvalidTokenError("its exp is before its iat or nbf")
     return Identity(user, expires_ms=ends_ms)
 
 
@@ -64,5 +64,5 @@ def _time_ms(claims: Mapping[str, object], name: str) -> int | None:
         return None
     # An int may have any number of digits here, more than a float can hold; what is no number (NaN) is in no range.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_SECONDS:
-        raise InvalidTokenError(f"its claim {name} is no time")
+        raise InvalidTokenError(f"its claim {name} must be a time in seconds")
     return int(value * 1000)

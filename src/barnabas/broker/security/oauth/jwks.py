@@ -1,8 +1,8 @@
 """Keeps an identity provider's public keys up to date.
 
-They are read at the start, again every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and when a token names one that is
-not known, though not oftener than every ten seconds for that. What can't be read is tried again after
-`.retry.backoff.ms`, twice as long each time up to `.retry.backoff.max.ms`; the keys that were read before go on.
+They are read at the start, again every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and when a token names an unknown
+key, but for that at most every ten seconds. A failed read is repeated after `.retry.backoff.ms`, twice as long each
+time up to `.retry.backoff.max.ms`; the previous keys stay in use.
 
 Source: KIP-768; Kafka 3.1, RefreshingHttpsJwks.
 """
@@ -59,7 +59,7 @@ class KeyRefresher:
         await self._first.future()
 
     def serve(self, tokens: SignedTokens) -> None:
-        """Give the keys to one more."""
+        """Provide the keys to one more validator."""
         tokens.keys = self._keys
         self._tokens.append(tokens)
 
@@ -73,7 +73,7 @@ class KeyRefresher:
         self._executor.run(lambda: parse_keys(self._read(self._url)), self._take, self._failed)
 
     def want(self) -> None:
-        """A token names a key that is not known."""
+        """Request a read of the keys, as a token names an unknown key."""
         now_ms = self._clock.monotonic_ms()
         if self._last_wanted_ms is None or now_ms - self._last_wanted_ms >= _LEAST_BETWEEN_MS:
             self._last_wanted_ms = now_ms
@@ -88,7 +88,7 @@ class KeyRefresher:
         self._is_reading = False
         self._first.complete(None)
         if keys.keys() != self._keys.keys():
-            log.info("%d public keys for tokens were read from %s", len(keys), self._url)
+            log.info("read %d public keys for OAUTHBEARER tokens from %s", len(keys), self._url)
         self._keys = keys
         for tokens in self._tokens:
             tokens.keys = keys
@@ -99,9 +99,9 @@ class KeyRefresher:
         self._is_reading = False
         self._first.complete(None)
         if isinstance(error, OSError | ConfigError | ValueError):
-            log.warning("the public keys for tokens can't be read from %s: %s", self._url, error)
+            log.warning("cannot read the public keys for OAUTHBEARER tokens from %s: %s", self._url, error)
         else:
-            log.error("the public keys for tokens can't be read from %s", self._url, exc_info=error)
+            log.error("cannot read the public keys for OAUTHBEARER tokens from %s", self._url, exc_info=error)
         retry_ms, self._retry_ms = self._retry_ms, min(2 * self._retry_ms, self._most_retry_ms)
         self._again(retry_ms)
 

@@ -1,7 +1,7 @@
-"""Tokens that an identity provider signed, judged by its public keys (JWKS).
+"""Signed OAUTHBEARER tokens, verified with the identity provider's public keys (JWKS).
 
-A token names its key by `kid`; with a single key it need not. Keys for the broker to sign with itself (`oct`) are no
-public keys and are passed over: whoever could read them could make tokens.
+A token names its key by `kid`; with a single key it need not. Symmetric keys (`oct`) are not public keys and are
+ignored: everyone who could read them could make tokens.
 
 Source: RFC 7515, 7517, 7519; KIP-768.
 """
@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 
 def parse_keys(document: bytes) -> dict[str, Key]:
-    """The public keys of a JWKS document, by `kid` (empty where a key has none).
+    """Return the public keys of a JWKS document, by `kid` (empty where a key has none).
 
     Raises:
         ConfigError: It is no such document, or holds no key that could sign.
@@ -64,7 +64,7 @@ def parse_keys(document: bytes) -> dict[str, Key]:
 
 
 class SignedTokens:
-    """Takes the word of who holds the private keys.
+    """Validates tokens by the signatures of trusted keys.
 
     Attributes:
         keys: The public ones as they are known now, by `kid`.
@@ -82,7 +82,7 @@ class SignedTokens:
     ) -> None:
         """Args:
         audiences: One of them the token must be for; none: any.
-        issuer: Who must have made it; None: anybody who holds a key.
+        issuer: The required issuer; None: any holder of a key.
         """
         self._now_ms = now_ms
         self._user_claim = user_claim
@@ -93,7 +93,8 @@ class SignedTokens:
         self.keys: dict[str, Key] = {}
 
     def judge(self, token: str) -> Callable[[], Identity]:
-        """Find a token's key, and give what looks at the signature, in any thread, and says whose token it is.
+        """Find a token's key, and return a function, for any thread, that verifies the signature and returns the
+        identity.
 
         Raises:
             InvalidTokenError: It proves nothing; so does what is given.
@@ -101,12 +102,12 @@ class SignedTokens:
         try:
             header = json.loads(_decoded(token.partition(".")[0]))
         except _NO_TOKEN:
-            raise InvalidTokenError("it is no token") from None
+            raise InvalidTokenError("it is malformed") from None
         if not isinstance(header, dict):
-            raise InvalidTokenError("it is no token")
+            raise InvalidTokenError("it is malformed")
         key, algorithm = self._key_of(header), header.get("alg")
         if not isinstance(algorithm, str) or algorithm not in key.algorithms:
-            raise InvalidTokenError("it names no algorithm of its key")
+            raise InvalidTokenError("its algorithm is not one of its key")
         now_ms = self._now_ms()
         return lambda: self._identity(token, key, algorithm, now_ms)
 
@@ -118,7 +119,7 @@ class SignedTokens:
             # signature: it gets what is signed.
             signed, _, signature = token.rpartition(".")
             if not jwt.get_algorithm_by_name(algorithm).verify(signed.encode(), key.key, _decoded(signature)):
-                raise InvalidTokenError("its signature is not that of its key")
+                raise InvalidTokenError("its signature is invalid")
             claims = jwt.decode(
                 token,
                 key.key,
@@ -139,7 +140,7 @@ class SignedTokens:
             # The kind alone: the text may quote the token.
             raise InvalidTokenError(type(error).__name__) from None
         except _NO_TOKEN:
-            raise InvalidTokenError("it is no token") from None
+            raise InvalidTokenError("it is malformed") from None
         return identity_of(claims, self._user_claim, now_ms, self._skew_ms)
 
     def _key_of(self, header: dict[str, object]) -> Key:
@@ -149,7 +150,7 @@ class SignedTokens:
         key = self.keys.get(kid) if isinstance(kid, str) else None
         if key is None:
             self.on_unknown_key()
-            raise InvalidTokenError("it is signed with a key that is not known here")
+            raise InvalidTokenError("it is signed with an unknown key")
         return key
 
 
@@ -158,5 +159,5 @@ def _decoded(part: str) -> bytes:
 
 
 def _default_algorithm(described: dict[str, object]) -> str | None:
-    """Return the algorithm that makes a key of a kind; which it may be used with is said beside it."""
+    """Return the algorithm implied by a key type, if the key names none."""
     return "RS256" if described.get("kty") == "RSA" else None

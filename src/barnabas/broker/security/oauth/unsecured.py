@@ -1,4 +1,4 @@
-"""Tokens that nobody signed: whoever takes them takes anybody's word. For tests, where a listener asks for them.
+"""Unsigned tokens, whose claims are not verified. For tests, on listeners that enable them.
 
     base64url({"alg":"none"}) . base64url({"sub":"alice","exp":...}) .
 
@@ -22,12 +22,12 @@ _PART_COUNT = 3
 
 
 def is_asked_for(options: Mapping[str, str]) -> bool:
-    """Return whether a JAAS line wants tokens that nobody signed: it names anything about them."""
+    """Return whether a JAAS entry enables unsigned tokens: it has any option about them."""
     return any(name.startswith(("unsecuredValidator", "unsecuredLogin")) for name in options)
 
 
 class UnsecuredTokens:
-    """Takes anybody's word."""
+    """Accepts tokens without verifying them."""
 
     def __init__(self, options: Mapping[str, str], now_ms: Callable[[], int]) -> None:
         """Args:
@@ -46,16 +46,16 @@ class UnsecuredTokens:
         self._skew_ms = int(skew)
 
     def identify(self, token: str) -> Identity:
-        """Whose token it says it is. Raises InvalidTokenError."""
+        """Return the identity that the token claims, without verifying it. Raises InvalidTokenError."""
         parts = token.split(".")
         if len(parts) != _PART_COUNT:
-            raise InvalidTokenError("it has not three parts")
+            raise InvalidTokenError("it does not have three parts")
         header, claims = _content(parts[0]), _content(parts[1])
         if header.get("alg") != "none" or parts[2]:
-            raise InvalidTokenError("it is signed, and nobody here knows by whom")
+            raise InvalidTokenError("it is signed, but this listener only accepts unsigned tokens")
         identity = identity_of(claims, self._user_claim, self._now_ms(), self._skew_ms)
         if not set(self._required) <= scopes_of(claims, self._scope_claim):
-            raise InvalidTokenError("its scope is too small", "insufficient_scope", " ".join(self._required))
+            raise InvalidTokenError("it lacks a required scope", "insufficient_scope", " ".join(self._required))
         return identity
 
 
@@ -63,7 +63,7 @@ def _content(part: str) -> Mapping[str, object]:
     try:
         content = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, RecursionError):
-        raise InvalidTokenError("a part of it is no JSON") from None
+        raise InvalidTokenError("a part of it is not JSON") from None
     if not isinstance(content, dict):
-        raise InvalidTokenError("a part of it is no JSON object")
+        raise InvalidTokenError("a part of it is not a JSON object")
     return content

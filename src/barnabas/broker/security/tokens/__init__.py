@@ -1,1 +1,1 @@
-"""Delegation tokens: a user lets somebody else log in as him for a while, without his password."""
+"""Delegation tokens: a user lets others log in as the user for some time, without the password."""

@@ -1,16 +1,16 @@
-"""All delegation tokens of the cluster: who asks for them is answered, who logs in with them is found.
+"""All delegation tokens of the cluster: creates, changes and lists them, and finds the token of a login.
 
     /delegation_token/tokens/<id>                     the token
     /delegation_token/token_changes/token_change_<n>  its id: created, renewed, ended
 
-Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (made in an executor: that takes
-milliseconds each), and learns of changes by the notifications. The controller removes what has expired.
+Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (computed in an executor: that
+takes milliseconds each), and learns of changes by the notifications. The controller removes expired tokens.
 
 Invariants:
 
-- A token holds on this broker when its creation is answered.
-- Everything is read again where notifications may have been missed.
-- An expired token logs nobody in, removed or not.
+- A token is valid on this broker when its creation is answered.
+- If notifications may have been missed, everything is read again.
+- An expired token cannot be used to log in, removed or not.
 
 Source: as `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotificationListener.
 """
@@ -107,7 +107,7 @@ class TokenManager:
         )
 
     async def start(self) -> None:
-        """Read all tokens, and see when somebody changes them."""
+        """Read all tokens, and watch for changes."""
         for path in (paths.DELEGATION_TOKENS, paths.DELEGATION_TOKEN_CHANGES):
             for each in (*paths.ancestors(path), path):
                 try:
@@ -120,7 +120,7 @@ class TokenManager:
     # --- who logs in
 
     def find(self, mechanism: str, token_id: str) -> KnownUser | None:
-        """Return the user who logs in with a token, or would if it had not expired; None: there is none."""
+        """Return the user of a token, also of an expired one; None: the token does not exist."""
         token = self._tokens.get(token_id)
         if token is None or token_id not in self._credentials:
             return None
@@ -148,7 +148,7 @@ class TokenManager:
         return token
 
     async def renew(self, principal: Principal, secret: bytes, period_ms: int) -> int:
-        """Give a token a later end, and tell which.
+        """Extend a token's lifetime, and return its new expiry.
 
         Raises:
             KafkaError: It is not there, not that principal's, or has expired.
@@ -158,7 +158,7 @@ class TokenManager:
         return token.expiry_ms
 
     async def expire(self, principal: Principal, secret: bytes, period_ms: int) -> int:
-        """Give a token another end, or remove it, and tell which.
+        """Change a token's expiry or remove it, and return the expiry.
 
         Raises:
             KafkaError: It is not there, not that principal's, or has expired.
@@ -175,11 +175,11 @@ class TokenManager:
     def visible(
         self, principal: Principal, owners: Collection[Principal] | None, may_describe: Callable[[str], bool]
     ) -> list[Token]:
-        """The tokens that somebody may see, the oldest first.
+        """Return the tokens that a principal may see, the oldest first.
 
         Args:
             owners: Whose tokens, owned or to be renewed by them; None: anybody's.
-            may_describe: Whether a token may be seen by who is nothing to it.
+            may_describe: Returns whether the principal may see a token that is not its own.
         """
         return [
             token
@@ -193,7 +193,7 @@ class TokenManager:
         return secret_of(self._master_key, token.token_id)
 
     async def remove_expired(self) -> None:
-        """Remove what has expired; the controller's duty."""
+        """Remove expired tokens; a task of the controller."""
         now_ms = self._clock.now_ms()
         for token in list(self._tokens.values()):
             if token.has_expired(now_ms):
@@ -240,18 +240,18 @@ class TokenManager:
         for token_id in token_ids:
             path = paths.delegation_token(token_id)
             if not paths.is_valid(path):
-                log.warning("a change of the delegation token %.40r names none, and is passed over", token_id)
+                log.warning("delegation token change ignored: %.40r is not a valid token id", token_id)
                 continue
             try:
                 data, _ = await self._registry.get(path)
                 token = decode_token(data)
                 if token.token_id != token_id:
-                    raise MalformedError("it has the id of another one")
+                    raise MalformedError("it has the id of another token")
                 tokens.append(token)
             except NoNodeError:
                 self._forget(token_id)
             except MalformedError as error:
-                log.warning("the delegation token %s is none, and is passed over: %s", token_id, error)
+                log.warning("delegation token %s is malformed: ignored: %s", token_id, error)
         await self._take(tokens)
 
     async def _take(self, tokens: Collection[Token]) -> None:

@@ -1,4 +1,4 @@
-"""One delegation token, how it stands in the registry, and what may be done with it. Pure.
+"""One delegation token, its encoding in the registry, and its operations. Pure.
 
     /delegation_token/tokens/<id>    {"version":1,"owner":"User%3Aalice","renewers":["User%3Abob"],"issueTimestamp":1,
                                       "maxTimestamp":2,"expiryTimestamp":2,"tokenId":"..."}
@@ -23,7 +23,7 @@ from barnabas.wire.security.principals import Principal
 
 
 class Token(NamedTuple):
-    """Whose it is, who may renew it, and when it was made, ends, and must end; times since the epoch."""
+    """A delegation token's owner, renewers, and times of issue, latest end and expiry, in ms since the epoch."""
 
     token_id: str
     owner: Principal
@@ -33,7 +33,7 @@ class Token(NamedTuple):
     expiry_ms: int
 
     def is_of(self, principal: Principal) -> bool:
-        """Return whether somebody may renew it and let it end."""
+        """Return whether a principal may renew and expire it."""
         return principal == self.owner or principal in self.renewers
 
     def has_expired(self, now_ms: int) -> bool:
@@ -48,7 +48,7 @@ class TokenLimits(NamedTuple):
 
 
 def secret_of(master_key: str, token_id: str) -> bytes:
-    """The HMAC that proves a token."""
+    """Return the HMAC that proves a token."""
     return hmac.digest(master_key.encode(), token_id.encode(), "sha512")
 
 
@@ -65,7 +65,7 @@ def new_token(
     now_ms: int,
     limits: TokenLimits,
 ) -> Token:
-    """A token that begins now.
+    """Return a token that begins now.
 
     Args:
         max_lifetime_ms: As its owner wants; 0 or less: as long as can be.
@@ -77,13 +77,13 @@ def new_token(
 
 
 def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, limits: TokenLimits) -> Token:
-    """The token with a later end.
+    """Return the token with an extended expiry.
 
     Args:
         period_ms: From now on; less than 0: the usual one.
 
     Raises:
-        KafkaError: Somebody else's, or too late.
+        KafkaError: Not the principal's token, or too late.
     """
     _check(token, principal, now_ms)
     period_ms = limits.expiry_time_ms if period_ms < 0 else period_ms
@@ -91,13 +91,13 @@ def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, lim
 
 
 def ended(token: Token, principal: Principal, period_ms: int, now_ms: int) -> Token | None:
-    """The token with another end; None: it ends now.
+    """Return the token with another expiry; None: it expires now.
 
     Args:
         period_ms: From now on; less than 0: at once.
 
     Raises:
-        KafkaError: Somebody else's, or too late.
+        KafkaError: Not the principal's token, or too late.
     """
     _check(token, principal, now_ms)
     return None if period_ms < 0 else token._replace(expiry_ms=min(token.max_ms, now_ms + period_ms))
@@ -125,10 +125,10 @@ def encode_token(token: Token) -> bytes:
 
 
 def decode_token(data: bytes | None) -> Token:
-    """The token of a node.
+    """Return the token of a node.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: It is not a valid token.
     """
     payload = load_strictly(data)
     token_id, renewers = payload.get("tokenId"), payload.get("renewers")

@@ -1,4 +1,4 @@
-"""What is kept of brokers' figures: whom each is of, and in words what the figure does not say.
+"""Facts of brokers' metrics: the entity of each value, and its details in words.
 
 | metrics | are of (`instance`) | `detail` |
 | --- | --- | --- |

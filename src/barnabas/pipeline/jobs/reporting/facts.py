@@ -1,4 +1,4 @@
-"""What the reporting job keeps of each event: one slim row, with the place it came from.
+"""Facts of the reporting job: one slim row for each event, with its position in the topic.
 
 | column | of | meaning |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""What the reporting job computes from its facts; `docs/pipeline/reporting.md` says what each column means.
+"""Results of the reporting job, computed from its facts; `docs/pipeline/reporting.md` says what each column means.
 
 Invariants: a fact that came more than once counts once (by type and id); the results depend on the set of facts alone,
 not on the order in which they came; counts are integers, and a share is one division of two of them. Days and hours are

@@ -1,4 +1,4 @@
-"""What the reporting job says on a terminal."""
+"""Summary of the reporting job for terminals."""
 
 from __future__ import annotations
 

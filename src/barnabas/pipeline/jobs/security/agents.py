@@ -1,4 +1,4 @@
-"""Which agents say of themselves that no person sits behind them: crawlers, feed readers, previews, tools.
+"""User agents that declare themselves automated: crawlers, feed readers, previews, tools.
 
 An agent declares itself in one of four ways, and one regular expression (`declared_pattern`) holds them all, in what
 Python's and Java's regular expressions have in common:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 KINDS = ("address", "user", "token")
 
 PARAMETERS = (
-    Parameter("rate_limit", 0, "requests within a minute that may be; 0: any number"),
-    Parameter("rate_by", "address", "whose requests are counted: those of an address, user or token"),
-    Parameter("rate_targets", "/", "a target with this pattern in it counts"),
-    Parameter("rate_token", r"[?&]api_key=([^&#]+)", "the token in a target is what this pattern has in brackets"),
-    Parameter("rate_lapse_hours", 1, "how long after the last minute with too much a verdict on it holds"),
+    Parameter("rate_limit", 0, "allowed requests within a minute; 0: no limit"),
+    Parameter("rate_by", "address", "count requests by address, user or token"),
+    Parameter("rate_targets", "/", "pattern in the targets that count"),
+    Parameter("rate_token", r"[?&]api_key=([^&#]+)", "pattern with the token of a target in brackets"),
+    Parameter("rate_lapse_hours", 1, "hours from the last minute above the limit until the verdict expires"),
 )
 
 
@@ -39,7 +39,7 @@ def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
 
     by = str(parameters["rate_by"])
     if by not in KINDS:
-        raise ValueError(f"rate_by {by!r}: it must be {', '.join(KINDS)}")
+        raise ValueError(f"rate_by {by!r}: must be one of {', '.join(KINDS)}")
     token = F.nullif(F.regexp_extract("target", str(parameters["rate_token"]), 1), F.lit(""))
     subject, column = (token, "target") if by == "token" else (F.col(by), by)
     views = facts.where("kind = 'page_view'").where(F.col("target").rlike(str(parameters["rate_targets"])))

@@ -65,17 +65,17 @@ class SitePlan:
     def __post_init__(self) -> None:
         """Check the values. Raises ValueError with the reason if one is invalid."""
         if self.start.tzinfo is None:
-            raise ValueError("the start of a made-up site needs a time zone")
+            raise ValueError("the start time needs a time zone")
         if self.duration_s < 60 or self.events_per_s <= 0 or self.metric_interval_s < 1:
             raise ValueError(
-                "a made-up site needs a duration of at least 60 s, a rate above 0 events/s, and at least 1 s between "
+                "the site needs a duration of at least 60 s, a rate above 0 events/s, and at least 1 s between "
                 "the values of a metric"
             )
         if self.users < 100 or self.items < 100:
-            raise ValueError("a made-up site needs at least 100 users and 100 items")
+            raise ValueError("the site needs at least 100 users and 100 items")
         each = asdict(self.shares).values()
         if min(each) < 0 or sum(each) > 0.8:
-            raise ValueError("shares must be 0 or more, and together at most 0.8")
+            raise ValueError("shares must be at least 0, and their sum at most 0.8")
 
     @property
     def start_ms(self) -> int:

@@ -1,7 +1,7 @@
-"""The codecs of record batches, one module each, loaded when first used.
+"""The codecs of record batches, one module each, loaded on first use.
 
-Invariant: decompression never gives more than `max_bytes` of output, and takes memory in proportion to what it gives,
-however the input lies about its size; damaged input raises `CorruptRecordsError` and nothing else.
+Invariant: decompression never returns more than `max_bytes`, and takes memory in proportion to its output, whatever
+size the input claims; damaged input raises `CorruptRecordsError` and nothing else.
 
 Source: implementation page, message format; KIP-110 (zstd), KIP-57 (lz4 framing).
 """
@@ -35,7 +35,7 @@ def compress(codec: int, data: Buffer) -> bytes:
             from barnabas.wire.records.compression import zstd
 
             return zstd.compress(data)
-    raise ValueError(f"there is no codec {codec}")
+    raise ValueError(f"codec {codec} does not exist")
 
 
 def decompress(codec: int, data: Buffer, max_bytes: int) -> bytes:
@@ -71,4 +71,4 @@ def decompress(codec: int, data: Buffer, max_bytes: int) -> bytes:
             from barnabas.wire.records.compression import zstd
 
             return zstd.decompress(data, max_bytes)
-    raise CorruptRecordsError(f"there is no codec {codec}")
+    raise CorruptRecordsError(f"codec {codec} does not exist")

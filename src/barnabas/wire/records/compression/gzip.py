@@ -17,12 +17,12 @@ _PIECE_BYTES = 16 * 1024
 
 
 def compress(data: Buffer) -> bytes:
-    """One member at zlib's default level, without a time in its header."""
+    """Return one member at zlib's default level, without a time in its header."""
     return zlib.compress(data, wbits=_GZIP_WINDOW)
 
 
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """All members one after the other; bytes that begin no further member are ignored, as Java does.
+    """Return the content of all members; bytes that begin no further member are ignored, as in Java.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.

@@ -32,7 +32,7 @@ _USUAL_RATIO = 4
 
 
 def compress(data: Buffer) -> bytes:
-    """One frame, as Kafka's Java clients write it."""
+    """Return one frame, in the form of Kafka's Java clients."""
     # The library's own frames cost three times as much, because it makes a context for each.
     parts: list[Buffer] = [_HEADER]
     view = memoryview(data)
@@ -49,12 +49,12 @@ def compress(data: Buffer) -> bytes:
 
 # differs from Kafka (lz4-linked-blocks): Java refuses to read them.
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """The first frame; what follows it is ignored, as Java does. Linked blocks are read as well.
+    """Return the content of the first frame; later bytes are ignored, as in Java. Linked blocks are read as well.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
     """
-    # The library takes as much memory as it is told the output may have, which costs more than a batch does.
+    # The library allocates the whole allowed output size, which costs more than a batch.
     decompressor = frame.LZ4FrameDecompressor()
     parts: list[bytes] = []
     room, more = max_bytes + 1, data

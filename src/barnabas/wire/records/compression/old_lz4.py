@@ -24,7 +24,7 @@ _LONGEST_SHORT_INPUT = 15
 
 
 def compress(data: Buffer) -> bytes:
-    """One frame as for magic 1, with the wrong checksum."""
+    """Return one frame like that of magic 1, with the wrong checksum."""
     frame = bytearray(lz4.compress(data))
     position = _checksum_position(frame)
     frame[position] = _checksum(frame[:position])
@@ -32,7 +32,7 @@ def compress(data: Buffer) -> bytes:
 
 
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """The first frame, whatever its header's checksum is.
+    """Return the content of the first frame, whatever its header checksum.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
@@ -56,7 +56,7 @@ def _checksum(descriptor: bytearray) -> int:
 
 
 def _short_xxh32(data: bytearray) -> int:
-    """xxHash32 with seed 0 of at most 15 bytes, which no descriptor that is hashed here exceeds."""
+    """Return xxHash32 with seed 0 of at most 15 bytes, the longest descriptor here."""
     assert len(data) <= _LONGEST_SHORT_INPUT
     digest = _PRIME_5 + len(data)
     words_end = len(data) & ~3

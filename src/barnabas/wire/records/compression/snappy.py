@@ -29,7 +29,7 @@ _GREATEST_RATIO = 22
 
 
 def compress(data: Buffer) -> bytes:
-    """A xerial stream, as Kafka's Java clients write it."""
+    """Return a xerial stream, in the form of Kafka's Java clients."""
     parts = [_XERIAL_HEADER]
     view = memoryview(data)
     for start in range(0, len(view), _BLOCK_BYTES):
@@ -39,7 +39,7 @@ def compress(data: Buffer) -> bytes:
 
 
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """A xerial stream or one raw block, told apart by the magic.
+    """Return the content of a xerial stream or one raw block, distinguished by the magic.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.

@@ -13,24 +13,24 @@ from barnabas.wire.records.gil import PIECE_BYTES, copied
 
 _LEVEL = 3  # Kafka's
 
-# What a batch unpacks to is not known: usually it fits into this and a few times what is compressed.
+# The unpacked size is unknown: usually it is at most this and a few times the compressed size.
 _LEAST_ROOM_BYTES = 64 * 1024
 _USUAL_RATIO = 4
 
 
 def compress(data: Buffer) -> bytes:
-    """One frame at Kafka's level."""
+    """Return one frame at Kafka's level."""
     return bytes(cramjam.zstd.compress(data, level=_LEVEL))
 
 
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """All frames one after the other.
+    """Return the content of all frames.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
     """
     usual_bytes = min(len(data) * _USUAL_RATIO + _LEAST_ROOM_BYTES, max_bytes)
-    # What is longer is filled with zeros in one call, while no other thread runs.
+    # A longer buffer would be zeroed in one call, during which no other thread runs.
     if usual_bytes <= PIECE_BYTES:
         small = bytearray(usual_bytes)
         try:

@@ -1,1 +1,1 @@
-"""What Kafka keeps in the tree, one module for each part of it: encode and decode, pure."""
+"""Contents of Kafka's nodes, one module for each part of the tree: encode and decode, pure."""

@@ -1,4 +1,4 @@
-"""/admin/preferred_replica_election and /admin/reassign_partitions: what Kafka's old tools ask for.
+"""/admin/preferred_replica_election and /admin/reassign_partitions: requests of Kafka's old tools.
 
     election      {"version":1,"partitions":[{"topic":"t","partition":0}]}
     reassignment  {"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}
@@ -13,19 +13,19 @@ from barnabas.wire.registry.znodes.payload import MalformedError, dump, load_str
 
 
 def decode_election(data: bytes | None) -> list[TopicPartition]:
-    """The partitions, each once.
+    """Return the partitions, each once.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     return list(dict.fromkeys(partition for partition, _ in _entries(data)))
 
 
 def decode_reassignment(data: bytes | None) -> dict[TopicPartition, list[int]]:
-    """The brokers that each partition is to have.
+    """Return the new brokers of each partition.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     wanted = {}
     for partition, entry in _entries(data):
@@ -51,9 +51,9 @@ def encode_reassignment(wanted: Mapping[TopicPartition, Sequence[int]]) -> bytes
 def _entries(data: bytes | None) -> Iterator[tuple[TopicPartition, dict[str, object]]]:
     partitions = load_strictly(data).get("partitions")
     if not isinstance(partitions, list):
-        raise MalformedError("there are no partitions")
+        raise MalformedError("it names no partitions")
     for entry in partitions:
         topic, index = (entry.get("topic"), entry.get("partition")) if isinstance(entry, dict) else (None, None)
         if not isinstance(topic, str) or type(index) is not int:
-            raise MalformedError("an entry is no partition")
+            raise MalformedError("an entry is not a partition")
         yield TopicPartition(topic, index), entry

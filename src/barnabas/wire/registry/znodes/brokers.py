@@ -37,7 +37,7 @@ class BrokerRegistration:
 
 
 def encode_registration(broker: BrokerRegistration) -> bytes:
-    """The payload in version 5."""
+    """Return the payload in version 5."""
     plaintext = next((point for point in broker.endpoints if point.security_protocol == "PLAINTEXT"), None)
     payload: dict[str, object] = {
         "features": {},
@@ -55,7 +55,7 @@ def encode_registration(broker: BrokerRegistration) -> bytes:
 
 
 def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistration:
-    """The broker behind a payload of any version; parts that are missing or broken are left out."""
+    """Decode a payload of any version; missing or invalid parts are left out."""
     payload = load(data)
     protocols = strings(payload.get("listener_security_protocol_map"))
     listed = payload.get("endpoints")

@@ -30,7 +30,7 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 
 
 def decode_cluster_id(data: bytes | None) -> str | None:
-    """The cluster id, if the payload has one."""
+    """Return the cluster id; None: the payload has none."""
     cluster_id = load(data).get("id")
     return cluster_id if isinstance(cluster_id, str) else None
 
@@ -40,7 +40,7 @@ def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
 
 
 def decode_controller(data: bytes | None) -> int:
-    """The broker that is controller; -1: unknown."""
+    """Return the controller's broker id; -1: unknown."""
     return integer(load(data), "brokerid", -1)
 
 
@@ -49,7 +49,7 @@ def encode_controller_epoch(epoch: int) -> bytes:
 
 
 def decode_controller_epoch(data: bytes | None) -> int:
-    """The epoch; 0 where there was none yet.
+    """Return the epoch; 0 if there was none yet.
 
     Raises:
         MalformedError: It is no number that another one can follow.
@@ -62,7 +62,7 @@ def decode_controller_epoch(data: bytes | None) -> int:
 
 
 class ProducerIdBlock(NamedTuple):
-    """The producer ids that one broker may hand out; `last` belongs to them."""
+    """The producer ids that one broker may assign, `last` included."""
 
     broker_id: int
     first: int
@@ -76,10 +76,10 @@ def encode_producer_id_block(block: ProducerIdBlock) -> bytes:
 
 
 def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
-    """The block handed out last; None: there was none.
+    """Return the last assigned block; None: there was none.
 
     Raises:
-        MalformedError: Which ids were handed out can't be told.
+        MalformedError: The assigned ids cannot be determined.
     """
     if not data:
         return None

@@ -1,8 +1,8 @@
-"""/config/<type>/<entity>: overrides; /config/changes: who changed.
+"""/config/<type>/<entity>: overrides; /config/changes: notifications of changed entities.
 
     entity          {"version":1,"config":{"cleanup.policy":"compact"}}; missing or null: no overrides
     config_change   v2 {"version":2,"entity_path":"topics/t"}, v1 {"version":1,"entity_type":"topics","entity_name":"t"}
-                    (of topics and clients only); those of 0.8, a mere string, say nothing, as Kafka has it
+                    (of topics and clients only); those of 0.8, plain strings, are ignored, as in Kafka
 
 Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager.
 """
@@ -18,12 +18,12 @@ def encode_config(overrides: Mapping[str, str]) -> bytes:
 
 
 def decode_config(data: bytes | None) -> dict[str, str]:
-    """The overrides of an entity."""
+    """Return the overrides of an entity."""
     return strings(load(data).get("config"))
 
 
 def decode_config_strictly(data: bytes | None) -> dict[str, str]:
-    """The overrides of an entity, where what is no node of settings must not be taken for none.
+    """Return the overrides of an entity; reject an invalid node instead of ignoring it.
 
     Raises:
         MalformedError: It is neither null nor an object of strings below `config`.
@@ -35,12 +35,12 @@ def decode_config_strictly(data: bytes | None) -> dict[str, str]:
         raise MalformedError("no object below config")
     for key, value in config.items():
         if not isinstance(value, str):
-            raise MalformedError(f"{key[:40]!r} is no string")
+            raise MalformedError(f"{key[:40]!r} is not a string")
     return config
 
 
 def encode_change(entity_path: str) -> bytes:
-    """A notification in version 2.
+    """Encode a notification in version 2.
 
     Args:
         entity_path: Below /config, such as `topics/t`.
@@ -49,7 +49,7 @@ def encode_change(entity_path: str) -> bytes:
 
 
 def decode_change(data: bytes | None) -> str | None:
-    """The path below /config of what changed, of two elements or more; None: it names nothing that could have."""
+    """Return the changed path below /config, of two elements or more; None: it names no valid entity."""
     payload = load(data)
     match payload.get("version"):
         case 2:

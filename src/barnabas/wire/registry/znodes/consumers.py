@@ -1,13 +1,13 @@
-"""/consumers/<group>: who consumes, which partitions each owns, and how far the group has come.
+"""/consumers/<group>: the members of a group, the partitions of each, and the group's offsets.
 
     ids/<consumer>               {"version":1,"subscription":{"t":2},"pattern":"static","timestamp":"<ms>"}
     owners/<topic>/<partition>   <consumer>-<n>, n a thread of the consumer, from 0
     offsets/<topic>/<partition>  decimal text: the next offset
 
-With the patterns `white_list` and `black_list` the one key of the subscription is a regular expression of topic
-names. A consumer's name is `<group>_<host>-<ms>-<8 hex digits>`, or `<group>_` and its `consumer.id`.
+With the patterns `white_list` and `black_list` the one key of the subscription is a regular expression of topic names.
+A consumer's name is `<group>_<host>-<ms>-<8 hex digits>`, or `<group>_` and its `consumer.id`.
 
-Those of 0.7 are read, too: `{ "t": 2 }`, `*2*<white list>` and `!2!<black list>` in ids; below owners and offsets the
+Nodes of 0.7 are read, too: `{ "t": 2 }`, `*2*<white list>` and `!2!<black list>` in ids; below owners and offsets the
 last element of a path is `<broker>-<partition>`, and the offset a position in bytes.
 
 Source: zookeeper.md, old consumers; Kafka 0.8.2.2, TopicCount, ConsumerThreadId and registerConsumerInZK.
@@ -23,7 +23,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError, dump, integer,
 
 
 class Pattern(Enum):
-    """How a subscription names its topics; the values are those in the tree."""
+    """The kind of a subscription; the values are those in the tree."""
 
     STATIC = "static"
     WHITE_LIST = "white_list"
@@ -32,12 +32,12 @@ class Pattern(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Subscription:
-    """What one consumer reads.
+    """The subscription of one consumer.
 
     Attributes:
         streams: Topic, or with a list the one regular expression, to the number of streams, which is above 0.
-        pattern: What the keys of `streams` are.
-        timestamp_ms: When the consumer registered; -1: not told.
+        pattern: The kind of the keys of `streams`.
+        timestamp_ms: When the consumer registered; -1: unknown.
         is_of_0_7: Whether it was written as Kafka 0.7 does, whose partitions belong to brokers.
     """
 
@@ -48,7 +48,7 @@ class Subscription:
 
 
 class ConsumerThread(NamedTuple):
-    """One stream of one consumer: what owns partitions. They are ordered by their text, see `java_order`."""
+    """One stream of one consumer, the owner of partitions. Threads are ordered by their text, see `java_order`."""
 
     consumer: str
     number: int
@@ -58,19 +58,19 @@ class ConsumerThread(NamedTuple):
 
 
 class BrokerPartition(NamedTuple):
-    """A partition as 0.7 names it: the broker that has it, and its number there."""
+    """A partition in 0.7's naming: its broker, and its number there."""
 
     broker_id: int
     partition: int
 
 
 def java_order(text: str) -> bytes:
-    """Return the key that sorts texts in the order of Java's strings: by UTF-16's units, not code points."""
+    """Return the key that sorts texts in the order of Java's strings: by UTF-16 units, not code points."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """The payload in version 1, the keys in the order of Kafka 0.8.2."""
+    """Return the payload in version 1, the keys in the order of Kafka 0.8.2."""
     return dump(
         {
             "version": 1,
@@ -82,7 +82,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_subscription(data: bytes | None) -> Subscription:
-    """The subscription in a payload of 0.8 or later, or of 0.7.
+    """Decode the subscription in a payload of 0.8 or later, or of 0.7.
 
     Raises:
         MalformedError: It is neither, or without a topic or a positive number of streams.
@@ -97,7 +97,7 @@ def decode_subscription(data: bytes | None) -> Subscription:
     try:
         pattern = Pattern(payload.get("pattern", Pattern.STATIC.value))
     except ValueError:
-        raise MalformedError(f"{payload.get('pattern')!r} is no pattern of topics") from None
+        raise MalformedError(f"{payload.get('pattern')!r} is not a pattern of topics") from None
     streams = _checked_streams(subscribed)
     if pattern is not Pattern.STATIC and len(streams) != 1:
         raise MalformedError(f"{len(streams)} regular expressions where there should be one")
@@ -109,14 +109,14 @@ def encode_owner(thread: ConsumerThread) -> bytes:
 
 
 def decode_owner(data: bytes | None) -> ConsumerThread:
-    """The thread that owns a partition.
+    """Return the thread that owns a partition.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     consumer, dash, number = _text(data).rpartition("-")
     if not (consumer and dash and _is_number(number)):
-        raise MalformedError(f"{data!r} is no consumer's thread")
+        raise MalformedError(f"{data!r} is not a consumer's thread")
     return ConsumerThread(consumer, int(number))
 
 
@@ -125,26 +125,26 @@ def encode_offset(offset: int) -> bytes:
 
 
 def decode_offset(data: bytes | None) -> int:
-    """The offset that is to be read next; with 0.7's partitions a position in bytes.
+    """Return the next offset to read; for 0.7's partitions, a position in bytes.
 
     Raises:
         MalformedError: It is no number.
     """
     text = _text(data)
     if not _is_number(text.removeprefix("-")):
-        raise MalformedError(f"{data!r} is no offset")
+        raise MalformedError(f"{data!r} is not an offset")
     return int(text)
 
 
 def decode_partition(element: str) -> int | BrokerPartition:
-    """The partition that the last element of a path below owners or offsets names.
+    """Return the partition named by the last element of a path below owners or offsets.
 
     Raises:
-        MalformedError: It is none, neither as 0.8 nor as 0.7 writes it.
+        MalformedError: The value is invalid, neither as 0.8 nor as 0.7 writes it.
     """
     broker_id, dash, partition = element.rpartition("-")
     if not _is_number(partition) or (dash and not _is_number(broker_id)):
-        raise MalformedError(f"{element!r} is no partition")
+        raise MalformedError(f"{element!r} is not a partition")
     return BrokerPartition(int(broker_id), int(partition)) if dash else int(partition)
 
 
@@ -155,7 +155,7 @@ def _decode_list_of_0_7(data: bytes) -> Subscription:
     text = _text(data)
     number, mark, regex = text[1:].partition(text[0])
     if not (mark and regex and _is_number(number) and int(number) > 0):
-        raise MalformedError(f"{text[:40]!r} is no list of topics")
+        raise MalformedError(f"{text[:40]!r} is not a list of topics")
     return Subscription({regex: int(number)}, _LISTS_OF_0_7[data[:1]], is_of_0_7=True)
 
 
@@ -170,7 +170,7 @@ def _text(data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError:
-        raise MalformedError(f"{data!r} is no text") from None
+        raise MalformedError(f"{data!r} is not text") from None
 
 
 def _is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""/feature: the features that all brokers have agreed on.
+"""/feature: the features on which all brokers have agreed.
 
     {"version":1,"status":1,"features":{"name":{"min_version_level":1,"max_version_level":2}}}
 
@@ -14,7 +14,7 @@ _DISABLED, _ENABLED = 0, 1
 
 
 class FeatureNode(NamedTuple):
-    """What the node says.
+    """The content of the node.
 
     Attributes:
         is_enabled: Whether there are features at all.
@@ -39,7 +39,7 @@ def encode_features(node: FeatureNode) -> bytes:
 
 
 def decode_features(data: bytes | None) -> FeatureNode:
-    """The node's meaning; what makes no sense is no feature."""
+    """Decode the node; invalid parts count as no feature."""
     payload = load(data)
     listed = payload.get("features")
     features = {}

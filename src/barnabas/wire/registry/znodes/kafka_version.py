@@ -1,8 +1,8 @@
-"""/barnabas/kafka_version: which Kafka must be able to read what this broker writes.
+"""/barnabas/kafka_version: the Kafka version that must be able to read this broker's writes.
 
     {"version":1,"kafka_version":"0.10.2-IV0","reason":"--kafka-version"}
 
-`barnabas adopt` makes it, and the broker reads it at its start; without it everything is written as Kafka 2.7 does.
+`barnabas adopt` creates it, and the broker reads it at its start; without it everything is written as in Kafka 2.7.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ def encode_kafka_version(node: KafkaVersionNode) -> bytes:
 
 
 def decode_kafka_version(data: bytes | None) -> KafkaVersionNode | None:
-    """The node; None: there is none."""
+    """Decode the node; None: it does not exist."""
     payload = load(data)
     if "kafka_version" not in payload:
         return None

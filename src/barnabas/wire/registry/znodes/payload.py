@@ -1,4 +1,4 @@
-"""JSON as Kafka's znodes carry it: compact, UTF-8, objects only.
+"""JSON in Kafka's znodes: compact, UTF-8, objects only.
 
 Source: zookeeper.md, opening notes.
 """
@@ -12,16 +12,16 @@ JsonObject = dict[str, object]
 
 
 class MalformedError(BarnabasError):
-    """A node's data has not the form that belongs there; readers skip this node and log it."""
+    """A node's data has an invalid form; readers skip this node and log it."""
 
 
 def dump(payload: Mapping[str, object]) -> bytes:
-    """Encode an object without spaces, as Kafka writes it."""
+    """Encode an object without spaces, as in Kafka."""
     return json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def load(data: bytes | None) -> JsonObject:
-    """Decode an object; what is null, empty or no object counts as an empty one, as Kafka reads it."""
+    """Decode an object; null, empty or other data counts as an empty object, as in Kafka."""
     if not data:
         return {}
     try:
@@ -32,10 +32,10 @@ def load(data: bytes | None) -> JsonObject:
 
 
 def load_strictly(data: bytes | None) -> JsonObject:
-    """Decode an object where nothing else will do.
+    """Decode an object; reject anything else.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     try:
         value = json.loads(data or b"")
@@ -47,12 +47,12 @@ def load_strictly(data: bytes | None) -> JsonObject:
 
 
 def is_int32(value: object) -> bool:
-    """Return whether a value is a number that Kafka has room for; JSON's true and false are none."""
+    """Return whether a value is an int32; JSON's true and false are not."""
     return type(value) is int and -(1 << 31) <= value < 1 << 31
 
 
 def decimal_int32(text: str) -> int | None:
-    """The number that a text is in Kafka's own spelling, which no other text is; None: it is none."""
+    """Return the number of a text in Kafka's canonical form; None: the text is not one."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 10):
         return None
     number = int(text)
@@ -60,7 +60,7 @@ def decimal_int32(text: str) -> int | None:
 
 
 def integer(payload: JsonObject, key: str, default: int) -> int:
-    """A number of an object, also when it was written as a string."""
+    """Return an object's number, also if it was written as a string."""
     value = payload.get(key)
     if isinstance(value, str):
         try:
@@ -71,7 +71,7 @@ def integer(payload: JsonObject, key: str, default: int) -> int:
 
 
 def strings(value: object) -> dict[str, str]:
-    """An object of strings; anything else is an empty one."""
+    """Return an object of strings; anything else becomes an empty one."""
     if not isinstance(value, dict):
         return {}
     return {str(key): item if isinstance(item, str) else str(item) for key, item in value.items()}

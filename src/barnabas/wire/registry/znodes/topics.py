@@ -17,7 +17,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError, decimal_int32,
 
 @dataclass(slots=True)
 class TopicAssignment:
-    """Which brokers hold which partition.
+    """The assignment of partitions to brokers.
 
     Attributes:
         replicas: Partition to broker ids; all replicas, those on their way in or out too.
@@ -32,10 +32,10 @@ class TopicAssignment:
 
 @dataclass(slots=True, frozen=True)
 class PartitionStateNode:
-    """A partition's leader, epochs and in-sync replicas, as the tree has them.
+    """A partition's leader, epochs and in-sync replicas, as stored in the tree.
 
     Attributes:
-        leader: Broker id; -1: nobody.
+        leader: Broker id; -1: none.
         leader_epoch: Raised with every election.
         isr: In-sync replicas, the leader among them.
         controller_epoch: Of the controller that wrote it.
@@ -48,7 +48,7 @@ class PartitionStateNode:
 
 
 def encode_assignment(topic: TopicAssignment) -> bytes:
-    """The payload in version 2."""
+    """Return the payload in version 2."""
     return dump(
         {
             "version": 2,
@@ -102,7 +102,7 @@ def encode_partition_state(state: PartitionStateNode) -> bytes:
 
 
 def decode_partition_state(data: bytes | None) -> PartitionStateNode:
-    """The state in a payload of any version.
+    """Decode the state in a payload of any version.
 
     Raises:
         MalformedError: Something that Kafka needs is missing or of another kind.
@@ -132,7 +132,7 @@ def _unkeyed(value: object) -> Generator[None, None, dict[int, list[int]]]:
     for key, brokers in value.items():
         partition = decimal_int32(key)
         if partition is None:
-            raise MalformedError(f"partition {key[:40]!r} is no number")
+            raise MalformedError(f"partition {key[:40]!r} is not a number")
         found[partition] = _numbers(brokers)
         yield
     return dict(sorted(found.items()))
@@ -146,13 +146,13 @@ def _numbers(value: object) -> list[int]:
 
 def _number(value: object) -> int:
     if not isinstance(value, int) or not is_int32(value):
-        raise MalformedError(f"{str(value)[:40]!r} is no number")
+        raise MalformedError(f"{str(value)[:40]!r} is not a number")
     return value
 
 
 def _epoch(value: object) -> int:
-    """An epoch that another one can follow."""
+    """Return an epoch that can still be incremented."""
     epoch = _number(value)
     if not 0 <= epoch < (1 << 31) - 1:
-        raise MalformedError(f"{epoch} is no epoch")
+        raise MalformedError(f"{epoch} is not a valid epoch")
     return epoch

@@ -1,9 +1,9 @@
-"""Makes the client's side of a login from what a JAAS line says.
+"""The client's side of a login, created from a JAAS entry.
 
     PLAIN, SCRAM    username, password; SCRAM with tokenauth=true: a delegation token's id and HMAC
-    OAUTHBEARER     unsecuredLoginStringClaim_sub, ... as Kafka: an unsigned token; or a token from elsewhere
+    OAUTHBEARER     unsecuredLoginStringClaim_sub, ... as in Kafka: an unsigned token; or a token from elsewhere
 
-How the two sides speak says `SaslClient` in `mechanism.py`.
+`SaslClient` in `mechanism.py` documents the exchange.
 
 Source: security page, SASL; Kafka 2.7.2, PlainLoginModule, ScramLoginModule, OAuthBearerUnsecuredLoginCallbackHandler.
 """
@@ -32,7 +32,7 @@ def new_client(
     now_ms: int,
     token: str | None = None,
 ) -> SaslClient:
-    """The client's side of one login.
+    """Return the client's side of one login.
 
     Args:
         random_bytes: Gives as many unpredictable bytes as it is asked for.
@@ -40,11 +40,11 @@ def new_client(
         token: An OAUTHBEARER token from elsewhere, instead of one that is made here.
 
     Raises:
-        ConfigError: The entry lacks what the mechanism needs.
+        ConfigError: The entry lacks an option that the mechanism requires.
     """
     options = entry.options
     if mechanism not in MECHANISMS:
-        raise ConfigError(f"sasl.mechanism={mechanism} is not there: {', '.join(MECHANISMS)} are")
+        raise ConfigError(f"sasl.mechanism={mechanism} is not supported: use one of {', '.join(MECHANISMS)}")
     if mechanism == OAUTHBEARER:
         extensions = {
             name.removeprefix(_EXTENSION_PREFIX): value
@@ -62,10 +62,10 @@ def new_client(
 
 
 def unsecured_token(options: Mapping[str, str], now_ms: int) -> str:
-    """An unsigned token with the claims that a JAAS line names; whoever takes it takes anybody's word.
+    """Return an unsigned token with the claims of a JAAS entry; it proves nothing.
 
     Raises:
-        ConfigError: There is no `sub`, or a number is none.
+        ConfigError: `sub` is missing, or a number is invalid.
     """
     claims: dict[str, object] = {}
     principal_claim = options.get("unsecuredLoginPrincipalClaimName", "sub")

@@ -1,4 +1,4 @@
-"""What a broker keeps of a user's SCRAM password, and how it stands in the registry.
+"""Stored SCRAM credentials of users, and their form in the registry.
 
     "SCRAM-SHA-256": "salt=<Base64>,stored_key=<Base64>,server_key=<Base64>,iterations=4096"
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from barnabas.core.errors import ConfigError
 
 LEAST_ITERATIONS = 4096
-"""What RFC 7677 asks for: a credential of fewer logs nobody in."""
+"""The minimum of RFC 7677: a credential with fewer iterations allows no login."""
 
 USER_SALT_BITS = 130
 """How long the numbers are that salts of users are made of, by Kafka's tools too."""
@@ -24,7 +24,7 @@ _FIELDS = frozenset(["salt", "stored_key", "server_key", "iterations"])
 
 
 class ScramCredential(NamedTuple):
-    """What a broker knows of a user's password."""
+    """The keys by which a broker verifies a user's password."""
 
     salt: bytes
     stored_key: bytes
@@ -36,7 +36,7 @@ class ScramCredential(NamedTuple):
 
 
 def encode_credential(credential: ScramCredential) -> str:
-    """A credential as it stands in the registry."""
+    """Return a credential's form in the registry."""
     return (
         f"salt={b64encode(credential.salt).decode()},stored_key={b64encode(credential.stored_key).decode()},"
         f"server_key={b64encode(credential.server_key).decode()},iterations={credential.iterations}"
@@ -44,10 +44,10 @@ def encode_credential(credential: ScramCredential) -> str:
 
 
 def decode_credential(text: str) -> ScramCredential:
-    """The credential of such a text.
+    """Parse a credential.
 
     Raises:
-        ConfigError: It is none; tells nothing of what stands there.
+        ConfigError: The text is invalid; the error contains none of it.
     """
     fields = dict(item.split("=", 1) for item in text.split(",") if "=" in item)
     if fields.keys() != _FIELDS or text.count(",") != len(_FIELDS) - 1:
@@ -65,7 +65,7 @@ def decode_credential(text: str) -> ScramCredential:
 
 
 def new_user_salt(random_bits: Callable[[int], int]) -> bytes:
-    """A salt for a user.
+    """Return a salt for a user.
 
     Args:
         random_bits: Gives a number of as many unpredictable bits as it is asked for.
@@ -74,7 +74,7 @@ def new_user_salt(random_bits: Callable[[int], int]) -> bytes:
 
 
 def user_salt(number: int) -> bytes:
-    """A number as Kafka's tools write their salts."""
+    """Return a number in the form of salts of Kafka's tools."""
     digits = ""
     while number:
         number, digit = divmod(number, len(_DIGITS))

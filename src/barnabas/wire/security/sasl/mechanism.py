@@ -1,7 +1,7 @@
-"""What both sides of a login share: the mechanisms' names, the two protocols, and how a login fails.
+"""Common parts of both sides of a login: names of mechanisms, the two protocols, and login errors.
 
-    server    answer(response) -> challenge     until `is_complete`; then `identity` says who it is
-              or a check                        what takes too long for an event loop, and gives the challenge elsewhere
+    server    answer(response) -> challenge     until `is_complete`; then `identity` is the user
+              or a check                        work that is too long for an event loop and returns the challenge
     client    first() -> response, answer(challenge) -> response     until `is_complete`
 
 Source: RFC 4422 (SASL); security page, SASL.
@@ -41,12 +41,12 @@ class LoginError(BarnabasError):
 
 
 class Identity(NamedTuple):
-    """Who logged in.
+    """The user of a login.
 
     Attributes:
         name: The user.
-        token_id: The delegation token that it was done with; empty: none.
-        expires_ms: When what it was proved with runs out, in milliseconds since the epoch; None: never.
+        token_id: The delegation token of the login; empty: none.
+        expires_ms: When its proof expires, in milliseconds since the epoch; None: never.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Identity(NamedTuple):
 
 
 class SaslServer(Protocol):
-    """One login, seen from the broker.
+    """The broker's side of one login.
 
     Attributes:
-        most_response_bytes: What the client says is no longer than that: whoever it is, it is not known yet.
+        most_response_bytes: The size limit of responses from the still unknown client.
         is_complete: Whether it succeeded; no further response is expected.
         is_lost: Whether it will fail, and the challenge says so.
-        identity: Who it is, once complete.
-        known_user: A user that there is, in whose name it is tried; empty where that is not known.
+        identity: The user, once complete.
+        known_user: The existing user whose name is used; empty if unknown.
     """
 
     known_user: str
@@ -72,7 +72,7 @@ class SaslServer(Protocol):
     identity: Identity
 
     def answer(self, response: bytes) -> bytes | Check:
-        """Take what the client says and give the next challenge, or what has to be computed for it; never waits.
+        """Process the client's response and return the next challenge, or the work to compute it; never waits.
 
         Raises:
             LoginError: It failed.
@@ -81,28 +81,28 @@ class SaslServer(Protocol):
 
 
 class SaslClient(Protocol):
-    """One login, seen from the client:
+    """The client's side of one login:
 
         response = client.first()
         while not client.is_complete:
             response = client.answer(challenge that the server gave for response)
 
-    What is given with the call that completes it is empty and not sent any more.
+    The response of the completing call is empty and is not sent.
 
     Attributes:
-        is_complete: Whether the server has accepted it and, where the mechanism allows, proved who it is itself.
+        is_complete: Whether the server has accepted it and, where the mechanism allows, proved its own identity.
     """
 
     is_complete: bool
 
     def first(self) -> bytes:
-        """The first response; the client speaks first in all mechanisms here."""
+        """Return the first response; the client speaks first in all mechanisms here."""
         ...
 
     def answer(self, challenge: bytes) -> bytes:
-        """The next response.
+        """Return the next response.
 
         Raises:
-            LoginError: The server is not who it claims to be, or says what makes no sense.
+            LoginError: The server did not prove its identity, or sent an invalid challenge.
         """
         ...

@@ -1,4 +1,4 @@
-"""OAUTHBEARER: a token that somebody else gave the client.
+"""OAUTHBEARER: login with a token from an external provider.
 
     response     n,[a=authorization id],^A auth=Bearer token [^A key=value]* ^A ^A
     challenge    empty: accepted; else JSON {"status":"invalid_token"}, which the client answers with ^A, and the login
@@ -26,10 +26,10 @@ _AUTH = re.compile(r"(?P<scheme>\w+)[ ]+(?P<token>[-_.a-zA-Z0-9]+)")
 
 
 class InvalidTokenError(BarnabasError):
-    """A token that proves nothing.
+    """A token is invalid.
 
     Attributes:
-        status: What the client is told, `invalid_token` or `insufficient_scope`.
+        status: The status for the client, `invalid_token` or `insufficient_scope`.
         scope: The scope that it would need.
     """
 
@@ -104,7 +104,7 @@ class OAuthBearerClient:
 
     def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
         """Args:
-        extensions: What else the server is told (`logicalCluster`, ...).
+        extensions: Extensions for the server (`logicalCluster`, ...).
         """
         self._token = token
         self._extensions = dict(extensions or {})
@@ -123,7 +123,7 @@ class OAuthBearerClient:
 
 
 def _parse(response: bytes) -> tuple[str, str]:
-    """The authorization id (may be empty) and the token."""
+    """Return the authorization id (may be empty) and the token."""
     what = "Invalid OAUTHBEARER client first message"
     try:
         match = _FIRST.fullmatch(response.decode())

@@ -74,7 +74,7 @@ class PlainClient:
 
 
 def verifier(passwords: Mapping[str, str]) -> Callable[[str, str], bool]:
-    """Return whether a user has a password, asked of a table; how long that takes says nothing of the right one."""
+    """Return a function that checks a user's password in a table; its duration reveals nothing about the password."""
 
     def verify(user: str, password: str) -> bool:
         known = passwords.get(user)

@@ -34,7 +34,7 @@ _NONCE_BYTES = 24
 # A name of 1 KiB, each letter of it escaped, and a nonce.
 _MOST_RESPONSE_BYTES = 4096
 
-# Never looked at twice: what a stranger says may be made to be.
+# Without backtracking, because the input comes from an unauthenticated client.
 _NAME = r"(?:[^=,\x00]++|=2C|=3D)++"
 _FIRST = re.compile(
     rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)"
@@ -71,7 +71,7 @@ class ScramMechanism(NamedTuple):
         return hmac.digest(key, data, self.hash_name)
 
     def salted_password(self, password: bytes, salt: bytes, iterations: int) -> bytes:
-        """Compute what the keys are made of; takes milliseconds: a broker never computes it on its loop."""
+        """Compute the salted password; takes milliseconds: a broker never computes it on its loop."""
         return pbkdf2_hmac(self.hash_name, password, salt, iterations)
 
 
@@ -81,11 +81,11 @@ SCRAM_MECHANISMS = {each.name: each for each in (SHA_256, SHA_512)}
 
 
 class KnownUser(NamedTuple):
-    """Who a SCRAM name stands for.
+    """The user behind a SCRAM name.
 
     Attributes:
-        identity: The user itself; of a delegation token, its owner; None: nobody, whatever the proof.
-        has_expired: A delegation token whose time is over: it logs nobody in, and who proves to have it is told why.
+        identity: The user itself; of a delegation token, its owner; None: no user, whatever the proof.
+        has_expired: An expired delegation token: its login fails, and a client that proves to have it gets the reason.
     """
 
     credential: ScramCredential
@@ -94,13 +94,13 @@ class KnownUser(NamedTuple):
 
 
 def make_credential(mechanism: ScramMechanism, salted_password: bytes, salt: bytes, iterations: int) -> ScramCredential:
-    """The keys that a broker stores."""
+    """Return the keys that a broker stores."""
     stored_key = mechanism.hash(mechanism.hmac(salted_password, b"Client Key"))
     return ScramCredential(salt, stored_key, mechanism.hmac(salted_password, b"Server Key"), iterations)
 
 
 def new_nonce(random_bytes: Callable[[int], bytes]) -> str:
-    """One side's part of a login's nonce.
+    """Return one side's part of a login's nonce.
 
     Args:
         random_bytes: Gives as many unpredictable bytes as it is asked for.
@@ -121,7 +121,7 @@ class ScramServer:
         nonce: str,
     ) -> None:
         """Args:
-        find: The user of a name; with True, the delegation token of an id; there is always one, or nobody in its place.
+        find: Returns the user of a name; with True, the delegation token of an id; unknown names get a dummy.
         nonce: This side's, for this login alone.
         """
         self.most_response_bytes = _MOST_RESPONSE_BYTES
@@ -211,7 +211,7 @@ class ScramClient:
         if self._signature is None:
             return self._final(text)
         if not hmac.compare_digest(text.partition(",")[0].encode(), b"v=" + b64encode(self._signature)):
-            raise LoginError("the server does not know the password either: it is not who it claims to be")
+            raise LoginError("the server did not prove that it knows the password")
         self.is_complete = True
         return b""
 
@@ -240,7 +240,7 @@ def _text(message: bytes) -> str:
     try:
         return message.decode()
     except UnicodeDecodeError:
-        raise LoginError("a SCRAM message is no UTF-8") from None
+        raise LoginError("a SCRAM message is not valid UTF-8") from None
 
 
 def _plain_name(name: str) -> str:
@@ -259,5 +259,5 @@ def _unbase64(text: str) -> bytes:
 
 
 def _xor(left: bytes, right: bytes) -> bytes:
-    """Of unequal lengths the shorter one's; that is no key then."""
+    """Return the XOR of two texts; unequal lengths give the shorter length, which is no valid key."""
     return bytes(a ^ b for a, b in zip(left, right, strict=False))

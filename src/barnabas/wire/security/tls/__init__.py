@@ -1,1 +1,1 @@
-"""What TLS needs beside the bytes: keys and certificates from Kafka's settings, and who a certificate is."""
+"""TLS: keys and certificates from Kafka's settings, and the principal of a certificate."""

@@ -1,4 +1,4 @@
-"""Cipher suites by the names that Kafka's settings have (IANA's), and by OpenSSL's.
+"""Cipher suites by the names in Kafka's settings (IANA's), and by OpenSSL's.
 
     TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384    ECDHE-RSA-AES256-GCM-SHA384
     TLS_RSA_WITH_AES_128_CBC_SHA             AES128-SHA
@@ -16,7 +16,7 @@ _AES = re.compile(r"^AES_(\d+)_(?:CBC_)?")
 
 
 def openssl_name(suite: str) -> str:
-    """OpenSSL's name of a suite of TLS 1.2; one that is OpenSSL's already stays."""
+    """Return OpenSSL's name of a suite of TLS 1.2; OpenSSL's own names stay unchanged."""
     match = _SUITE.fullmatch(suite)
     if match is None:
         return suite

@@ -1,8 +1,8 @@
-"""What OpenSSL goes by, made of settings: keys, whom to trust, versions, ciphers.
+"""OpenSSL contexts from settings: keys, trusted certificates, versions, ciphers.
 
-As Java does, and OpenSSL not by itself: any certificate of a truststore is trusted, be it an authority's or not, and a
-client may not begin the handshake anew. Sessions are not resumed where clients have certificates: each of these is
-looked at again whenever its owner connects.
+As in Java, and unlike OpenSSL by default, every certificate of a truststore is trusted, whether an authority's or not,
+and a client may not renegotiate. Sessions are not resumed if clients have certificates: each certificate is verified on
+every connection.
 
 Source: Kafka 2.7.2, DefaultSslEngineFactory; OpenSSL, SSL_CTX_new(3).
 """
@@ -28,10 +28,10 @@ _AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Make a listener's context. Reads files, and computes: a few milliseconds.
+    """Create a listener's context. Reads files, and computes: a few milliseconds.
 
     Raises:
-        ConfigError: Something can't be used; one line that says what.
+        ConfigError: A setting or file is unusable; one line that names it.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pair = key_pair_of(settings)
@@ -49,7 +49,7 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Make a client's context. Raises ConfigError."""
+    """Create a client's context. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.checks_host
     pair = key_pair_of(settings)
@@ -61,7 +61,7 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def key_pair_of(settings: TlsSettings) -> KeyPair | None:
-    """Its own key and certificates; None where it has none. Raises ConfigError."""
+    """Return the side's own key and certificates; None if it has none. Raises ConfigError."""
     if settings.keystore_key:
         return key_pair(settings.keystore_key, settings.keystore_chain, settings.key_password)
     if settings.keystore_location:
@@ -82,14 +82,14 @@ def _load(context: ssl.SSLContext, pair: KeyPair, where: str) -> None:
         if reason == "KEY_VALUES_MISMATCH":
             text = "its first certificate is not for its private key"
         elif "DECRYPT" in reason or "PASSWORD" in reason:
-            text = "its private key can't be decrypted: ssl.key.password is another one"
+            text = "its private key cannot be decrypted: ssl.key.password does not match"
         else:
             text = reason.lower().replace("_", " ")
-        raise ConfigError(f"{where} can't be used: {text}") from None
+        raise ConfigError(f"{where} is unusable: {text}") from None
 
 
 def certificates_of(settings: TlsSettings) -> str:
-    """The certificates it trusts, in PEM; empty: those of the authorities that the system knows. Raises ConfigError."""
+    """Return the trusted certificates, in PEM; empty: the system's authorities. Raises ConfigError."""
     if settings.truststore_certificates:
         return trusted(settings.truststore_certificates)
     if settings.truststore_location:
@@ -98,7 +98,7 @@ def certificates_of(settings: TlsSettings) -> str:
 
 
 def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Whom to trust: the truststore, else the authorities that the system knows."""
+    """Load the truststore, or else the system's authorities, into the context."""
     where = settings.truststore_location or "ssl.truststore.certificates"
     certificates = certificates_of(settings)
     try:
@@ -107,7 +107,7 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
         else:
             context.load_default_certs()
     except (ssl.SSLError, ValueError):
-        raise ConfigError(f"{where} can't be used: a certificate in it is none") from None
+        raise ConfigError(f"{where} is unusable: it contains an invalid certificate") from None
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if settings.crl_location:
         _refuse_revoked(context, settings.crl_location)
@@ -119,14 +119,14 @@ def _refuse_revoked(context: ssl.SSLContext, location: str) -> None:
         with _as_file(data) as path:
             context.load_verify_locations(path)
     except ssl.SSLError:
-        raise ConfigError(f"{location} can't be used: it is no list of revoked certificates in PEM") from None
+        raise ConfigError(f"{location} is unusable: it is not a list of revoked certificates in PEM") from None
     if not context.cert_store_stats()["crl"]:
-        raise ConfigError(f"{location} can't be used: it holds no list of revoked certificates")
+        raise ConfigError(f"{location} is unusable: it contains no list of revoked certificates")
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
 def _restrict(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Leave out the versions and ciphers that are not wanted."""
+    """Disable the versions and ciphers that the settings exclude."""
     protocols = set(settings.protocols)
     suites = settings.cipher_suites
     if suites:
@@ -140,7 +140,7 @@ def _restrict(context: ssl.SSLContext, settings: TlsSettings) -> None:
             try:
                 context.set_ciphers(suite)
             except ssl.SSLError:
-                raise ConfigError(f"ssl.cipher.suites: {suite} is not there") from None
+                raise ConfigError(f"ssl.cipher.suites: {suite} does not exist") from None
         if older:
             context.set_ciphers(":".join(older))
     if not protocols:
@@ -153,7 +153,7 @@ def _restrict(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 @contextmanager
 def _as_file(data: bytes) -> Iterator[str]:
-    """The bytes under a name, as OpenSSL reads files alone; in memory where the system can do that."""
+    """Provide the bytes as a file, because OpenSSL reads only files; in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("barnabas-tls", os.MFD_CLOEXEC)
         try:

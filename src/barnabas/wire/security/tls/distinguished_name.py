@@ -1,10 +1,10 @@
-"""The subject of a certificate as Java prints it, which is how access rules and quotas name its owner.
+"""The subject of a certificate in Java's notation, by which access rules and quotas name its owner.
 
     Certificate ::= [ TBSCertificate, algorithm, signature ]
     TBSCertificate ::= [ [0] version, serial, algorithm, issuer, validity, subject, ... ]
     Name ::= [ RDN ... ], RDN ::= { [ type, value ] ... }
 
-RFC 2253: the last RDN first, divided by `,`; several values of one by `+`. The types that the RFC names are printed by
+RFC 2253: the last RDN first, separated by `,`; several values of one by `+`. Types named in the RFC are printed by
 their keywords and the value as text with escapes; others as a number and the value in hexadecimal.
 
 Pure. Source: RFC 5280, RFC 2253; Java 17, X500Principal.getName and sun.security.x509.AVA.toRFC2253String.
@@ -24,7 +24,7 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "DC",
     "0.9.2342.19200300.100.1.1": "UID",
 }
-# What is printed as text; all of them are read as UTF-8, as Java does.
+# Types printed as text; all are read as UTF-8, as in Java.
 _UTF8, _PRINTABLE, _T61, _IA5, _GENERAL, _BMP = 0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E
 _TEXTS = frozenset([_UTF8, _PRINTABLE, _T61, _IA5, _GENERAL, _BMP])
 _ESCAPED = frozenset(',=+<>#;"\\')
@@ -32,7 +32,7 @@ _SEQUENCE, _SET, _OID, _VERSION = 0x30, 0x31, 0x06, 0xA0
 
 
 class _Value(NamedTuple):
-    """One value of DER: its tag, where it begins, where its content does, where it ends."""
+    """One DER value: its tag, its start, the start of its content, and its end."""
 
     tag: int
     start: int
@@ -41,13 +41,13 @@ class _Value(NamedTuple):
 
 
 def subject(certificate: bytes) -> str:
-    """The distinguished name of a certificate's subject.
+    """Return the distinguished name of a certificate's subject.
 
     Args:
         certificate: DER.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is invalid.
     """
     outer = _value(certificate, 0, len(certificate), _SEQUENCE)
     inner = _value(certificate, outer.content, outer.end, _SEQUENCE)
@@ -60,10 +60,10 @@ def subject(certificate: bytes) -> str:
 
 
 def name(data: bytes) -> str:
-    """A distinguished name in DER, as text.
+    """Return a distinguished name in DER as text.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is invalid.
     """
     return _name(data, _value(data, 0, len(data), _SEQUENCE))
 
@@ -120,7 +120,7 @@ def _values(data: bytes, outer: _Value) -> Iterator[_Value]:
 
 
 def _value(data: bytes, start: int, end: int, tag: int | None = None) -> _Value:
-    """The value that begins here. Raises ValueError where none does, or one of another tag."""
+    """Return the value that begins here. Raises ValueError if none does, or one of another tag."""
     if end - start < 2 or (tag is not None and data[start] != tag):
         raise ValueError("no DER")
     length, content = data[start + 1], start + 2

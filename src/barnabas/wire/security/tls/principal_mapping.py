@@ -1,12 +1,12 @@
-"""`ssl.principal.mapping.rules`: which user a client's distinguished name stands for.
+"""`ssl.principal.mapping.rules`: mapping of a client's distinguished name to a user.
 
-    rules        rule, rule, ...             the first that matches all of the name counts
-    rule         DEFAULT                     the name as it is
-                 RULE:pattern/replacement/   what the pattern finds is replaced; $1 is its first group
+    rules        rule, rule, ...             the first rule that matches the whole name applies
+    rule         DEFAULT                     the name unchanged
+                 RULE:pattern/replacement/   the match is replaced; $1 is its first group
                  RULE:.../.../L, .../U       in lower, upper case
 
-A `/` within a pattern or replacement is written `\\/`. Patterns are Java's, and what Python writes otherwise of them
-(named groups) is translated; what only Java has is refused at the start.
+A `/` within a pattern or replacement is written `\\/`. Patterns are Java's; syntax that Python writes differently
+(named groups) is translated, and syntax that only Java has is rejected at the start.
 
 Pure. Source: Kafka 2.7.2, SslPrincipalMapper; KIP-371.
 """
@@ -39,7 +39,7 @@ class _Rule(NamedTuple):
     case: str = ""
 
     def apply(self, name: str) -> str | None:
-        """Map a name by the rule; None: the rule is about others."""
+        """Map a name by the rule; None: the rule does not match."""
         if self.pattern is None:
             return name
         if self.pattern.fullmatch(name) is None:
@@ -61,13 +61,13 @@ class PrincipalMapping:
         text: `ssl.principal.mapping.rules`.
 
         Raises:
-            ConfigError: A rule is none; the reason alone.
+            ConfigError: A rule is invalid; the reason alone.
         """
         self._text = text
         self._rules = [rule for item in _SPLITTER.finditer(text.strip()) if (rule := _parse(item[1])) is not None]
 
     def user(self, distinguished_name: str) -> str | None:
-        """The user's name; None: no rule matches, and Kafka closes the connection."""
+        """Return the user's name; None: no rule matches, and Kafka closes the connection."""
         for rule in self._rules:
             user = rule.apply(distinguished_name)
             if user is not None:
@@ -97,7 +97,7 @@ def _parse(text: str) -> _Rule | None:
 
 
 def _replacement(text: str, pattern: "re.Pattern[str]") -> list[str | tuple[int | str]]:
-    """The parts of a replacement in Java's notation. Raises KeyError or IndexError."""
+    """Return the parts of a replacement in Java's notation. Raises KeyError or IndexError."""
     parts: list[str | tuple[int | str]] = []
     for match in _REPLACEMENT.finditer(text):
         escaped, name, digits, dollar, plain, _ = match.groups()
@@ -113,7 +113,7 @@ def _replacement(text: str, pattern: "re.Pattern[str]") -> list[str | tuple[int 
 
 
 def _group(digits: str, count: int) -> list[str | tuple[int | str]]:
-    """The group that `$` and digits name; as many of these belong to it as make a group that there is."""
+    """Return the group that `$` and digits name; it takes as many digits as still name an existing group."""
     if digits[0] != "0" and count:
         number = int(digits)
         while number > count and number >= 10:

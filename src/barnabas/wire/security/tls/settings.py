@@ -1,4 +1,4 @@
-"""All that Kafka's `ssl.*` settings say of one side of TLS: of a listener, of the links between brokers, of a client.
+"""Kafka's `ssl.*` settings of one side of TLS: a listener, the links between brokers, or a client.
 
 Source: security page, encryption and authentication using SSL; broker, producer, consumer and admin configs.
 """
@@ -14,7 +14,7 @@ CLIENT_AUTH = ("none", "requested", "required")
 PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 DEFAULT_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
 
-# Those of a client, and what of them is a password.
+# The settings of a client, and whether each is a password.
 CLIENT_SETTINGS = (
     "ssl.cipher.suites",
     "ssl.enabled.protocols",
@@ -35,12 +35,12 @@ CLIENT_SETTINGS = (
 
 @dataclass(slots=True, frozen=True)
 class TlsSettings:
-    """One side of TLS. What is a password, or holds a key, is in no repr.
+    """The settings of one side of TLS. Passwords and keys are in no repr.
 
     Attributes:
         client_auth: Of a server: none, requested or required.
         checks_host: Of a client: the certificate must be for the host that was dialled.
-        crl_location: Certificates that are valid no more; empty: nobody asks.
+        crl_location: The file of revoked certificates; empty: not checked.
     """
 
     keystore_location: str = ""
@@ -61,19 +61,19 @@ class TlsSettings:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it is read from; who replaces one of them means that it is read again."""
+        """Return the files that the settings name; after a replacement of one of them they are read again."""
         places = (self.keystore_location, self.truststore_location, self.crl_location)
         return tuple(place for place in places if place)
 
 
 def read_settings(text: Callable[[str], str | None]) -> TlsSettings:
-    """Put the settings together.
+    """Build the settings.
 
     Args:
-        text: What is set of a setting, by Kafka's name; None: nothing.
+        text: Returns the value of a setting, by Kafka's name; None: not set.
 
     Raises:
-        ConfigError: They can't be together, or one can't be; it names the setting.
+        ConfigError: A setting is invalid or contradicts another; the error names it.
     """
 
     def of(name: str, default: str = "") -> str:
@@ -83,10 +83,10 @@ def read_settings(text: Callable[[str], str | None]) -> TlsSettings:
     protocols = tuple(split_list(of("ssl.enabled.protocols"))) or DEFAULT_PROTOCOLS
     for protocol in protocols:
         if protocol not in PROTOCOLS:
-            raise ConfigError(f"ssl.enabled.protocols: {protocol} is not there: {', '.join(PROTOCOLS)} are")
+            raise ConfigError(f"ssl.enabled.protocols: {protocol} is not supported: use {', '.join(PROTOCOLS)}")
     algorithm = of("ssl.endpoint.identification.algorithm", "https").lower()
     if algorithm not in ("", "https"):
-        raise ConfigError(f"ssl.endpoint.identification.algorithm={algorithm} is not there: https is, or nothing")
+        raise ConfigError(f"ssl.endpoint.identification.algorithm={algorithm} is not supported: use https, or nothing")
     settings = TlsSettings(
         of("ssl.keystore.location"),
         of("ssl.keystore.type", JKS),
@@ -109,12 +109,12 @@ def read_settings(text: Callable[[str], str | None]) -> TlsSettings:
 
 
 def client_settings(values: Mapping[str, str]) -> TlsSettings:
-    """Those of a client, from what its file says. Raises ConfigError."""
+    """Return a client's settings from its file. Raises ConfigError."""
     return read_settings(values.get)
 
 
 def _check(settings: TlsSettings) -> None:
-    """In Kafka's words. Raises ConfigError."""
+    """Check the settings, with Kafka's error texts. Raises ConfigError."""
     is_pem = settings.keystore_type.upper() == "PEM"
     if settings.keystore_key:
         if not is_pem:

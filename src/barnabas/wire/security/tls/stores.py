@@ -1,12 +1,12 @@
-"""Keystores and truststores: private keys, certificates and lists of revoked ones, as PEM, whatever form they came in.
+"""Keystores and truststores: private keys, certificates and revocation lists of any form, as PEM.
 
-| `*.type` | what is read |
+| `*.type` | source |
 | --- | --- |
 | PEM | a file, or the settings themselves (`ssl.keystore.key`, `ssl.truststore.certificates`; KIP-651) |
-| PKCS12 | a file; what Java's keytool has written since Java 9, whatever its name |
-| JKS | a file that is PKCS12 inside (as Java reads it, too); Java's older own format is refused with what converts it |
+| PKCS12 | a file; the default of Java's keytool since Java 9, whatever the file's name |
+| JKS | a file that is PKCS12 inside (as Java reads it, too); Java's older format is rejected, with the way to convert |
 
-Invariant: no error holds a password, a key or a part of one.
+Invariant: no error contains a password, a key or a part of one.
 
 Source: security page, encryption and authentication using SSL; KIP-651; Kafka 2.7.2, DefaultSslEngineFactory.
 """
@@ -47,11 +47,11 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
 
     Args:
         kind: `ssl.keystore.type`.
-        password: Of the file; None where it has none.
+        password: The file's password; None: it has none.
         key_password: Of the key.
 
     Raises:
-        ConfigError: It can't be read; one line with the file's name.
+        ConfigError: The file is unreadable; one line with its name.
     """
     data = read_store(location)
     if _is_pem(data, location, kind):
@@ -66,7 +66,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
     try:
         key, certificate, others = pkcs12.load_key_and_certificates(data, password.encode() if password else None)
     except ValueError:
-        raise _unreadable(location, "it is no PKCS12, or its password is another one") from None
+        raise _unreadable(location, "it is not PKCS12, or its password is wrong") from None
     if key is None or certificate is None:
         raise _unreadable(location, "it holds no private key with a certificate")
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -75,7 +75,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
 
 
 def trusted(certificates: str) -> str:
-    """Read `ssl.truststore.certificates`. Raises ConfigError."""
+    """Parse `ssl.truststore.certificates`. Raises ConfigError."""
     if _PEM_CERTIFICATE.decode() not in certificates:
         raise ConfigError("ssl.truststore.certificates: holds no certificate in PEM")
     return certificates
@@ -93,7 +93,7 @@ def read_trusted(location: str, kind: str, password: str | None) -> str:
     try:
         store = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError:
-        raise _unreadable(location, "it is no PKCS12, or its password is another one") from None
+        raise _unreadable(location, "it is not PKCS12, or its password is wrong") from None
     found = [each.certificate for each in store.additional_certs]
     if store.cert is not None:
         found.append(store.cert.certificate)
@@ -103,7 +103,7 @@ def read_trusted(location: str, kind: str, password: str | None) -> str:
 
 
 def read_store(location: str) -> bytes:
-    """The bytes of a file. Raises ConfigError."""
+    """Return the bytes of a file. Raises ConfigError."""
     try:
         return Path(location).read_bytes()
     except OSError as error:
@@ -111,9 +111,9 @@ def read_store(location: str) -> bytes:
 
 
 def _is_pem(data: bytes, location: str, kind: str) -> bool:
-    """Return whether a store is PEM, else PKCS12. Raises ConfigError where it is neither, or not what was said."""
+    """Return whether a store is PEM, and not PKCS12. Raises ConfigError if it is neither, or not the given type."""
     if kind.upper() not in TYPES:
-        raise _unreadable(location, f"its type {kind} is not there: {', '.join(TYPES)} are")
+        raise _unreadable(location, f"its type {kind} is not supported: use {', '.join(TYPES)}")
     if kind.upper() == PEM:
         return True
     if data[:4] in _JKS_MAGIC:
@@ -138,4 +138,4 @@ def _checked_pair(pem: bytes, password: str | None, where: str) -> KeyPair:
 
 
 def _unreadable(where: str, reason: str) -> ConfigError:
-    return ConfigError(f"{where} can't be used: {reason}")
+    return ConfigError(f"{where} is unusable: {reason}")

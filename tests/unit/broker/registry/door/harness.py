@@ -10,7 +10,7 @@ from random import Random
 from barnabas.broker.net.channel import Channel
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.registry.door.server import ZooKeeperServer
 from barnabas.broker.registry.door.state import ServerState
 from barnabas.broker.registry.embedded import EmbeddedRegistry
@@ -107,8 +107,8 @@ class World:
         self.acceptor = MemoryAcceptor()
         self.state = ServerState(registry, clock, clock, Random(1), self.acceptor.address[1])
         self.server = ZooKeeperServer(self.state, [self.acceptor])
-        turns = Turns(loop.call_soon, clock.monotonic_ns)
-        self.server.start(Reactor(ReceiveMemory(1 << 20), turns, clock.monotonic_ns))
+        scheduler = Scheduler(loop.call_soon, clock.monotonic_ns)
+        self.server.start(Reactor(ReceiveMemory(1 << 20), scheduler, clock.monotonic_ns))
 
     def comes(self) -> MemoryPeer:
         """Somebody who connects."""

@@ -1,16 +1,16 @@
-"""What runs at the end of the event loop's current turn, one after the other.
+"""The scheduler: runs checks and tasks at the end of the event loop's current turn.
 
-    checks: who waits is asked whether that is over ─► tasks: answers that came of it, connections that go on
+    checks: has the event of a waiting operation happened? ─► tasks: late answers, connections with more requests
 
-Three things go here: operations that wait for something which may have come (`Purgatory`), answers that came while
-something else was being done (so that completing one never runs another request inside of it), and connections whose
-turn was over before their requests were. Checks come first: an answer that one of them gives leaves in the same turn.
+Three kinds of work are added here: waiting operations whose event may have happened (`Purgatory`), answers that
+completed while another request was handled (completing one never runs another request inside of it), and connections
+whose time slice ended before their requests did. Checks run first, so their answers leave in the same turn.
 
-Where very many wait (thousands of long polls that one append ends) a turn is cut: those that are left when its time is
-up come in the next one.
+With very many of them (one append completes thousands of long polls) a turn ends after its time slice; the rest runs in
+the next turn.
 
-Invariants: each runs once, in the order in which it was added; what is added while its kind runs comes in the next turn
-of the loop, after the sockets were looked at; one that raises is logged and costs the others nothing.
+Invariants: each check or task runs once, in the order of addition; one that is added while its kind runs waits for the
+next turn, after the sockets were polled; an exception is logged and does not affect the others.
 """
 
 import logging
@@ -28,7 +28,7 @@ MOST_NS: Final = 4_000_000
 FEW: Final = 16
 
 
-class Turns:
+class Scheduler:
     """The checks and tasks that wait. Belongs to the event loop's thread."""
 
     __slots__ = ("_checks", "_defer", "_is_planned", "_now_ns", "_tasks")

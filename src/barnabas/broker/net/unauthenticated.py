@@ -1,6 +1,6 @@
-"""Who has come and has not logged in yet, or not asked for anything where nobody has to. Pure.
+"""Connections that have not logged in yet, or not sent a request where no login is needed. Pure.
 
-They are kept by listener, in the order in which they came.
+They are kept by listener, in order of arrival.
 """
 
 from collections import OrderedDict
@@ -10,15 +10,15 @@ from typing import Protocol
 
 
 class Guest(Protocol):
-    """A connection, as who looks after strangers sees it."""
+    """A connection that has not logged in yet."""
 
     peer_host: str
 
     def close(self, reason: str) -> None: ...
 
 
-class Strangers:
-    """The strangers of all listeners of a broker."""
+class UnauthenticatedConnections:
+    """The unauthenticated connections of all listeners of a broker."""
 
     __slots__ = ("_came_ms",)
 
@@ -26,25 +26,25 @@ class Strangers:
         self._came_ms: dict[str, OrderedDict[Guest, int]] = {}
 
     def add(self, listener_name: str, guest: Guest, now_ms: int) -> None:
-        """Somebody has come."""
+        """Add a new connection."""
         self._came_ms.setdefault(listener_name, OrderedDict())[guest] = now_ms
 
     def remove(self, listener_name: str, guest: Guest) -> None:
-        """Somebody is no stranger any more, or gone; harmless where that is known."""
+        """Remove a connection that has logged in or is closed; it may be removed already."""
         if found := self._came_ms.get(listener_name):
             found.pop(guest, None)
 
     def count(self, listener_names: Iterable[str]) -> int:
-        """Count the strangers at these listeners."""
+        """Count the unauthenticated connections of these listeners."""
         return sum(len(self._came_ms.get(name, ())) for name in listener_names)
 
     def oldest(self, listener_names: Iterable[str], last_ms: int) -> Guest | None:
-        """Return who came first to these listeners; None: nobody is there who came at `last_ms` or before."""
+        """Return the oldest connection of these listeners; None if all arrived after `last_ms`."""
         firsts = [next(iter(found.items())) for name in listener_names if (found := self._came_ms.get(name))]
         guest, came_ms = min(firsts, key=lambda first: first[1], default=(None, 0))
         return guest if came_ms <= last_ms else None
 
     def before(self, listener_name: str, end_ms: int) -> Iterable[Guest]:
-        """Those who came to a listener before some time, in their order."""
+        """Return the connections that arrived at a listener before a time, oldest first."""
         found = self._came_ms.get(listener_name, OrderedDict())
         return (guest for guest, _ in takewhile(lambda entry: entry[1] < end_ms, found.items()))

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from barnabas.broker.net.turns import MOST_NS, Turns
+from barnabas.broker.net.scheduler import MOST_NS, Scheduler
 
 
 @pytest.fixture
@@ -30,26 +30,26 @@ def clock():
 
 @pytest.fixture
 def turns(deferred, clock):
-    return Turns(deferred.append, clock)
+    return Scheduler(deferred.append, clock)
 
 
-def test_tasks_of_one_turn_run_together_in_their_order(turns, deferred):
+def test_tasks_of_one_turn_run_together_in_their_order(scheduler, deferred):
     ran = []
     for number in range(3):
-        turns.add(lambda number=number: ran.append(number))
-    assert (len(turns), len(deferred), ran) == (3, 1, [])
+        scheduler.add(lambda number=number: ran.append(number))
+    assert (len(scheduler), len(deferred), ran) == (3, 1, [])
     deferred.pop()()
-    assert (len(turns), ran) == (0, [0, 1, 2])
+    assert (len(scheduler), ran) == (0, [0, 1, 2])
 
 
-def test_what_is_added_meanwhile_waits_for_the_next_turn(turns, deferred):
+def test_what_is_added_meanwhile_waits_for_the_next_turn(scheduler, deferred):
     ran = []
 
     def first():
         ran.append("first")
-        turns.add(lambda: ran.append("second"))
+        scheduler.add(lambda: ran.append("second"))
 
-    turns.add(first)
+    scheduler.add(first)
     deferred.pop()()
     assert ran == ["first"]
     deferred.pop()()
@@ -57,24 +57,24 @@ def test_what_is_added_meanwhile_waits_for_the_next_turn(turns, deferred):
     assert deferred == []
 
 
-def test_one_that_raises_costs_the_others_nothing(turns, deferred, caplog):
+def test_one_that_raises_costs_the_others_nothing(scheduler, deferred, caplog):
     ran = []
-    turns.add(lambda: 1 // 0)
-    turns.add(lambda: ran.append("second"))
+    scheduler.add(lambda: 1 // 0)
+    scheduler.add(lambda: ran.append("second"))
     deferred.pop()()
     assert ran == ["second"]
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_at_the_end_all_runs_and_all_that_comes_of_it(turns):
+def test_at_the_end_all_runs_and_all_that_comes_of_it(scheduler):
     ran = []
-    turns.add(lambda: turns.add(lambda: turns.add(lambda: ran.append("third"))))
-    turns.finish()
+    scheduler.add(lambda: scheduler.add(lambda: scheduler.add(lambda: ran.append("third"))))
+    scheduler.finish()
     assert ran == ["third"]
 
 
 @pytest.mark.parametrize("kind", ["add", "add_check"])
-def test_very_many_take_several_turns_in_their_order(turns, deferred, clock, kind):
+def test_very_many_take_several_turns_in_their_order(scheduler, deferred, clock, kind):
     ran = []
 
     def task(number):
@@ -82,10 +82,10 @@ def test_very_many_take_several_turns_in_their_order(turns, deferred, clock, kin
         clock.now_ns += MOST_NS // 10
 
     for number in range(40):
-        getattr(turns, kind)(partial(task, number))
+        getattr(scheduler, kind)(partial(task, number))
     deferred.pop()()
     assert ran == list(range(10))
-    getattr(turns, kind)(partial(task, "added between"))
+    getattr(scheduler, kind)(partial(task, "added between"))
     assert len(deferred) == 1
     deferred.pop()()
     assert ran == list(range(20))

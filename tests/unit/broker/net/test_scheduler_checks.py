@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 
 
 class Loop:
@@ -10,7 +10,7 @@ class Loop:
 
     def __init__(self):
         self.deferred = []
-        self.turns = Turns(self.deferred.append, lambda: 1)
+        self.scheduler = Scheduler(self.deferred.append, lambda: 1)
 
     def turn(self):
         deferred, self.deferred[:] = list(self.deferred), []
@@ -28,9 +28,9 @@ def test_an_answer_that_a_check_gives_leaves_in_the_same_turn(loop):
 
     def check():
         done.append("check")
-        loop.turns.add(lambda: done.append("answer"))
+        loop.scheduler.add(lambda: done.append("answer"))
 
-    loop.turns.add_check(check)
+    loop.scheduler.add_check(check)
     loop.turn()
     assert done == ["check", "answer"]
     assert not loop.deferred
@@ -38,11 +38,11 @@ def test_an_answer_that_a_check_gives_leaves_in_the_same_turn(loop):
 
 def test_checks_come_before_tasks_and_each_in_its_order(loop):
     done = []
-    loop.turns.add(lambda: done.append("first task"))
-    loop.turns.add_check(lambda: done.append("first check"))
-    loop.turns.add(lambda: done.append("second task"))
-    loop.turns.add_check(lambda: done.append("second check"))
-    assert len(loop.turns) == 4
+    loop.scheduler.add(lambda: done.append("first task"))
+    loop.scheduler.add_check(lambda: done.append("first check"))
+    loop.scheduler.add(lambda: done.append("second task"))
+    loop.scheduler.add_check(lambda: done.append("second check"))
+    assert len(loop.scheduler) == 4
     assert len(loop.deferred) == 1
     loop.turn()
     assert done == ["first check", "second check", "first task", "second task"]
@@ -56,9 +56,9 @@ def test_what_comes_of_one_of_them_waits_for_the_next_turn(loop, kind, more):
 
     def one():
         done.append("one")
-        getattr(loop.turns, more)(lambda: done.append("two"))
+        getattr(loop.scheduler, more)(lambda: done.append("two"))
 
-    getattr(loop.turns, kind)(one)
+    getattr(loop.scheduler, kind)(one)
     loop.turn()
     assert done == ["one"]
     assert len(loop.deferred) == 1
@@ -70,8 +70,8 @@ def test_what_comes_of_one_of_them_waits_for_the_next_turn(loop, kind, more):
 @pytest.mark.parametrize("kind", ["add", "add_check"])
 def test_one_that_raises_costs_the_others_nothing(loop, kind, caplog):
     done = []
-    getattr(loop.turns, kind)(lambda: 1 // 0)
-    getattr(loop.turns, kind)(lambda: done.append("other"))
+    getattr(loop.scheduler, kind)(lambda: 1 // 0)
+    getattr(loop.scheduler, kind)(lambda: done.append("other"))
     loop.turn()
     assert done == ["other"]
     assert "ZeroDivisionError" in caplog.text
@@ -79,7 +79,7 @@ def test_one_that_raises_costs_the_others_nothing(loop, kind, caplog):
 
 def test_at_the_end_all_of_it_runs_and_all_that_comes_of_it(loop):
     done = []
-    loop.turns.add(lambda: loop.turns.add_check(lambda: loop.turns.add(lambda: done.append("last"))))
-    loop.turns.finish()
+    loop.scheduler.add(lambda: loop.scheduler.add_check(lambda: loop.scheduler.add(lambda: done.append("last"))))
+    loop.scheduler.finish()
     assert done == ["last"]
-    assert len(loop.turns) == 0
+    assert len(loop.scheduler) == 0
