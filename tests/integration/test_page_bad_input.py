@@ -170,6 +170,6 @@ def test_records_that_cost_much_cost_one_look(window: Window, topic: str, wish: 
     saved = window.get(f"/c/cluster/download?topic={topic}&partition=0&offset=0", accept="*/*")
     assert saved.status in (200, 404, 503)
     with stream(window.port, window.search(f"topic={topic}&{wish}").headers["location"]) as events:
-        while "is searching" in (text := next_event(events)):
+        while "Search is running" in (text := next_event(events)):
             pass
     assert f"{found} found" in text

@@ -306,7 +306,7 @@ def test_who_may_not_read_is_told_what_right_it_takes(tmp_path) -> None:
                 refused = searched(alice, f"topic={topic}&text=x") if topic == "orders" else None
                 assert refused is None or "READ" in refused["progress"]["note"]
                 for path in ("/messages?topic=", "/record?topic="):
-                    assert "who have READ and DESCRIBE on it" in view(alice, f"{path}{topic}", 403)
+                    assert "require the rights READ and DESCRIBE" in view(alice, f"{path}{topic}", 403)
                 assert alice.get(f"/c/cluster/download?topic={topic}").status == 403
             assert view(alice, "/messages")["topics"] == ["orders"]
             # A search ends with its session.
