@@ -390,7 +390,7 @@ def test_a_consumer_has_the_name_that_kafka_gives_it(site: Site, name: str) -> N
     [
         ({}, "group.id is missing"),
         ({"group.id": "g"}, "zookeeper.connect is missing"),
-        ({"group.id": "a/b", "zookeeper.connect": "127.0.0.1:1"}, "without /"),
+        ({"group.id": "a/b", "zookeeper.connect": "127.0.0.1:1"}, "must not contain /"),
         ({"groupd.id": "g"}, "did you mean group"),
         ({"group.id": "g", "mirror.topics.whitelist": "a"}, "barnabas mirror"),
         ({"group.id": "g", "partition.assignment.strategy": "sticky"}, "range"),

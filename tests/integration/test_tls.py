@@ -155,7 +155,7 @@ def test_a_certificate_is_asked_for_and_looked_at(files, authority):
         answer = run("explain", "refused", *place)
         assert answer.returncode == 0, answer.stderr
         for told in refused:
-            assert "by TLS at SSL failed once: the TLS handshake failed: " in answer.stdout
+            assert "by TLS on listener SSL failed once: the TLS handshake failed: " in answer.stdout
             assert told in answer.stdout
 
 

@@ -264,7 +264,7 @@ def test_a_server_that_is_gone_refuses_no_rows(spark: SparkSession, name: str) -
 
 def test_a_record_is_not_there_twice(spark: SparkSession, table: PostgresqlTable) -> None:
     table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
-    with pytest.raises(TableError, match=r"there already: Key .*views, 0, 9"):
+    with pytest.raises(TableError, match=r"already exist: Key .*views, 0, 9"):
         table.append(rows_at(spark, 9, 12), progress_of("backfill", 1, 12))
     assert table.progress("backfill") is None
     assert offsets_in(table) == list(range(10))
@@ -361,7 +361,7 @@ def test_rows_that_were_staged_and_are_gone_are_missed(
             postgresql.query(f"TRUNCATE {name}")
 
     error = held_up(spark, postgresql, table, empty)
-    assert "10 rows were sent, 0 were there" in str(error)
+    assert "10 rows were sent, but 0 were found" in str(error)
     assert last_sequence(table) == 1
     table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
     assert offsets_in(table) == list(range(20))
@@ -371,7 +371,7 @@ def test_a_server_that_crashes_during_a_commit_has_rows_once(spark: SparkSession
     with PostgresqlServer() as server:
         table = PostgresqlTable(spark, server.table_url(name))
         table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
-        assert "went away" in str(held_up(spark, server, table, server.crash))
+        assert "is unreachable" in str(held_up(spark, server, table, server.crash))
         with pytest.raises(TableError, match=rf"127.0.0.1:{server.port}.*the server is unreachable"):
             table.progress("load")
         server.start()

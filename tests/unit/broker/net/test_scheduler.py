@@ -29,7 +29,7 @@ def clock():
 
 
 @pytest.fixture
-def turns(deferred, clock):
+def scheduler(deferred, clock):
     return Scheduler(deferred.append, clock)
 
 
