@@ -11,7 +11,7 @@ def test_a_topic_gets_more_partitions(commands: Commands, name: str) -> None:
     commands.need(ApiKey.CREATE_PARTITIONS)
     commands.run("topics", "--create", "--topic", name, "--partitions", "2")
     alter = ("topics", "--alter", "--topic", name, "--partitions")
-    assert commands.run(*alter, "3") == f"Topic {name} has 3 partitions now.\n"
+    assert commands.run(*alter, "3") == f"Topic {name} now has 3 partitions.\n"
     assert commands.json(*alter, "5", "--replica-assignment", "0,0,0,0,0") == [{"topic": name, "partition_count": 5}]
     (topic,) = commands.json("topics", "--describe", "--topic", name)
     assert [part["replicas"] for part in topic["partitions"]] == [[0]] * 5

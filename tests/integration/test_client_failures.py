@@ -54,8 +54,8 @@ async def outcome(future):
     [
         (produced(error_code=UNKNOWN_CODE), KafkaError, "4242"),
         (b"\xff" * 8, ProtocolError, "ProduceResponse"),
-        (ProduceResponse([]), ProtocolError, "no partition"),
-        (ProduceResponse([TopicProduceResponse("views")]), ProtocolError, "no partition"),
+        (ProduceResponse([]), ProtocolError, "without a partition"),
+        (ProduceResponse([TopicProduceResponse("views")]), ProtocolError, "without a partition"),
     ],
     ids=["unknown code", "garbage", "no topics", "no partitions"],
 )
