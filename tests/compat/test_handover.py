@@ -476,6 +476,8 @@ def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
     assert settings_of(kafka, "new-here")["retention.ms"] != "-1"
     produce(kafka, "new-here", "kafka again")
     assert len(read_all(kafka, "new-here")) == 3500
+    kafka.stop()
+    check_files(data_dir)
 
 
 def test_one_broker_of_two_goes_and_comes_back(

@@ -225,4 +225,5 @@ def test_a_tree_that_was_adopted_and_is_lost_then(
     wait_for_topics(kafka, "none", "__consumer_offsets")
     assert read_all(kafka, ["none"]) == written
     assert committed(kafka, "by-hand", "none") == 17
+    kafka.stop()
     assert errors_of(kafka) == []

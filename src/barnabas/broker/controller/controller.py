@@ -49,7 +49,7 @@ from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_
 from barnabas.broker.controller.partition_states import bring_waiting_online
 from barnabas.broker.controller.reassignment import isr_set
 from barnabas.broker.controller.sender import ChannelFigures, Sender
-from barnabas.broker.controller.state import ControllerState, Moving
+from barnabas.broker.controller.state import ControllerState
 from barnabas.broker.controller.term import Meters, Settings, Term
 from barnabas.broker.controller.topics import topic_set, topics_changed
 from barnabas.core.clock import Clock
@@ -57,7 +57,6 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer, Timers
-from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse
 from barnabas.wire.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
 from barnabas.wire.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
@@ -174,10 +173,6 @@ class Controller:
             if endpoint.listener_name == listener_name:
                 return endpoint.host, endpoint.port
         return None
-
-    def reassignments(self) -> dict[TopicPartition, Moving]:
-        """Return the partitions that are being reassigned; empty while another broker is the controller."""
-        return {} if self._term is None else self._term.state.reassignments()
 
     def is_deleting(self, topic: str) -> bool:
         """Return whether a topic is being deleted; False while another broker is the controller."""

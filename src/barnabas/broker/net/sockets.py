@@ -55,8 +55,9 @@ class PlainChannel:
         return sent
 
     def watch_reads(self, callback: Callable[[], object]) -> None:
-        self._is_reading = True
         self._selector.watch(self._sock.fileno(), callback)
+        # Only now: if the kernel refuses to watch the socket, there is nothing to stop.
+        self._is_reading = True
 
     def stop_reads(self) -> None:
         if self._is_reading:

@@ -13,6 +13,7 @@ from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.local_link import LocalLink
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.broker.controller.sender import BrokerLink, Delivered, Sender
+from barnabas.broker.controller.state import Moving
 from barnabas.broker.interbroker.versions import version_of
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Stage, Tree
@@ -21,6 +22,7 @@ from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending, Spawner
+from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
@@ -213,3 +215,9 @@ def metadata_topics(request: UpdateMetadataRequest) -> dict[str, dict[int, int]]
         topic.topic_name: {state.partition_index: state.leader for state in topic.partition_states}
         for topic in request.topic_states
     }
+
+
+def moving(cluster: Cluster) -> dict[TopicPartition, Moving]:
+    """Return the reassignments in the controller's state."""
+    assert cluster.controller.state is not None
+    return cluster.controller.state.reassignments()

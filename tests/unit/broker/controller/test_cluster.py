@@ -32,7 +32,7 @@ from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import CreateOp, DeleteOp, Op, SessionState, SetOp
 from barnabas.wire.registry.znodes.brokers import encode_registration
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
-from tests.unit.broker.controller.harness import Cluster, metadata_topics, play, registration, settle, until
+from tests.unit.broker.controller.harness import Cluster, metadata_topics, moving, play, registration, settle, until
 from tests.unit.broker.controller.test_controller import leaders_of, put_topic
 
 pytestmark = pytest.mark.played(by=play)
@@ -410,7 +410,7 @@ async def test_a_topic_whose_partition_moves_is_deleted_when_that_has_ended(clus
         paths.REASSIGNMENT, b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2]}]}'
     )
     await settle()
-    assert cluster.controller.reassignments()
+    assert moving(cluster)
     await cluster.registry.create(paths.delete_topic("t"))
     await settle()
     assert await cluster.registry.exists(paths.topic("t")) is not None
@@ -436,7 +436,7 @@ async def test_a_partition_that_moved_to_a_broker_that_is_away_is_led_when_that_
     in_sync = PartitionStateNode(state.leader, state.leader_epoch, (1, 2), state.controller_epoch)
     await cluster.registry.set(paths.partition_state("t", 0), encode_partition_state(in_sync))
     await settle()
-    assert not cluster.controller.reassignments()
+    assert not moving(cluster)
     assert (await cluster.state("t", 0)).leader == -1
     await cluster.add_broker(2)
     await settle()

@@ -9,7 +9,7 @@ from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.admin_requests import decode_election, decode_reassignment, encode_reassignment
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
-from tests.unit.broker.controller.harness import Cluster, play, settle, until
+from tests.unit.broker.controller.harness import Cluster, moving, play, settle, until
 from tests.unit.broker.controller.test_controller import put_topic
 
 pytestmark = pytest.mark.played(by=play)
@@ -87,7 +87,7 @@ async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster:
     there = TopicPartition("t", 0)
     wanted = {there: [1], TopicPartition("t", 1): [0]}
     await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
-    await until(lambda: there in cluster.controller.reassignments())
+    await until(lambda: there in moving(cluster))
     await settle()
     data, _ = await cluster.registry.get(paths.REASSIGNMENT)
     assert decode_reassignment(data) == {there: [1]}

@@ -1,14 +1,18 @@
 """What is said of an address that cannot be listened on, before a socket is asked."""
 
+import asyncio
 import errno
 import os
 import re
+import socket
 import time
+from collections.abc import Callable
 
 import pytest
 
 from barnabas.broker.net.channel import SocketOptions
-from barnabas.broker.net.sockets import SocketNetwork, _bind_failure, _may_be_a_name, _peer_host
+from barnabas.broker.net.selector import Selector
+from barnabas.broker.net.sockets import PlainChannel, SocketNetwork, _bind_failure, _may_be_a_name, _peer_host
 from barnabas.core.errors import StartupError
 
 
@@ -48,3 +52,21 @@ def test_why_an_address_cannot_be_had(host, number, text):
 )
 def test_a_peer_is_called_by_the_one_form_of_its_address(name, host):
     assert _peer_host(*name) == host
+
+
+def test_a_socket_that_the_kernel_refuses_to_watch_can_be_closed() -> None:
+    """The kernel refuses more than fs.epoll.max_user_watches descriptors of a user."""
+
+    class Full(Selector):
+        def watch(self, descriptor: int, callback: Callable[[], object]) -> None:
+            raise OSError(errno.ENOSPC, "full")
+
+    loop = asyncio.new_event_loop()
+    ours, theirs = socket.socketpair()
+    channel = PlainChannel(loop, Full(loop, time.monotonic_ns), ours)
+    with pytest.raises(OSError, match="full"):
+        channel.watch_reads(lambda: None)
+    channel.close()
+    assert theirs.recv(1) == b""
+    theirs.close()
+    loop.close()
