@@ -4,9 +4,9 @@ import asyncio
 import errno
 import os
 import re
+import select
 import socket
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -54,16 +54,22 @@ def test_a_peer_is_called_by_the_one_form_of_its_address(name, host):
     assert _peer_host(*name) == host
 
 
-def test_a_socket_that_the_kernel_refuses_to_watch_can_be_closed() -> None:
+def test_a_socket_that_the_kernel_refuses_to_watch_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel refuses more than fs.epoll.max_user_watches descriptors of a user."""
 
-    class Full(Selector):
-        def watch(self, descriptor: int, callback: Callable[[], object]) -> None:
+    class FullEpoll:
+        def __init__(self) -> None:
+            self.epoll = real_epoll()
+            self.fileno = self.epoll.fileno
+
+        def register(self, descriptor: int, mask: int) -> None:
             raise OSError(errno.ENOSPC, "full")
 
+    real_epoll = select.epoll
+    monkeypatch.setattr(select, "epoll", FullEpoll)
     loop = asyncio.new_event_loop()
     ours, theirs = socket.socketpair()
-    channel = PlainChannel(loop, Full(loop, time.monotonic_ns), ours)
+    channel = PlainChannel(loop, Selector(loop, time.monotonic_ns), ours)
     with pytest.raises(OSError, match="full"):
         channel.watch_reads(lambda: None)
     channel.close()
