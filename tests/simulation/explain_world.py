@@ -4,7 +4,7 @@
     Member     of a group: joins, reads, commits, leaves, and does none of it when it is told to
     Transactor a producer with a transactional id, one step at a time
 
-All of it is real but for time, network and disk (docs/simulation.md).
+All of it is real but for time, network and disk (docs/contributing/simulation.md).
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""Random histories, the short form: `scripts/soak` plays more of them. docs/simulation.md says what they are."""
+"""Random histories, the short form: `scripts/soak` plays more of them.
+
+docs/contributing/simulation.md says what they are.
+"""
 
 import os
 import subprocess
