@@ -103,7 +103,7 @@ def _pipeline() -> Iterator[str]:
 
 def _paragraphs(text: str) -> str:
     """All but the first paragraph of a help text."""
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")[1:])
+    return _plain("\n\n".join(" ".join(part.split()) for part in text.split("\n\n")[1:]))
 
 
 def _broker() -> Iterator[str]:
@@ -125,7 +125,7 @@ def _command(name: str, below: str = "") -> Iterator[str]:
     function, text = find_command(name, below)
     yield f"\n{'###' if below else '##'} {title}\n\n"
     paragraphs, _, examples = text.strip().replace("Example:", "Examples:").partition("Examples:")
-    yield f"{paragraphs.strip()}\n\n"
+    yield f"{_plain(paragraphs.strip())}\n\n"
     if examples:
         lines = "\n".join(f"$ {line}" for line in examples.strip().split("\n\n"))
         if title in _RUN_ELSEWHERE:
@@ -136,7 +136,12 @@ def _command(name: str, below: str = "") -> Iterator[str]:
 
 def _row(option: str, text: str) -> str:
     escaped = option.replace("|", "\\|")
-    return f"| `{escaped}` | {text.replace('|', chr(92) + '|')} |\n"
+    return f"| `{escaped}` | {_plain(text).replace('|', chr(92) + '|')} |\n"
+
+
+def _plain(text: str) -> str:
+    """Escape asterisks, which mean emphasis in Markdown and a pattern in a help text."""
+    return text.replace("*", "\\*")
 
 
 def main() -> None:
