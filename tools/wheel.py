@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,20 @@ def compiled_wheel() -> Path:
     return wheel
 
 
+def needed_glibc(wheel: Path) -> str | None:
+    """Return the oldest version of glibc on which a wheel's modules load; None: they need none.
+
+    The linker writes the version of each symbol of glibc as text into a module.
+    """
+    found: set[tuple[int, int]] = set()
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.endswith(".so"):
+                for major, minor in re.findall(rb"GLIBC_(\d+)\.(\d+)", archive.read(name)):
+                    found.add((int(major), int(minor)))
+    return ".".join(map(str, max(found))) if found else None
+
+
 def _digest() -> str:
     """Of everything that the compiled wheel is made from."""
     digest = hashlib.sha256(f"{sys.version} {sys.prefix}".encode())
@@ -183,6 +198,9 @@ def main(arguments: list[str] | None = None) -> int:
             return _test(options.test)
         wheels = [build(options.directory, is_compiled=is_compiled) for is_compiled in (False, True)]
         print(*wheels, write_bill(wheels, options.directory), sep="\n")
+        for each in wheels:
+            if glibc := needed_glibc(each):
+                print(f"{each.name} needs glibc {glibc} or later", file=sys.stderr)
     except WheelError as error:
         print(f"scripts/wheel: {error}", file=sys.stderr)
         return 1

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted(path for pattern in ("*.md", "docs/**/*.md", "benchmarks/**/*.md") for path in ROOT.glob(pattern))
+DOCUMENTS = sorted(
+    path for pattern in ("*.md", "docs/**/*.md", "benchmarks/**/*.md", "packaging/*.md") for path in ROOT.glob(pattern)
+)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -101,13 +102,30 @@ def test_wheels_come_with_a_list_of_what_they_bring(
 
     monkeypatch.setattr(wheel, "build", build_once)
     assert wheel.main([str(tmp_path)]) == 0
-    written = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    printed = capsys.readouterr()
+    written = [Path(line) for line in printed.out.splitlines()]
     assert sorted(written) == sorted(tmp_path.iterdir())
     bill = json.loads(written[-1].read_text())
     assert written[-1].name == f"barnabas-{bill['metadata']['component']['version']}.cdx.json"
     assert {each["name"] for each in bill["metadata"]["component"]["properties"]} == {
         f"sha256:{each.name}" for each in written[:-1]
     }
+    if sys.platform == "linux":
+        (compiled,) = (each for each in written[:-1] if "linux" in each.name)
+        # musl names no versions.
+        glibc = wheel.needed_glibc(compiled)
+        assert printed.err == (f"{compiled.name} needs glibc {glibc} or later\n" if glibc else "")
+
+
+def test_the_newest_version_of_glibc_that_a_module_names_is_the_one_it_needs(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as archive:
+        archive.writestr("one.so", b"\0GLIBC_2.2.5\0GLIBC_2.14\0")
+        archive.writestr("two.so", b"\0GLIBC_2.9\0")
+        archive.writestr("three.py", b"GLIBC_2.40")
+    assert wheel.needed_glibc(tmp_path / "a.whl") == "2.14"
+    with zipfile.ZipFile(tmp_path / "pure.whl", "w") as archive:
+        archive.writestr("three.py", b"GLIBC_2.40")
+    assert wheel.needed_glibc(tmp_path / "pure.whl") is None
 
 
 def test_nothing_is_built_by_another_backend_than_the_pinned_one(
