@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from barnabas.api.offset_migration.evidence import Commits, Sample, partition_evidence, together
 from barnabas.core.errors import EncodeError
 from barnabas.core.types import TopicPartition
+from barnabas.migration.offsets.evidence import Commits, Sample, partition_evidence, together
 from barnabas.wire.registry.consumer_groups import read_group
 from barnabas.wire.registry.store import Registry
 

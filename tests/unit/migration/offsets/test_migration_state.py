@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence
-from barnabas.api.offset_migration.migration_state import MigrationState, Phase, Side, Step, migration_state
 from barnabas.core.types import TopicPartition
+from barnabas.migration.offsets.evidence import Commits, PartitionEvidence
+from barnabas.migration.offsets.migration_state import MigrationState, Phase, Side, Step, migration_state
 
 Z, B, K, SILENT, MIXED = Commits.ZOOKEEPER, Commits.BOTH, Commits.KAFKA, Commits.SILENT, Commits.MIXED
 

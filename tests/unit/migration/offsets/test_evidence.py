@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence, Sample, partition_evidence, together
 from barnabas.core.types import TopicPartition
+from barnabas.migration.offsets.evidence import Commits, PartitionEvidence, Sample, partition_evidence, together
 from barnabas.wire.registry.consumer_groups import StoredOffset
 
 T0 = TopicPartition("t", 0)

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence, together
+from barnabas.migration.offsets.evidence import Commits, PartitionEvidence, together
 
 
 class Side(Enum):
