@@ -25,7 +25,7 @@ UNWANTED = {
     *("unittest", "urllib.request", "uuid", "xml", "zipfile"),
     *("confluent_kafka", "cramjam", "kazoo", "lz4", "pyspark", "pytest", "rich"),
     *("barnabas.cli", "barnabas.clients", "barnabas.inspection", "barnabas.migration", "barnabas.pipeline"),
-    *("barnabas.core.charts", "barnabas.page", "jinja2", "starlette", "uvicorn"),
+    *("barnabas.charts", "barnabas.page", "jinja2", "starlette", "uvicorn"),
     *("barnabas.wire.registry.zookeeper", "barnabas.testing"),
 }
 

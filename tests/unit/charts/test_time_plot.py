@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.core.charts.time_plot import Series, TimePlot, buckets
+from barnabas.charts.time_plot import Series, TimePlot, buckets
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TIMES = st.datetimes(datetime(1970, 1, 1), datetime(2999, 12, 31))

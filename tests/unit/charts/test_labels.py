@@ -2,7 +2,7 @@ from datetime import date, datetime
 
 import pytest
 
-from barnabas.core.charts import labels
+from barnabas.charts import labels
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from itertools import groupby
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from barnabas.core.charts import labels
+from barnabas.charts import labels
 
 # A Monday: steps of seven days begin on one.
 _EPOCH = datetime(1969, 12, 29)
