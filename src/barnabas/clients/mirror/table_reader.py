@@ -13,7 +13,7 @@ Source: KIP-98; protocol guide, Fetch.
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.batch_reader import read_batches
-from barnabas.clients.mirror_offsets import TABLE_TOPIC, MirrorOffsets
+from barnabas.clients.mirror.offsets import TABLE_TOPIC, MirrorOffsets
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError

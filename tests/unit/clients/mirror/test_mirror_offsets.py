@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.clients.mirror_offsets import (
+from barnabas.clients.mirror.offsets import (
     BatchMark,
     Coverage,
     MirrorOffsets,
