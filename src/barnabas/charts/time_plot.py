@@ -71,7 +71,7 @@ class TimePlot(NamedTuple):
         step = next(factor * power for factor in (0.2, 0.25, 0.5, 1, 2, 2.5) if 5 * factor * power >= highest)
         if self.unit != "%":
             step = ceil(step)
-        return [round(n * step, 9) for n in range(ceil(round(highest / step, 9)) + 1)]
+        return [round(n * step, 9) for n in range(ceil(round(highest / step, 12)) + 1)]
 
     def time_labels(self) -> list[tuple[float, str]]:
         """Return labels for round times, each with its place: percent of the width.

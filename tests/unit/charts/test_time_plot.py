@@ -55,6 +55,10 @@ def test_axes_hold_all_values_and_their_labels_have_room(values, step, start, is
         assert all(-0.001 <= y <= 100 for _, y in points)
 
 
+def test_the_highest_tick_reaches_a_value_just_above_a_round_one():
+    assert plot_of([10**10 + 1]).ticks[-1] > 10**10
+
+
 def test_heights_are_in_proportion_and_stand_on_each_other():
     (_, lower), (_, upper) = plot_of((1, 4), (3, 0)).columns()
     (_, first_top, first), (_, _, second) = lower
