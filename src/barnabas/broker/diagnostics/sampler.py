@@ -6,8 +6,8 @@ The sampled values are those that logs and groups keep anyway: appends and commi
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from barnabas.broker.facts.series import TICK_MS, Key, Series
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.series import TICK_MS, Key, Series
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition

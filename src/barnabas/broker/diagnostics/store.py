@@ -20,11 +20,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from barnabas.broker.facts import Row
-from barnabas.broker.facts.events import LONGEST_TEXT, Events, RepeatedEvents
-from barnabas.broker.facts.rebalances import Rebalances
-from barnabas.broker.facts.series import Series
-from barnabas.broker.facts.transactions import Aborts
+from barnabas.broker.diagnostics import Row
+from barnabas.broker.diagnostics.events import LONGEST_TEXT, Events, RepeatedEvents
+from barnabas.broker.diagnostics.rebalances import Rebalances
+from barnabas.broker.diagnostics.series import Series
+from barnabas.broker.diagnostics.transactions import Aborts
 from barnabas.core.types import TopicPartition
 
 _MOST_SERIES: Final = 10_000

@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from barnabas.broker.facts.rebalances import Note, Reason, Turn, Who
-from barnabas.broker.facts.sampler import CommitKey, Sampler
-from barnabas.broker.facts.store import Facts
-from barnabas.broker.facts.transactions import Abort, AbortReason
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn, Who
+from barnabas.broker.diagnostics.sampler import CommitKey, Sampler
+from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.transactions import Abort, AbortReason
 from barnabas.broker.log.environment import Going
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Client, Quotas

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from barnabas.broker.facts import Row
+from barnabas.broker.diagnostics import Row
 
 REPEATED_WITHIN_MS: Final = 60_000
 # What Python needs beside a line.

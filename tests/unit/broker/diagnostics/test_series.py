@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.facts.series import ENTRY_BYTES, RING_BYTES, TICK_MS, Series
+from barnabas.broker.diagnostics.series import ENTRY_BYTES, RING_BYTES, TICK_MS, Series
 
 MUCH = 1_000_000
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, NamedTuple
 
-from barnabas.broker.facts import Row
+from barnabas.broker.diagnostics import Row
 
 MOST_OF_A_GROUP: Final = 20
 MOST_IN_ALL: Final = 5_000

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from barnabas.broker.facts import Row
+from barnabas.broker.diagnostics import Row
 
 MOST_ROWS: Final = 1_000
 REPEATED_WITHIN_MS: Final = 60_000

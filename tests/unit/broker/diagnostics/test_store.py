@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from barnabas.broker.facts import Row
-from barnabas.broker.facts.events import Events, RepeatedEvents, encoded
-from barnabas.broker.facts.rebalances import Note, Reason, Turn
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics import Row
+from barnabas.broker.diagnostics.events import Events, RepeatedEvents, encoded
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn
+from barnabas.broker.diagnostics.store import Facts
 
 MIB = 1024 * 1024
 
