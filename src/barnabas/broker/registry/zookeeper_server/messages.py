@@ -14,7 +14,8 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
-from barnabas.broker.registry.door.jute import (
+from barnabas.broker.registry.tree import EndSessionOp, RefusedOp, SetAclOp, TreeOp
+from barnabas.broker.registry.zookeeper_server.jute import (
     JuteReader,
     MalformedError,
     write_buffer,
@@ -22,7 +23,6 @@ from barnabas.broker.registry.door.jute import (
     write_string,
     write_strings,
 )
-from barnabas.broker.registry.tree import EndSessionOp, RefusedOp, SetAclOp, TreeOp
 from barnabas.wire.registry.acl import OPEN_TO_ALL, Acl, Acls
 from barnabas.wire.registry.store import (
     BadArgumentsError,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.registry.door import messages
-from barnabas.broker.registry.door.jute import JuteReader, MalformedError
-from barnabas.broker.registry.door.messages import Operation
+from barnabas.broker.registry.zookeeper_server import messages
+from barnabas.broker.registry.zookeeper_server.jute import JuteReader, MalformedError
+from barnabas.broker.registry.zookeeper_server.messages import Operation
 from barnabas.core.errors import ProtocolError
 from tests import zookeeper_client as zk
 

@@ -21,14 +21,14 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from barnabas.broker.net.connection import Connection, Pause
-from barnabas.broker.registry.door import messages
-from barnabas.broker.registry.door.jute import JuteReader, MalformedError
-from barnabas.broker.registry.door.messages import Code, Operation
-from barnabas.broker.registry.door.sessions import Session
-from barnabas.broker.registry.door.state import ServerState
-from barnabas.broker.registry.door.words import WORD_BYTES, WORDS, answer_to
 from barnabas.broker.registry.embedded import Outcome
 from barnabas.broker.registry.tree import BeginSessionOp, KeptSession
+from barnabas.broker.registry.zookeeper_server import messages
+from barnabas.broker.registry.zookeeper_server.jute import JuteReader, MalformedError
+from barnabas.broker.registry.zookeeper_server.messages import Code, Operation
+from barnabas.broker.registry.zookeeper_server.sessions import Session
+from barnabas.broker.registry.zookeeper_server.state import ServerState
+from barnabas.broker.registry.zookeeper_server.words import WORD_BYTES, WORDS, answer_to
 from barnabas.core.errors import UnanswerableError
 from barnabas.wire.protocol.buffer import WireBuffer
 from barnabas.wire.registry import acl

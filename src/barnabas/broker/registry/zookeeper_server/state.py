@@ -6,10 +6,10 @@ Source: ZooKeeper 3.5.9, ZooKeeperServer, ServerStats.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from barnabas.broker.registry.door.sessions import LEAST_TIMEOUT_MS, Session, Sessions
-from barnabas.broker.registry.door.watches import Watches
 from barnabas.broker.registry.embedded import EmbeddedRegistry, Outcome
 from barnabas.broker.registry.tree import EndSessionOp, Tree
+from barnabas.broker.registry.zookeeper_server.sessions import LEAST_TIMEOUT_MS, Session, Sessions
+from barnabas.broker.registry.zookeeper_server.watches import Watches
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timers
 from barnabas.wire.registry.acl import Author, Identity

@@ -13,8 +13,8 @@ Source: ZooKeeper programmer's guide, ZooKeeper sessions; ZooKeeper 3.5.9, Sessi
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from barnabas.broker.registry.door.messages import PASSWORD_BYTES
 from barnabas.broker.registry.tree import KeptSession
+from barnabas.broker.registry.zookeeper_server.messages import PASSWORD_BYTES
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 

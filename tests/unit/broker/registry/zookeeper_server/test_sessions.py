@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 from random import Random
 
-from barnabas.broker.registry.door.sessions import LEAST_TIMEOUT_MS, Session, Sessions
 from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.zookeeper_server.sessions import LEAST_TIMEOUT_MS, Session, Sessions
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from tests import zookeeper_client as zk
-from tests.unit.broker.registry.door.harness import Client, World, play
+from tests.unit.broker.registry.zookeeper_server.harness import Client, World, play
 
 
 def test_a_session_goes_on_with_its_password_alone() -> None:

@@ -10,9 +10,9 @@ from barnabas.broker.net.channel import Acceptor
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.listener import Listener
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.registry.door.acceptor import ZooKeeperAcceptor
-from barnabas.broker.registry.door.connection import ZooKeeperConnection
-from barnabas.broker.registry.door.state import MOST_PER_HOST, ServerState
+from barnabas.broker.registry.zookeeper_server.acceptor import ZooKeeperAcceptor
+from barnabas.broker.registry.zookeeper_server.connection import ZooKeeperConnection
+from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, ServerState
 
 MOST_FRAME_BYTES: Final = 0xFFFFF
 """jute.maxbuffer, as ZooKeeper has it unless told otherwise."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from barnabas import __version__
-from barnabas.broker.registry.door.sessions import MOST_TIMEOUT_MS, TICK_MS
-from barnabas.broker.registry.door.state import MOST_PER_HOST, ServerState
+from barnabas.broker.registry.zookeeper_server.sessions import MOST_TIMEOUT_MS, TICK_MS
+from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, ServerState
 
 WORD_BYTES: Final = 4
 # Whose protocol is spoken: clients look at the first number.

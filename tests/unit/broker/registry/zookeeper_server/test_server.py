@@ -1,10 +1,10 @@
 import pytest
 
-from barnabas.broker.registry.door.connection import MOST_WAITING, MOST_WAITING_BYTES
-from barnabas.broker.registry.door.state import MOST_PER_HOST, MOST_WATCH_BYTES
+from barnabas.broker.registry.zookeeper_server.connection import MOST_WAITING, MOST_WAITING_BYTES
+from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, MOST_WATCH_BYTES
 from barnabas.wire.registry.store import CreateOp, EventType, WatchEvent
 from tests import zookeeper_client as zk
-from tests.unit.broker.registry.door.harness import Client, World, play
+from tests.unit.broker.registry.zookeeper_server.harness import Client, World, play
 
 pytestmark = pytest.mark.played(by=play)
 

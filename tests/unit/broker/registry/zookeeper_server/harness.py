@@ -11,9 +11,9 @@ from barnabas.broker.net.channel import Channel
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
-from barnabas.broker.registry.door.server import ZooKeeperServer
-from barnabas.broker.registry.door.state import ServerState
 from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.zookeeper_server.server import ZooKeeperServer
+from barnabas.broker.registry.zookeeper_server.state import ServerState
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from tests import zookeeper_client as zk

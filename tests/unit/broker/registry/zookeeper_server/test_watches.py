@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.registry.door.watches import Watches
+from barnabas.broker.registry.zookeeper_server.watches import Watches
 from barnabas.wire.registry.store import EventType, WatchEvent
 
 PATHS = ("/", "/a", "/b")
