@@ -1,4 +1,4 @@
-"""What the page's door decides: hosts, where a POST comes from, sessions, guesses, where it may listen."""
+"""What the page's authentication decides: hosts, where a POST comes from, sessions, guesses, where it may listen."""
 
 import dataclasses
 
@@ -7,12 +7,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from barnabas.core.errors import ConfigError
+from barnabas.page.authentication.guesses import MOST_KEPT, Guesses
+from barnabas.page.authentication.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
+from barnabas.page.authentication.request_checks import RequestChecks
+from barnabas.page.authentication.sessions import MOST_SESSIONS, Session, Sessions
+from barnabas.page.authentication.shares import first_to_go, share_of
 from barnabas.page.cluster import Cluster
-from barnabas.page.door.door import Door
-from barnabas.page.door.guesses import MOST_KEPT, Guesses
-from barnabas.page.door.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
-from barnabas.page.door.sessions import MOST_SESSIONS, Session, Sessions
-from barnabas.page.door.shares import first_to_go, share_of
 from barnabas.page.settings import MOST_CLUSTERS, Settings, parse_clusters, parse_listeners
 
 NAMES = frozenset({"kafka.example.org"})
@@ -277,8 +277,8 @@ async def test_behind_a_proxy_nobody_else_is_answered(
 
     headers = [(b"host", b"127.0.0.1"), *forwarded_for]
     scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": (peer, 1), "query_string": b""}
-    door = Door(app, Settings({"c": "h:1"}, trusted_proxy="10.0.0.1"), Sessions(Session()), "session")
-    await door(scope, receive, send)
+    checks = RequestChecks(app, Settings({"c": "h:1"}, trusted_proxy="10.0.0.1"), Sessions(Session()), "session")
+    await checks(scope, receive, send)
     assert (statuses[0], "".join(addresses)) == answer
 
 

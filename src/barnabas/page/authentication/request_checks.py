@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from barnabas.page.door.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
-from barnabas.page.door.sessions import Sessions
+from barnabas.page.authentication.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
+from barnabas.page.authentication.sessions import Sessions
 from barnabas.page.settings import Settings
 
 MOST_HEADERS: Final = 64
@@ -47,7 +47,7 @@ class _RefusedError(Exception):
         self.reason = reason
 
 
-class Door:
+class RequestChecks:
     """An ASGI middleware that checks requests.
 
     A request that comes through has in its `state`: `session`, `session_id`, `address` and, of a POST, `form`.

@@ -7,8 +7,8 @@ from typing import Final
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.page.authentication.guesses import Guesses
 from barnabas.page.cluster import PATIENCE_MS, Cluster
-from barnabas.page.door.guesses import Guesses
 from barnabas.page.settings import Settings
 from barnabas.page.view import reason
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from typing import Final
 
+from barnabas.page.authentication.shares import first_to_go
 from barnabas.page.cluster import Cluster
-from barnabas.page.door.shares import first_to_go
 
 MOST_SESSIONS: Final = 100
 LONGEST_S: Final = 8 * 3_600

@@ -10,7 +10,7 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from barnabas.page.door.shares import share_of
+from barnabas.page.authentication.shares import share_of
 
 _FREE: Final = 5
 _LONGEST_WAIT_S: Final = 60.0
