@@ -16,10 +16,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.cli.migration.directories import REGISTRY_FILE
-from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
 from barnabas.core.clock import SystemClock
 from barnabas.core.executor import InlineExecutor
+from barnabas.migration.directories import REGISTRY_FILE
+from barnabas.migration.tree_copy import TreeCopy, read_tree
 from barnabas.testing import Broker
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config, encode_config

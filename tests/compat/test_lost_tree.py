@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cli.migration.directories import REGISTRY_FILE
 from barnabas.core.config.versions import kafka_version
+from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config
 from tests.compat import test_old_kafka as old_kafka

@@ -16,8 +16,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
 from barnabas.broker.log.disk.files import LocalFileSystem
-from barnabas.cli.migration.version_requirements import batch_heads
 from barnabas.core.config.versions import KafkaVersion, kafka_version
+from barnabas.migration.version_requirements import batch_heads
 from barnabas.testing import Broker
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.offset_commit import (

@@ -16,11 +16,11 @@ from itertools import product
 from pathlib import Path
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.cli.inspection.directory_check import DirectoryCheck
 from barnabas.core.clock import SystemClock
 from barnabas.core.errors import BarnabasError
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
+from barnabas.inspection.directory_check import DirectoryCheck
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker

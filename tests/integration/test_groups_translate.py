@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from barnabas.cli.main import main
 from barnabas.clients import Admin, Pool
 from barnabas.clients.admin import NewTopic
-from barnabas.clients.mirror_offsets import (
+from barnabas.clients.mirror.offsets import (
     TABLE_CONFIGS,
     TABLE_TOPIC,
     Place,

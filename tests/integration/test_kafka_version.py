@@ -7,9 +7,9 @@ import pytest
 
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.disk.files import LocalFileSystem
-from barnabas.cli.migration import apply
 from barnabas.core.clock import SystemClock
 from barnabas.core.errors import StartupError
+from barnabas.migration import apply
 from barnabas.testing import Broker
 
 

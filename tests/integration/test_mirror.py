@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from barnabas.clients.mirror.mirror import Mirror, MirrorFigures
+from barnabas.clients.mirror.offsets import TABLE_TOPIC, Coverage, MirrorOffsets, Run, SourcePartition
 from barnabas.clients.mirror.partition import UnmirrorableError
 from barnabas.clients.mirror.plan import MirroredCluster, MirrorFencedError, MirrorPlan, RecordsLostError
-from barnabas.clients.mirror_offsets import TABLE_TOPIC, Coverage, MirrorOffsets, Run, SourcePartition
-from barnabas.clients.mirror_table import read_table
+from barnabas.clients.mirror.table_reader import read_table
 from barnabas.clients.pool import Pool
 from barnabas.clients.positions import Bound, OnDataLoss, PlanError
 from barnabas.testing import Broker

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from barnabas.clients import Admin, Pool
 from barnabas.clients.admin import LATEST, NewTopic
-from barnabas.clients.mirror_offsets import (
+from barnabas.clients.mirror.offsets import (
     TABLE_CONFIGS,
     TABLE_TOPIC,
     MirrorOffsets,
@@ -17,7 +17,7 @@ from barnabas.clients.mirror_offsets import (
     SourcePartition,
     place_record,
 )
-from barnabas.clients.mirror_table import read_table
+from barnabas.clients.mirror.table_reader import read_table
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S

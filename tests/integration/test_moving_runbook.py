@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.migration.apply import RELEASED_REGISTRY_FILE
-from barnabas.cli.migration.directories import REGISTRY_FILE
+from barnabas.migration.apply import RELEASED_REGISTRY_FILE
+from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 from tools.kafka.zookeeper import ZooKeeper

@@ -1,4 +1,4 @@
-"""The page over real HTTP, of a real broker: what it shows, to whom, and what its door keeps out."""
+"""The page over real HTTP, of a real broker: what it shows, to whom, and what its authentication keeps out."""
 
 import asyncio
 import contextlib

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from barnabas.page.authentication.request_checks import SECURITY_HEADERS
 from barnabas.page.changes import CHANGES
 from barnabas.page.changes.change import Change
-from barnabas.page.door.door import SECURITY_HEADERS
 from barnabas.page.messages.desk import Desk
 from barnabas.page.views import VIEWS, messages, pipeline
 from tests.integration.page_process import Answer, Window

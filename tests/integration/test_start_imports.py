@@ -24,8 +24,8 @@ UNWANTED = {
     *("hashlib", "importlib.metadata", "logging.config", "multiprocessing", "platform", "shutil", "tempfile"),
     *("unittest", "urllib.request", "uuid", "xml", "zipfile"),
     *("confluent_kafka", "cramjam", "kazoo", "lz4", "pyspark", "pytest", "rich"),
-    *("barnabas.cli", "barnabas.clients", "barnabas.cli.inspection", "barnabas.cli.migration", "barnabas.pipeline"),
-    *("barnabas.core.charts", "barnabas.page", "jinja2", "starlette", "uvicorn"),
+    *("barnabas.cli", "barnabas.clients", "barnabas.inspection", "barnabas.migration", "barnabas.pipeline"),
+    *("barnabas.charts", "barnabas.page", "jinja2", "starlette", "uvicorn"),
     *("barnabas.wire.registry.zookeeper", "barnabas.testing"),
 }
 
@@ -71,10 +71,10 @@ UNWANTED_BY_COMMANDS = {
     *("barnabas.clients.consumer", "barnabas.clients.group", "barnabas.clients.producer"),
     *(
         "barnabas.broker.groups",
-        "barnabas.cli.inspection",
         "barnabas.broker.log",
-        "barnabas.cli.migration",
         "barnabas.broker.server",
+        "barnabas.inspection",
+        "barnabas.migration",
     ),
 }
 MOST_OF_A_COMMAND = 225

@@ -80,7 +80,7 @@ def test_commands_come_by_tls_with_a_certificate(site: Site, monkeypatch: pytest
     with monkeypatch.context() as brief:
         # Nobody answers in the clear: that is waited for.
         brief.setattr(
-            "barnabas.cli.migration.zookeeper_login.ZooKeeperOptions",
+            "barnabas.migration.zookeeper_login.ZooKeeperOptions",
             lambda connect: ZooKeeperOptions(connect, 1_000, 1_000),
         )
         assert "no ZooKeeper answers" in site.run(site.secret, *read)

@@ -7,12 +7,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cli.inspection.dump import DumpOptions, LogDump, default_decode
-from barnabas.cli.inspection.log_check import LogCheck, LogState
-from barnabas.cli.inspection.log_listing import DUMPED_SUFFIXES
-from barnabas.cli.inspection.stats import StatsCollector
 from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 from barnabas.core.types import TopicPartition
+from barnabas.inspection.dump import DumpOptions, LogDump, default_decode
+from barnabas.inspection.log_check import LogCheck, LogState
+from barnabas.inspection.log_listing import DUMPED_SUFFIXES
+from barnabas.inspection.stats import StatsCollector
 from barnabas.wire.records.batch import Codec, set_crc
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.clients.mirror.places import advanced
-from barnabas.clients.mirror_offsets import (
+from barnabas.clients.mirror.offsets import (
     Coverage,
     MirrorOffsets,
     Place,
@@ -15,6 +14,7 @@ from barnabas.clients.mirror_offsets import (
     segment_record,
     segment_tombstone,
 )
+from barnabas.clients.mirror.places import advanced
 
 SOURCE = SourcePartition("m", "c", "t", 0)
 RUNS_PER_SEGMENT = 3

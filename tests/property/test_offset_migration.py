@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.api.offset_migration.evidence import Commits, Sample, partition_evidence
 from barnabas.core.types import TopicPartition
+from barnabas.migration.offsets.evidence import Commits, Sample, partition_evidence
 from barnabas.wire.registry.consumer_groups import StoredOffset
 
 T0 = TopicPartition("t", 0)

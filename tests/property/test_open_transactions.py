@@ -8,14 +8,14 @@ from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.producers.open_transactions import open_transactions
 from barnabas.broker.log.startup.recovery import open_log
-from barnabas.cli.inspection.log_listing import list_log
-from barnabas.cli.inspection.open_transactions import find_open_transactions
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
+from barnabas.inspection.log_listing import list_log
+from barnabas.inspection.open_transactions import find_open_transactions
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.records.control import MarkerType
-from tests.unit.cli.inspection.conftest import batch, marker
+from tests.unit.inspection.conftest import batch, marker
 
 
 def data(sequence: int, producer_id: int) -> bytes:

@@ -3,9 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from barnabas.cli.migration.adoption import AdoptionPlan
-from barnabas.cli.migration.apply import adopt as carry_out
-from barnabas.cli.migration.apply import plan_to_adopt
 from barnabas.cli.migration_options import (
     AsJson,
     Execute,
@@ -19,6 +16,9 @@ from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.advised_commands import command
 from barnabas.core.clock import SystemClock
+from barnabas.migration.adoption import AdoptionPlan
+from barnabas.migration.apply import adopt as carry_out
+from barnabas.migration.apply import plan_to_adopt
 
 HELP = paragraphs(
     """Adopt the data directories of a Kafka broker, without copying or changing a record.

@@ -6,15 +6,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from barnabas.api.offset_migration.evidence import PartitionEvidence, partition_evidence
-from barnabas.api.offset_migration.migration_state import STEP_TEXTS, MigrationState, Side, Step, migration_state
-from barnabas.api.offset_migration.watch import watch
 from barnabas.cli.connection import client_settings
 from barnabas.cli.groups_zookeeper import zookeeper_admin
 from barnabas.cli.options import AsJson, CommandConfig, Option, TimeoutMs, flag, paragraphs, run_async
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.clients.admin import Admin
 from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.migration.offsets.evidence import PartitionEvidence, partition_evidence
+from barnabas.migration.offsets.migration_state import STEP_TEXTS, MigrationState, Side, Step, migration_state
+from barnabas.migration.offsets.watch import watch
 from barnabas.wire.registry.store import Registry
 
 HELP = paragraphs(

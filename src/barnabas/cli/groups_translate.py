@@ -1,6 +1,6 @@
 """`barnabas groups translate`: translates a group's offsets to a cluster that mirrors the group's cluster.
 
-Committed offsets of the source are looked up in the target's offset table (`clients/mirror_offsets.py`). If the target
+Committed offsets of the source are looked up in the target's offset table (`clients/mirror/offsets.py`). If the target
 is mirrored back into the same topic of the source, the two order records differently: then the group resumes before the
 first unread record of either, and reads some records again.
 """
@@ -25,8 +25,8 @@ from barnabas.cli.options import (
 from barnabas.cli.output import Cell, note, print_json, print_table
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.batch_reader import read_batches
-from barnabas.clients.mirror_offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
-from barnabas.clients.mirror_table import read_table
+from barnabas.clients.mirror.offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
+from barnabas.clients.mirror.table_reader import read_table
 from barnabas.clients.offset_resets import parse_topics, within_logs
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition

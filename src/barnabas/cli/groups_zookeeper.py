@@ -118,7 +118,7 @@ async def zookeeper_admin(
     """
     # Hide the client's log lines about connection attempts.
     logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
-    from barnabas.cli.migration.zookeeper_login import command_options
+    from barnabas.migration.zookeeper_login import command_options
     from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 
     registry = await ZooKeeperRegistry.open(command_options(zookeeper))

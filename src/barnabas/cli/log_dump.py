@@ -4,15 +4,15 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from barnabas.cli.inspection import decoders
-from barnabas.cli.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
-from barnabas.cli.inspection.dump import DEFAULT_MAX_MESSAGE_BYTES, DumpOptions, LogDump
-from barnabas.cli.inspection.log_listing import DUMPED_SUFFIXES
 from barnabas.cli.log_files import quiet_unless, refuse_others, total_bytes
 from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_data
 from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 from barnabas.core.errors import BarnabasError
+from barnabas.inspection import decoders
+from barnabas.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
+from barnabas.inspection.dump import DEFAULT_MAX_MESSAGE_BYTES, DumpOptions, LogDump
+from barnabas.inspection.log_listing import DUMPED_SUFFIXES
 
 HELP = paragraphs(
     """Print the contents of log files, line for line as Kafka's kafka-dump-log.

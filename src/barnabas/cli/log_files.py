@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from barnabas.broker.log.file_names import LOG_SUFFIX
-from barnabas.cli.inspection.log_listing import is_data_directory, is_log, list_directory
 from barnabas.cli.options import Option, flag
 from barnabas.cli.output import Bar, progress
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
+from barnabas.inspection.log_listing import is_data_directory, is_log, list_directory
 
 # The log directory of a broker without a configuration file.
 DEFAULT_DIRECTORY = Path(SINGLE_BROKER_PROPERTIES["log.dirs"])

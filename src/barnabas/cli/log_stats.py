@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from barnabas.cli.inspection.stats import StatsCollector, TopicStats
 from barnabas.cli.log_files import (
     Directories,
     HeadersOnly,
@@ -16,6 +15,7 @@ from barnabas.cli.options import AsJson, paragraphs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.topics import name_matcher
 from barnabas.core.errors import BarnabasError
+from barnabas.inspection.stats import StatsCollector, TopicStats
 
 HELP = paragraphs(
     """Show statistics of each topic's logs: segments, bytes, compression, batch sizes, keys, oldest and newest time.

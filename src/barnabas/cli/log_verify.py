@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from barnabas.cli.inspection.directory_check import DirectoryCheck, running_broker
-from barnabas.cli.inspection.findings import DirectoryReport, Finding, Kind, LogReport
-from barnabas.cli.inspection.log_check import LogCheck, LogState
-from barnabas.cli.inspection.log_listing import is_log
 from barnabas.cli.log_files import Directories, HeadersOnly, Topic, directories_or_default, log_bytes, quiet_unless
 from barnabas.cli.options import AsJson, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.topics import name_matcher
 from barnabas.core.types import TopicPartition
+from barnabas.inspection.directory_check import DirectoryCheck, running_broker
+from barnabas.inspection.findings import DirectoryReport, Finding, Kind, LogReport
+from barnabas.inspection.log_check import LogCheck, LogState
+from barnabas.inspection.log_listing import is_log
 
 HELP = paragraphs(
     """Check a data directory, or the directory of one log, and predict the recovery at the next start.

@@ -5,9 +5,9 @@ from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from barnabas.cli.migration.findings import Finding, in_order
 from barnabas.cli.options import AsJson, Option, flag, run_async
 from barnabas.cli.output import say
+from barnabas.migration.findings import Finding, in_order
 
 __all__ = ["AsJson", "Execute", "LogDirectories", "finding_as_dict", "print_findings", "resolved", "run_quietly"]
 

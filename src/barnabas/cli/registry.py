@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
-from barnabas.cli.migration.open_registry import opened
-from barnabas.cli.migration.transfer import decode_document, document_of, encode_document, operations, write
-from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
 from barnabas.cli.migration_options import run_quietly
 from barnabas.cli.options import AsJson, Option, flag, paragraphs
 from barnabas.cli.output import note, print_data, print_json, say
 from barnabas.cli.registry_serve import SERVE_HELP, serve
 from barnabas.core.errors import BarnabasError
+from barnabas.migration.open_registry import opened
+from barnabas.migration.transfer import decode_document, document_of, encode_document, operations, write
+from barnabas.migration.tree_copy import TreeCopy, read_tree
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import create_with_parents
 from barnabas.wire.registry.store import (

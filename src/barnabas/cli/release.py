@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from barnabas.cli.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
-from barnabas.cli.migration.apply import release as carry_out
 from barnabas.cli.migration_options import (
     AsJson,
     Execute,
@@ -18,6 +16,8 @@ from barnabas.cli.options import Option, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.released_tree import held_as_dict, print_held, print_missing
 from barnabas.core.clock import SystemClock
+from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
+from barnabas.migration.apply import release as carry_out
 
 HELP = paragraphs(
     """Return adopted data directories to Kafka: write the changes of the cluster state to ZooKeeper.

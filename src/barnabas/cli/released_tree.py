@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from barnabas.cli.migration.findings import ranges
-from barnabas.cli.migration.read_back import HeldTopic, HeldTree, Leader
 from barnabas.cli.output import note, print_table, say
+from barnabas.migration.findings import ranges
+from barnabas.migration.read_back import HeldTopic, HeldTree, Leader
 
 _MOST_MISSING = 20
 

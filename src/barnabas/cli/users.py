@@ -187,7 +187,7 @@ class _Where(NamedTuple):
 
     async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
         if self.log_dir is not None or self.zookeeper is not None:
-            from barnabas.cli.migration.open_registry import opened  # what others have no use for
+            from barnabas.migration.open_registry import opened  # what others have no use for
 
             path = None if self.log_dir is None else Path(self.log_dir)
             async with opened(path, self.zookeeper, creates=creates) as registry:

@@ -24,11 +24,11 @@ from starlette.types import ASGIApp
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
+from barnabas.page.authentication.login import LoginRefusedError, Logins
+from barnabas.page.authentication.request_checks import RequestChecks
+from barnabas.page.authentication.sessions import LONGEST_S, Session, Sessions
+from barnabas.page.authentication.shares import share_of
 from barnabas.page.cluster import Cluster
-from barnabas.page.door.door import Door
-from barnabas.page.door.login import LoginRefusedError, Logins
-from barnabas.page.door.sessions import LONGEST_S, Session, Sessions
-from barnabas.page.door.shares import share_of
 from barnabas.page.live import Live, Moment
 from barnabas.page.messages.conditions import ConditionError
 from barnabas.page.messages.desk import Desk
@@ -91,7 +91,7 @@ class Page:
             Route("/c/{cluster}/download", self._download),
             Route(f"/c/{{cluster}}{self._search_kind.path}", self._search, methods=["POST"]),
         ]
-        self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
+        self.app: ASGIApp = RequestChecks(Starlette(routes=routes), settings, self._sessions, self._cookie)
 
     def _changes(self) -> list[Route]:
         """Return the routes of changes; most pages allow none and start faster without their code."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from barnabas.core.errors import BarnabasError
-from barnabas.page.door.shares import first_to_go
+from barnabas.page.authentication.shares import first_to_go
 from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100

@@ -1,4 +1,4 @@
-"""Plots of the last hour: lag and bytes over time, with core/charts. Pure.
+"""Plots of the last hour: lag and bytes over time, with `charts`. Pure.
 
 A column shows the value at its end. An unknown value is a gap.
 """
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from typing import Final
 
-from barnabas.core.charts.time_plot import Series, TimePlot, buckets
+from barnabas.charts.time_plot import Series, TimePlot, buckets
 from barnabas.core.types import TopicPartition
 from barnabas.explain.seen import Group, Seen
 from barnabas.explain.seen import Series as Offsets

@@ -36,7 +36,7 @@ class Asset:
 def load_assets() -> dict[str, Asset]:
     """Return the files that browsers may request, by name."""
     static = resources.files("barnabas.page").joinpath("static")
-    chart = resources.files("barnabas.core.charts").joinpath("chart.css")
+    chart = resources.files("barnabas.charts").joinpath("chart.css")
     files = [chart, *(each for each in static.iterdir() if each.name[-3:] != ".md")]
     return {each.name: Asset(each.name, each.read_bytes()) for each in files}
 
@@ -44,7 +44,7 @@ def load_assets() -> dict[str, Asset]:
 def new_environment(root_path: str) -> Environment:
     """Return the environment of the templates; their links begin with `root_path`."""
     made = Environment(
-        loader=ChoiceLoader([PackageLoader("barnabas.page"), PackageLoader("barnabas.core", "charts")]),
+        loader=ChoiceLoader([PackageLoader("barnabas.page"), PackageLoader("barnabas", "charts")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -18,8 +18,8 @@ from barnabas.core.errors import ConfigError
 from barnabas.core.listening import listening_socket
 from barnabas.core.process_start import has_started
 from barnabas.page.app import Page
-from barnabas.page.door.hosts import forwarded_address
-from barnabas.page.door.shares import first_to_go, share_of
+from barnabas.page.authentication.hosts import forwarded_address
+from barnabas.page.authentication.shares import first_to_go, share_of
 from barnabas.page.settings import Settings
 
 _MOST_CONNECTIONS: Final = 500

@@ -55,7 +55,7 @@ from barnabas.core.types import TopicPartition
 if TYPE_CHECKING:
     from random import Random
 
-    from barnabas.broker.facts.rebalances import Rebalances
+    from barnabas.broker.diagnostics.rebalances import Rebalances
 
 log = logging.getLogger(__name__)
 

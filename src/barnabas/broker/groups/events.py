@@ -11,7 +11,7 @@ Source: design page, consumer group membership.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.broker.facts.rebalances import Note
+from barnabas.broker.diagnostics.rebalances import Note
 from barnabas.broker.groups.group import CommittedOffset
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition

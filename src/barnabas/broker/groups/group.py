@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.broker.facts.rebalances import Who
+from barnabas.broker.diagnostics.rebalances import Who
 from barnabas.broker.groups.subscriptions import subscribed_topics
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, TopicPartition
 

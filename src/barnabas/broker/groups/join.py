@@ -3,7 +3,7 @@
 Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size), KIP-345 (static members).
 """
 
-from barnabas.broker.facts.rebalances import Note, Reason, Turn
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     AnswerJoin,

@@ -3,7 +3,7 @@
 Source: protocol guide, Heartbeat and LeaveGroup; design page, consumer group membership; KIP-345 (static members).
 """
 
-from barnabas.broker.facts.rebalances import Note, Reason, Turn
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     REBALANCE_TIMER,

@@ -8,7 +8,7 @@ not come back stay until their session expires.
 Source: design page, consumer group membership; KIP-134 (initial delay), KIP-345 (static members).
 """
 
-from barnabas.broker.facts.rebalances import Note, Reason, Turn
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     REBALANCE_TIMER,

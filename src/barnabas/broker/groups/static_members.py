@@ -6,7 +6,7 @@ is restored if it cannot be stored.
 Source: KIP-345; semantics, JoinGroup.
 """
 
-from barnabas.broker.facts.rebalances import Reason
+from barnabas.broker.diagnostics.rebalances import Reason
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     CancelTimer,

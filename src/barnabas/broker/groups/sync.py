@@ -3,7 +3,7 @@
 Source: protocol guide, SyncGroup; KIP-345 (static members), KIP-559 (protocol type and name).
 """
 
-from barnabas.broker.facts.rebalances import Note, Reason, Turn
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     AnswerSync,
     AwaitSync,

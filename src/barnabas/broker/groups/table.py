@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import assert_never
 
-from barnabas.broker.facts.rebalances import Note, Rebalances
+from barnabas.broker.diagnostics.rebalances import Note, Rebalances
 from barnabas.broker.groups.deadlines import Deadlines
 from barnabas.broker.groups.errors import commit_error, sync_error
 from barnabas.broker.groups.events import (

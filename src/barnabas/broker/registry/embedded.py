@@ -7,8 +7,8 @@ Invariants:
   commits, so that other work runs in between.
 - A refusal is answered after the commit of the changes on which it was based.
 - Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to
-  sessions that `barnabas.broker.registry.door` keeps for other processes and whose changes arrive by `perform`: they
-  live on, if it is opened so.
+  sessions that `barnabas.broker.registry.zookeeper_server` keeps for other processes and whose changes arrive by
+  `perform`: they live on, if it is opened so.
 - Watches and observers get the changes of a transaction before its author is answered, and before those of the next
   one.
 

@@ -132,7 +132,7 @@ class Authentication:
     def on_connection_closed(self) -> None:
         self._stop_timer()
         if self._state is _State.LOGIN and self._is_begun:
-            self._logins.door.failed()
+            self._logins.rate_limiter.failed()
 
     # --- requests before the login
 
@@ -248,7 +248,7 @@ class Authentication:
             return
         self._is_begun = True
         self._connection.pause(Pause.ANSWER)
-        if not self._logins.door.enter(lambda: self._go_on(step, answer, refuse)):
+        if not self._logins.rate_limiter.enter(lambda: self._go_on(step, answer, refuse)):
             raise ProtocolError(_TOO_MANY)
 
     def _go_on(
@@ -397,7 +397,7 @@ class Authentication:
             counts.reauthentication_failure_count += 1
         else:
             counts.failure_count += 1
-        self._logins.door.failed()
+        self._logins.rate_limiter.failed()
         # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
         log.info("login from %s:%d on listener %s failed: %s", info.host, info.port, info.listener_name, reason)
         if self._services.facts is not None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from barnabas.broker.facts import Row
-from barnabas.broker.facts.series import TICK_MS
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics import Row
+from barnabas.broker.diagnostics.series import TICK_MS
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.slices import Step

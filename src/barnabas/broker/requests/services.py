@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.cluster.image import ClusterView
     from barnabas.broker.controller.controller import Controller
-    from barnabas.broker.facts.store import Facts
+    from barnabas.broker.diagnostics.store import Facts
     from barnabas.broker.groups.coordinator import GroupCoordinator
     from barnabas.broker.log.disk.cold_reads import ColdReads
     from barnabas.broker.quotas.history import History

@@ -15,7 +15,7 @@ takes long to read it, too, or disconnects after a long time.
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from barnabas.broker.facts import Row
+from barnabas.broker.diagnostics import Row
 from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import FETCH_KEY

@@ -4,7 +4,7 @@ import json
 from itertools import islice
 from typing import Final
 
-from barnabas.broker.facts import Row
+from barnabas.broker.diagnostics import Row
 from barnabas.broker.requests.fact_question import Found, Question
 from barnabas.broker.requests.slices import MORE, Step
 from barnabas.core.executor import submit

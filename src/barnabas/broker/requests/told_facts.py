@@ -20,9 +20,9 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from barnabas.broker.facts import Row
-from barnabas.broker.facts.events import Events
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics import Row
+from barnabas.broker.diagnostics.events import Events
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.groups.group import CommittedOffset, Phase
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.requests.fact_question import Found, Question

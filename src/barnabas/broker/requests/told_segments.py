@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from barnabas.broker.facts import Row
+from barnabas.broker.diagnostics import Row
 from barnabas.broker.log.appends.rules import COMPACT
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.retention import learn_ages, standings

@@ -82,7 +82,7 @@ def _fail() -> bytes:
     raise LoginError("internal error")
 
 
-class Door:
+class LoginRateLimiter:
     """Login rate limiter: begins logins at once, or delays them while very many fail.
 
     A failed login is answered late, so a client begins few that fail; but who hangs up in the middle could begin again
@@ -124,7 +124,7 @@ class ListenerLogins:
     Attributes:
         mechanisms: Their names, in the order of the setting.
         checks: Of all listeners.
-        door: Of this listener.
+        rate_limiter: Of this listener.
         counts: Of this listener.
         failure_delay_ms: How long the answer to a failed login is delayed.
     """
@@ -145,7 +145,7 @@ class ListenerLogins:
         self._max_reauth_ms = {name: lifetime_ms or None for name, lifetime_ms in max_reauth_ms.items()}
         self.failure_delay_ms = failure_delay_ms
         self.checks = checks
-        self.door = Door(timers.call_later, failure_delay_ms)
+        self.rate_limiter = LoginRateLimiter(timers.call_later, failure_delay_ms)
         self.mechanisms: Sequence[str] = tuple(servers)
         self.counts = LoginCounts()
 

@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from barnabas.broker.facts import Row
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics import Row
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.log.disk.files import FileSystem
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, submit

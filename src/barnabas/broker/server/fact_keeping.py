@@ -1,6 +1,6 @@
 """Records diagnostic events of a broker, from shortly after its start until it stops.
 
-    logs, groups ─ every 10 s (`facts/sampler.py`) ─► series
+    logs, groups ─ every 10 s (`diagnostics/sampler.py`) ─► series
     events of the broker (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
     quotas' history, the watchdog, request times ─ every minute ─► minutes
 
@@ -13,9 +13,9 @@ from operator import sub
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.facts import Row
-from barnabas.broker.facts.sampler import CommitKey, Sampler
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics import Row
+from barnabas.broker.diagnostics.sampler import CommitKey, Sampler
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.environment import Environment

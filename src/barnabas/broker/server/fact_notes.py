@@ -10,7 +10,7 @@ Slow requests record themselves (`requests/slow_requests.py`), and so do failed 
 from collections.abc import Sequence
 from typing import Final
 
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.log.environment import Going
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import Client

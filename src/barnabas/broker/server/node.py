@@ -26,7 +26,7 @@ from barnabas.broker.controller.links import RemoteLink
 from barnabas.broker.controller.local_link import LocalLink
 from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.coordination.partitioning import coordinated_partition_count
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
 from barnabas.broker.log.disk.cold_reads import ColdReads

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.net.channel import Acceptor, SocketOptions
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.registry.door.server import ZooKeeperServer
-from barnabas.broker.registry.door.state import ServerState
 from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.zookeeper_server.server import ZooKeeperServer
+from barnabas.broker.registry.zookeeper_server.state import ServerState
 from barnabas.broker.server.environment import Environment
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.listeners import parse_addresses

@@ -20,7 +20,7 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.coordination.interfaces import Replicas
 from barnabas.broker.coordination.ownership import OwnedPartitions
 from barnabas.broker.coordination.partitioning import partition_of
-from barnabas.broker.facts.transactions import Aborts
+from barnabas.broker.diagnostics.transactions import Aborts
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.transactions.errors import append_error
 from barnabas.broker.transactions.events import (

@@ -8,7 +8,7 @@ Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 
 from typing import NamedTuple, TypeAlias
 
-from barnabas.broker.facts.transactions import Abort
+from barnabas.broker.diagnostics.transactions import Abort
 from barnabas.broker.transactions.transaction import Transition
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition

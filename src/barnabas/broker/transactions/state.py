@@ -9,7 +9,7 @@ Source: KIP-98, KIP-360; semantics, transactions.
 
 from typing import assert_never
 
-from barnabas.broker.facts.transactions import Abort, AbortReason
+from barnabas.broker.diagnostics.transactions import Abort, AbortReason
 from barnabas.broker.transactions.events import (
     AddPartitions,
     Answer,

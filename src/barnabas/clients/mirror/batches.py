@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
-from barnabas.clients.mirror_offsets import BatchMark
+from barnabas.clients.mirror.offsets import BatchMark
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.batch import (
     ATTRIBUTES_POSITION,

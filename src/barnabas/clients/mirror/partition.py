@@ -5,11 +5,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from barnabas.clients.mirror.batches import REWRITTEN_BYTES, FoundBatch, outgoing
+from barnabas.clients.mirror.offsets import SourcePartition
 from barnabas.clients.mirror.plan import MirrorPlan
 from barnabas.clients.mirror.source_log import read_log
 from barnabas.clients.mirror.table import OffsetTable, SourcePaths
 from barnabas.clients.mirror.writer import PartitionWriter, RefusedBatchError, Route
-from barnabas.clients.mirror_offsets import SourcePartition
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import BatchHeader

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, Run, Segment, extended
+from barnabas.clients.mirror.offsets import RUNS_PER_SEGMENT, BatchMark, Place, Run, Segment, extended
 
 
 def advanced(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from barnabas.clients.mirror_offsets import TABLE_TOPIC
+from barnabas.clients.mirror.offsets import TABLE_TOPIC
 from barnabas.clients.pool import Pool
 from barnabas.clients.positions import Bound, LostRange, OnDataLoss, PlanError
 from barnabas.clients.security import ClientSecurity, client_security

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.clients.admin_calls import EARLIEST, LATEST
+from barnabas.clients.mirror.offsets import TABLE_TOPIC, BatchMark, Owner, owner_record
 from barnabas.clients.mirror.partition import Link
 from barnabas.clients.mirror.plan import RecordsLostError, check_clusters, is_mirrored
 from barnabas.clients.mirror.source_log import read_mark
 from barnabas.clients.mirror.topics import MirrorAdmin, TargetTopics
 from barnabas.clients.mirror.transactional import TransactionalProducer
 from barnabas.clients.mirror.writer import mirrored_elsewhere
-from barnabas.clients.mirror_offsets import TABLE_TOPIC, BatchMark, Owner, owner_record
 from barnabas.clients.positions import (
     Bound,
     Extent,

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from barnabas.clients.mirror.batches import FoundBatch, find_batches, mark_at
-from barnabas.clients.mirror_offsets import BatchMark
+from barnabas.clients.mirror.offsets import BatchMark
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError

@@ -2,9 +2,9 @@
 
 import asyncio
 
+from barnabas.clients.mirror.offsets import MirrorOffsets
 from barnabas.clients.mirror.plan import MirrorFencedError
-from barnabas.clients.mirror_offsets import MirrorOffsets
-from barnabas.clients.mirror_table import read_table
+from barnabas.clients.mirror.table_reader import read_table
 from barnabas.clients.pool import Pool
 
 _MOST_KNOWN = 100_000

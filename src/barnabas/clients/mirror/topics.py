@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigEntry, ConfigResource, ConfigSource, ResourceType
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
+from barnabas.clients.mirror.offsets import TABLE_CONFIGS, TABLE_TOPIC
 from barnabas.clients.mirror.plan import MirrorPlan
-from barnabas.clients.mirror_offsets import TABLE_CONFIGS, TABLE_TOPIC
 from barnabas.clients.positions import PlanError
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError

@@ -29,11 +29,7 @@ from dataclasses import dataclass, replace
 from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.mirror.batches import Outgoing
-from barnabas.clients.mirror.places import advanced
-from barnabas.clients.mirror.plan import MirrorFencedError
-from barnabas.clients.mirror.table import OffsetTable
-from barnabas.clients.mirror.transactional import TransactionalProducer
-from barnabas.clients.mirror_offsets import (
+from barnabas.clients.mirror.offsets import (
     TABLE_TOPIC,
     BatchMark,
     Place,
@@ -47,6 +43,10 @@ from barnabas.clients.mirror_offsets import (
     segment_record,
     segment_tombstone,
 )
+from barnabas.clients.mirror.places import advanced
+from barnabas.clients.mirror.plan import MirrorFencedError
+from barnabas.clients.mirror.table import OffsetTable
+from barnabas.clients.mirror.transactional import TransactionalProducer
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError

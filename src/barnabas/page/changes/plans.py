@@ -8,9 +8,9 @@ import secrets
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
+from barnabas.page.authentication.sessions import Session
 from barnabas.page.changes.change import Plan
 from barnabas.page.cluster import Cluster
-from barnabas.page.door.sessions import Session
 
 MOST_PLANS: Final = 100
 LONGEST_S: Final = 600

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.page.door.shares import first_to_go
+from barnabas.page.authentication.shares import first_to_go
 from barnabas.page.messages.decoding import Shown
 from barnabas.page.messages.reading import Fate, Span, batches_with_fates, named_right
 from barnabas.page.messages.rows import Header, Row

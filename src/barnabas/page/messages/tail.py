@@ -7,7 +7,7 @@ from typing import Final
 
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.types import TopicPartition
-from barnabas.page.door.shares import first_to_go
+from barnabas.page.authentication.shares import first_to_go
 from barnabas.page.messages.reading import read_back, spans
 from barnabas.page.messages.rows import Row, Sight
 

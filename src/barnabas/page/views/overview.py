@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.core.charts.time_plot import TimePlot
+from barnabas.charts.time_plot import TimePlot
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import EVERYTHING
 from barnabas.explain.seen import Seen

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from barnabas.core.charts import labels
+from barnabas.charts import labels
 from barnabas.pipeline.report import sections, text
 from barnabas.pipeline.report.data import ReportData
 
@@ -28,7 +28,7 @@ def render(data: ReportData) -> str:
 def _template() -> Template:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    loader = ChoiceLoader([PackageLoader("barnabas.pipeline", "report"), PackageLoader("barnabas.core", "charts")])
+    loader = ChoiceLoader([PackageLoader("barnabas.pipeline", "report"), PackageLoader("barnabas", "charts")])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     environment.filters |= {
         "plain": text.plain,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
-from barnabas.core.charts import labels
-from barnabas.core.charts.time_plot import Series, TimePlot, buckets
+from barnabas.charts import labels
+from barnabas.charts.time_plot import Series, TimePlot, buckets
 from barnabas.pipeline.report import text
 from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Item, Lag, Ranking, ReportData, Totals
 

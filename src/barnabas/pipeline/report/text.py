@@ -8,7 +8,7 @@ import html
 import re
 from datetime import UTC, datetime
 
-from barnabas.core.charts.labels import tick
+from barnabas.charts.labels import tick
 
 LONGEST_SHOWN = 120
 

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.administration.topic_rules import NewTopic
 from barnabas.broker.controller import reading
-from barnabas.broker.registry.door.messages import MOST_PARTS
+from barnabas.broker.registry.zookeeper_server.messages import MOST_PARTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest

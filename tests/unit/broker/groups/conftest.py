@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.facts.rebalances import Note, Rebalances
+from barnabas.broker.diagnostics.rebalances import Note, Rebalances
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.groups.events import Event, Join, Sync
 from barnabas.broker.groups.group import Group, GroupSettings

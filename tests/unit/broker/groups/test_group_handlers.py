@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Tree
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext

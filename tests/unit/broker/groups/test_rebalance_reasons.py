@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.facts.rebalances import MOST_OF_A_GROUP, Note, Reason, Rebalances, Turn, Who
+from barnabas.broker.diagnostics.rebalances import MOST_OF_A_GROUP, Note, Reason, Rebalances, Turn, Who
 from barnabas.broker.groups.events import (
     REBALANCE_TIMER,
     GroupStored,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
@@ -21,7 +21,14 @@ from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.handlers import api_versions, heartbeat, produce, sasl_authenticate, sasl_handshake
 from barnabas.broker.requests.session import Session
 from barnabas.broker.requests.table import Handler, RouteTable
-from barnabas.broker.security.logins import MOST_CHECKS, MOST_FAILURES, MOST_WAITING, Checks, Door, ListenerLogins
+from barnabas.broker.security.logins import (
+    MOST_CHECKS,
+    MOST_FAILURES,
+    MOST_WAITING,
+    Checks,
+    ListenerLogins,
+    LoginRateLimiter,
+)
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.testing.manual_clock import ManualClock
@@ -518,11 +525,11 @@ def test_nobody_becomes_somebody_else_by_a_signed_token():
 
 
 def test_logins_wait_while_very_many_are_given_up(stranger):
-    door = stranger.logins.door
+    rate_limiter = stranger.logins.rate_limiter
     for _ in range(MOST_FAILURES - 1):
-        door.failed()
+        rate_limiter.failed()
     gone = Stranger()
-    gone.logins.door = door
+    gone.logins.rate_limiter = rate_limiter
     gone.shake()
     gone.prove(WRONG)
     gone.connection.close()
@@ -537,17 +544,17 @@ def test_logins_wait_while_very_many_are_given_up(stranger):
 
 def test_those_who_wait_come_one_for_each_failure_that_is_forgotten():
     clock, begun = ManualClock(), []
-    door = Door(clock.call_later, lambda: DELAY_MS)
+    rate_limiter = LoginRateLimiter(clock.call_later, lambda: DELAY_MS)
     for _ in range(MOST_FAILURES):
-        door.failed()
+        rate_limiter.failed()
         clock.advance(1)
-    assert all(door.enter(partial(begun.append, number)) for number in range(MOST_WAITING))
-    assert not door.enter(partial(begun.append, -1))
+    assert all(rate_limiter.enter(partial(begun.append, number)) for number in range(MOST_WAITING))
+    assert not rate_limiter.enter(partial(begun.append, -1))
     clock.advance(DELAY_MS - MOST_FAILURES + 1)
     assert begun == [0, 1]
     clock.advance(MOST_FAILURES)
     assert begun == list(range(MOST_WAITING))
-    assert door.enter(partial(begun.append, -1))
+    assert rate_limiter.enter(partial(begun.append, -1))
 
 
 def test_only_so_many_wait_for_a_signature(stranger):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.facts.series import TICK_MS
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.series import TICK_MS
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.fact_question import Question

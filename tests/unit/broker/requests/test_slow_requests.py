@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.requests.handlers import fetch
 from barnabas.broker.requests.table import Handler
 from barnabas.core.pending import Pending

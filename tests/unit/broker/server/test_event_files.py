@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.facts.rebalances import Note, Reason, Turn, Who
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn, Who
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.server.event_files import MOST_FILE_BYTES, NAME, EventFiles
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.faulty_disk import FaultyDisk

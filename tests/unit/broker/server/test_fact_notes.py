@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.facts.events import Events
-from barnabas.broker.facts.store import Facts
+from barnabas.broker.diagnostics.events import Events
+from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.log.environment import Going
 from barnabas.broker.net.connection_quotas import ConnectionQuotas
 from barnabas.broker.quotas.bucket import Windows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.facts.transactions import Abort, AbortReason, Aborts
+from barnabas.broker.diagnostics.transactions import Abort, AbortReason, Aborts
 from barnabas.broker.transactions.events import AddPartitions, Append, Appended, AppendFailed, End, Initialize, TimeOut
 from barnabas.broker.transactions.state import step
 from barnabas.broker.transactions.transaction import Transaction, TransactionState

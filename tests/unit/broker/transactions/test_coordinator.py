@@ -1,7 +1,7 @@
 """The coordinator of transactions on a manual clock, with its log in memory: what clients can make it keep."""
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.facts.transactions import Aborts
+from barnabas.broker.diagnostics.transactions import Aborts
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.broker.transactions.events import Answer
 from barnabas.broker.transactions.transaction import TransactionState

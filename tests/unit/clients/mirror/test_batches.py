@@ -5,7 +5,7 @@ from struct import pack_into
 import pytest
 
 from barnabas.clients.mirror.batches import FoundBatch, can_be_copied, find_batches, mark_at, outgoing, stamp
-from barnabas.clients.mirror_offsets import BatchMark
+from barnabas.clients.mirror.offsets import BatchMark
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import (
     BATCH_LENGTH_POSITION,

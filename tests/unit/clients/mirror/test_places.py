@@ -1,5 +1,5 @@
+from barnabas.clients.mirror.offsets import RUNS_PER_SEGMENT, BatchMark, Place, Run, Segment
 from barnabas.clients.mirror.places import advanced, split_runs
-from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, Run, Segment
 
 PLACE = Place("t", 20, 3, (Run(10, 100, 5),), 8, BatchMark(19, 7, 7))
 

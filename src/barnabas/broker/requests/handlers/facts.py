@@ -20,7 +20,7 @@ from barnabas.core.executor import submit
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
 
 if TYPE_CHECKING:
-    from barnabas.broker.facts import Row
+    from barnabas.broker.diagnostics import Row
 
 
 @in_slices

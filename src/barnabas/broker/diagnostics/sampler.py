@@ -1,0 +1,95 @@
+"""Samples offsets every ten seconds, some in each turn of the event loop, as there may be very many.
+
+The sampled values are those that logs and groups keep anyway: appends and commits pay nothing for it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from barnabas.broker.diagnostics.series import TICK_MS, Key, Series
+from barnabas.broker.diagnostics.store import Facts
+from barnabas.core.clock import Clock
+from barnabas.core.timers import Timer, Timers
+from barnabas.core.types import TopicPartition
+
+# Between a third of a microsecond and ten each, as they are known or new.
+_AT_ONCE: Final = 500
+_TICKS_OF_MINUTE: Final = 6
+# A moment after the tick is over, so that all of a minute's is in that minute.
+_AFTER_TICK_MS: Final = 5
+
+CommitKey = tuple[str, TopicPartition]
+
+
+class Sampler:
+    """Owned by the event loop."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        clock: Clock,
+        timers: Timers,
+        ends: Callable[[], Iterable[tuple[TopicPartition, int]]],
+        commits: Callable[[], Iterable[tuple[CommitKey, int]]],
+        note_minute: Callable[[], object],
+    ) -> None:
+        """Args:
+        ends: The partitions that are led here, and where they end now.
+        commits: Committed offsets, by group and partition.
+        note_minute: Called when a minute is over.
+        """
+        self._facts = facts
+        self._clock = clock
+        self._timers = timers
+        self._ends = ends
+        self._commits = commits
+        self._note_minute = note_minute
+        self._timer: Timer | None = None
+        self._tick = 0
+
+    def start(self) -> None:
+        """Begin; the first sample is taken now."""
+        self._sample()
+
+    def close(self) -> None:
+        """Stop sampling."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._facts.seal_all()
+
+    def _sample_later(self) -> None:
+        delay_ms = TICK_MS - self._clock.now_ms() % TICK_MS + _AFTER_TICK_MS
+        self._timer = self._timers.call_later(delay_ms, self._sample)
+
+    def _sample(self) -> None:
+        now_ms = self._clock.now_ms()
+        # What is so at the beginning of a tick was so at the end of the one before. A clock may be set back.
+        tick = max(self._tick, now_ms // TICK_MS - 1)
+        is_minute_over = tick // _TICKS_OF_MINUTE > self._tick // _TICKS_OF_MINUTE and self._tick > 0
+        self._tick = tick
+        self._facts.seal(now_ms)
+        if is_minute_over:
+            self._note_minute()
+        self._go_on(self._sampling(tick))
+
+    def _sampling(self, tick: int) -> Iterator[None]:
+        yield from _all_of(self._facts.ends, self._ends, tick)
+        yield from _all_of(self._facts.commits, self._commits, tick)
+
+    def _go_on(self, sampling: Iterator[None]) -> None:
+        """Sample some offsets; other work of the event loop runs in between."""
+        for _ in sampling:
+            self._timer = self._timers.call_later(0, self._go_on, sampling)
+            return
+        self._sample_later()
+
+
+def _all_of(series: Series[Key], values: Callable[[], Iterable[tuple[Key, int]]], tick: int) -> Iterator[None]:
+    present: set[Key] = set()
+    for number, (key, value) in enumerate(values(), 1):
+        series.sample(key, tick, value)
+        present.add(key)
+        if number % _AT_ONCE == 0:
+            yield
+    series.retain(present)
+    yield

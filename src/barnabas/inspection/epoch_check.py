@@ -1,0 +1,74 @@
+"""Checks a log's `leader-epoch-checkpoint` against the leader epochs in its batches.
+
+Source: KIP-101, KIP-279; log-format facts, leader epochs.
+"""
+
+from bisect import bisect_right
+from pathlib import Path
+
+from barnabas.broker.log.directories.checkpoint import parse_lines
+from barnabas.broker.log.leader_epochs import EpochEntry
+from barnabas.core.errors import StorageError
+from barnabas.inspection.findings import Kind, LogReport
+from barnabas.inspection.index_files import read_bytes
+from barnabas.inspection.stored_batch import StoredBatch
+
+
+class EpochCheck:
+    """Checks the epochs of one log's batches."""
+
+    __slots__ = ("_entries", "_is_told", "_path", "_report", "_seen_epoch")
+
+    def __init__(self, path: Path, report: LogReport) -> None:
+        self._path = path
+        self._report = report
+        self._seen_epoch = -1
+        self._entries: list[EpochEntry] | None = None
+        self._is_told = False
+        if not path.exists():
+            return
+        try:
+            lines = parse_lines(read_bytes(path), 2, path)
+        except StorageError as error:
+            report.add(Kind.DAMAGE, path, str(error).removeprefix(f"{path}: "))
+            self._is_told = True
+            return
+        self._entries = [EpochEntry(int(epoch), int(start_offset)) for epoch, start_offset in lines]
+        for before, after in zip(self._entries, self._entries[1:], strict=False):
+            if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
+                self._tell(f"epoch {after.epoch} from offset {after.start_offset} on follows {tuple(before)}")
+
+    def note(self, batch: StoredBatch) -> None:
+        """Check a batch's epoch."""
+        if batch.header is None or batch.header.leader_epoch < 0 or self._is_told:
+            return
+        epoch = batch.header.leader_epoch
+        if epoch < self._seen_epoch:
+            self._tell(f"offset {batch.base_offset} has epoch {epoch}, but an earlier batch has {self._seen_epoch}")
+        elif self._entries is None:
+            self._tell(f"the file is missing; offset {batch.base_offset} has epoch {epoch}")
+        else:
+            known = self._epoch_at(batch.base_offset)
+            if known != epoch:
+                self._tell(f"offset {batch.base_offset} has epoch {epoch}, the file says {known}")
+        self._seen_epoch = max(self._seen_epoch, epoch)
+
+    def finish(self, end_offset: int) -> None:
+        """Report epochs that begin after the log end."""
+        later = [entry for entry in self._entries or () if entry.start_offset > end_offset]
+        if later:
+            self._report.add(
+                Kind.RECOVERY,
+                self._path,
+                f"the next start would drop {len(later)} epochs that begin after {end_offset}",
+            )
+
+    def _epoch_at(self, offset: int) -> int:
+        entries = self._entries or []
+        index = bisect_right(entries, offset, key=lambda entry: entry.start_offset)
+        return entries[index - 1].epoch if index else -1
+
+    def _tell(self, text: str) -> None:
+        # After one wrong epoch, all later ones look wrong.
+        self._is_told = True
+        self._report.add(Kind.DAMAGE, self._path, text)
