@@ -42,7 +42,7 @@ from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.broker.log.segments.roller import Roller
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.segment_chain import SegmentChain
-from barnabas.broker.log.truncation import CutWork, new_beginning, truncation
+from barnabas.broker.log.truncation import TruncationWork, full_truncation, truncation
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending, completed
@@ -85,7 +85,7 @@ class PartitionLog:
         producers: State of idempotent and transactional producers; treat as read-only.
         first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
         is_closed: Whether the log is closed for writes.
-        cut_offsets: The offsets of all its truncations; treat as read-only.
+        truncation_offsets: The offsets of all its truncations; treat as read-only.
     """
 
     __slots__ = (
@@ -105,7 +105,6 @@ class PartitionLog:
         "_waiting",
         "_work",
         "config",
-        "cut_offsets",
         "directory",
         "epochs",
         "first_dirty_offset",
@@ -116,6 +115,7 @@ class PartitionLog:
         "producers",
         "segments",
         "topic_partition",
+        "truncation_offsets",
     )
 
     def __init__(
@@ -162,7 +162,7 @@ class PartitionLog:
         # No leader's append is taken: copies or a cut have not come to their end.
         self._is_held = False
         self._waiting: deque[tuple[Callable[[], Pending[None] | None], Pending[None]]] = deque()
-        self.cut_offsets: list[int] = []
+        self.truncation_offsets: list[int] = []
         self.update_config(config)
         # Up to now this is the thread that opens the log.
         self.epochs.changed = self._write_epochs
@@ -246,10 +246,10 @@ class PartitionLog:
             StorageError: The disk did not take it all; the log is as it was.
         """
         prepared = self.prepare(records, is_client, is_any_format) or self.preparation(records, is_any_format)()
-        return self.place(prepared, leader_epoch)
+        return self.append_as_leader(prepared, leader_epoch)
 
     def prepare(self, records: memoryview, is_client: bool, is_any_format: bool) -> Prepared | RecordRefusal | None:
-        """Make records ready for this log as it is now: then `place` them, before anything else is appended.
+        """Make records ready for this log as it is now: then `append_as_leader` them, before anything else is appended.
 
         Args:
             records, is_client, is_any_format: See `append`.
@@ -279,7 +279,7 @@ class PartitionLog:
 
         return work
 
-    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
+    def append_as_leader(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
         """Number and write a prepared append.
 
         Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
@@ -322,7 +322,7 @@ class PartitionLog:
             self._durability.request()
         return result
 
-    def append_copies(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
+    def append_as_follower(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
         """Append batches of another replica as they are, with their offsets and epochs.
 
         What is large is written in the executor; while the log is busy they wait for that, in order. An empty log whose
@@ -348,7 +348,9 @@ class PartitionLog:
                 raise OutOfOrderCopiesError(
                     f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
                 )
-            return self.start_anew(copies.first_offset).followed(lambda _: self._append_later(copies, is_wanted))
+            return self.truncate_fully_and_start_at(copies.first_offset).followed(
+                lambda _: self._append_later(copies, is_wanted)
+            )
         size_bytes, roller = copies.size_bytes, self._roller
         if roller.has_index_room(size_bytes, len(copies.marks)):
             segment = roller.segment_for(size_bytes, copies.last_offset, copies.max_timestamp_ms)
@@ -358,9 +360,9 @@ class PartitionLog:
             if copies.batch_count > 1:
                 # Rare: a segment ends among them.
                 first, second = copies.halves()
-                pending = self.append_copies(first, is_wanted)
+                pending = self.append_as_follower(first, is_wanted)
                 if pending is None:
-                    return self.append_copies(second, is_wanted)
+                    return self.append_as_follower(second, is_wanted)
                 return pending.followed(lambda _: self._append_later(second, is_wanted))
             known_end_offset = self.log_end_offset
             self.log_end_offset = max(known_end_offset, copies.least_base_offset)
@@ -375,7 +377,7 @@ class PartitionLog:
         return None
 
     def _append_later(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
-        return self.append_copies(copies, is_wanted) if is_wanted() else None
+        return self.append_as_follower(copies, is_wanted) if is_wanted() else None
 
     def _place_copies(self, copies: Copies, segment: Segment) -> None:
         end_offset, interval_bytes = self.log_end_offset, self._index_interval_bytes
@@ -433,16 +435,16 @@ class PartitionLog:
         then: Callable[[None], object],
         failed: Callable[[BaseException], object],
     ) -> bool:
-        """Write a large prepared append in the executor, so that `place` only has to record it.
+        """Write a large prepared append in the executor, so that `append_as_leader` only has to record it.
 
         Args:
             prepared: For this log as it is now; it is numbered.
-            leader_epoch: See `place`.
-            then: Called when it is written: now `place` it, or not, and `drop_ahead` at any rate.
+            leader_epoch: See `append_as_leader`.
+            then: Called when it is written: now `append_as_leader` it, or not, and `drop_ahead` at any rate.
             failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
 
         Returns:
-            Whether it is being written; else `place` it at once.
+            Whether it is being written; else `append_as_leader` it at once.
 
         Raises:
             StorageError: No segment could be begun for it.
@@ -606,7 +608,7 @@ class PartitionLog:
         """
         return self._cut(lambda: self._begin_truncation(offset))
 
-    def start_anew(self, offset: int) -> Pending[None]:
+    def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:
         """Remove all records and restart the log, empty, at `offset`; see `truncate`."""
         return self._cut(lambda: self._begin_anew(offset))
 
@@ -679,7 +681,7 @@ class PartitionLog:
         _logger.info("truncating %s from offset %d to %d", self.directory, self.log_end_offset, offset)
         above = [segment for segment in self.segments if segment.base_offset > offset]
         start_offset = min(self.log_start_offset, offset)
-        self._chain.let_go(above)
+        self._chain.detach(above)
         work = truncation(self._env, list(self.segments), above, self._snapshots, start_offset, offset)
         pending = self._run_cut(work, offset, start_offset)
         # After the files: a start forgets the epochs above a log's end, and can't make up for those below.
@@ -692,17 +694,17 @@ class PartitionLog:
             return None
         _logger.info("truncating %s fully: it ended at %d, starts at %d", self.directory, self.log_end_offset, offset)
         replaced = list(self.segments)
-        segment = self._chain.begin_anew(self.config, offset)
+        segment = self._chain.replace_all(self.config, offset)
         reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0
-        work = new_beginning(self._env, segment, replaced, self._snapshots, reserved_bytes)
+        work = full_truncation(self._env, segment, replaced, self._snapshots, reserved_bytes)
         pending = self._run_cut(work, offset, offset)
         self.epochs.clear()
         return pending
 
-    def _run_cut(self, work: CutWork, offset: int, start_offset: int) -> Pending[None]:
+    def _run_cut(self, work: TruncationWork, offset: int, start_offset: int) -> Pending[None]:
         """Truncate the log in memory to `offset`, then its files."""
         self._is_cutting = True
-        self.cut_offsets.append(offset)
+        self.truncation_offsets.append(offset)
         # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
         is_checkpointed = offset < self.recovery_point or start_offset < self.log_start_offset
         self._chain.tail.clear()
@@ -710,8 +712,8 @@ class PartitionLog:
         self.log_end_offset = offset
         self.log_start_offset = start_offset
         self._closed_end_offset = None
-        self._durability.hold()
-        self._durability.cut_to(offset)
+        self._durability.pause()
+        self._durability.truncate_to(offset)
         if self.first_dirty_offset is not None and self.first_dirty_offset > offset:
             self.first_dirty_offset = offset
             is_checkpointed = True
@@ -741,14 +743,14 @@ class PartitionLog:
             self._note_failure(reason)
         finally:
             pending.fail(reason)
-            self._durability.go_on()
+            self._durability.resume()
             while self._waiting:
                 self._waiting.popleft()[1].fail(reason)
 
     def _finish_cut(self, pending: Pending[None], _: None) -> None:
         self._is_cutting = False
         self._end_cut()
-        self._durability.go_on()
+        self._durability.resume()
         self._go_on()
         pending.complete(None)
 

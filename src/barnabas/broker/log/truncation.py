@@ -20,7 +20,7 @@ from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.segment_chain import mark_deleted
 
-CutWork = Callable[[], tuple[list[Path], ProducerState]]
+TruncationWork = Callable[[], tuple[list[Path], ProducerState]]
 """Returns the new names of the files that went, and what the log's producers wrote to what is left."""
 
 
@@ -31,8 +31,8 @@ def truncation(
     snapshots: ProducerSnapshots,
     log_start_offset: int,
     offset: int,
-) -> CutWork:
-    """Return a function that cuts a log at `offset`, for its disk work.
+) -> TruncationWork:
+    """Return a function that truncates a log to `offset`, for its disk work.
 
     Args:
         segments: The remaining segments, the last of which contains `offset`, or would.
@@ -49,9 +49,9 @@ def truncation(
     return work
 
 
-def new_beginning(
+def full_truncation(
     env: LogEnvironment, segment: Segment, replaced: list[Segment], snapshots: ProducerSnapshots, reserved_bytes: int
-) -> CutWork:
+) -> TruncationWork:
     """Return a function that replaces all segments of a log by one new segment, for its disk work.
 
     Args:

@@ -86,7 +86,7 @@ def test_an_own_batch_alone_leaves_what_it_leaves_among_others(
     def taken_apart(log, batch):
         if timestamp_type == "LogAppendTime":
             set_max_timestamp(batch, 0, len(batch), clock.now_ms(), is_log_append_time=True)
-        return log.place(OwnBatches(batch, -1), 3)
+        return log.append_as_leader(OwnBatches(batch, -1), 3)
 
     alone = files_of("alone", lambda log, batch: log.append(batch, 3, is_client=False))
     assert alone == files_of("apart", taken_apart)
