@@ -17,7 +17,6 @@ Source: design page, log; implementation page, log; log-format facts.
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -32,10 +31,11 @@ from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.disk.cold_reads import Cached
 from barnabas.broker.log.disk.disk_work import DiskWork
-from barnabas.broker.log.disk.files import FileSlice, RecordFile
+from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.durability import Durability
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.flusher import Waiting
+from barnabas.broker.log.operations import LogOperations, Operation, Step
 from barnabas.broker.log.parts import LogParts
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
@@ -54,6 +54,10 @@ _logger = logging.getLogger(__name__)
 
 # A member of an enum is looked up in its class each time.
 _NO_ERROR: Final = ErrorCode.NONE
+_NONE: Final = Operation.NONE
+_APPEND_AS_LEADER: Final = Operation.APPEND_AS_LEADER
+_APPEND_AS_FOLLOWER: Final = Operation.APPEND_AS_FOLLOWER
+_TRUNCATION: Final = Operation.TRUNCATION
 LARGE_BYTES = 2 * 1024 * 1024
 """What is larger the event loop neither checks nor writes into the page cache itself: 50 MB are 15-60 ms."""
 
@@ -89,20 +93,15 @@ class PartitionLog:
     """
 
     __slots__ = (
-        "_ahead",
         "_chain",
         "_closed_end_offset",
-        "_cut_count",
         "_durability",
         "_env",
         "_index_interval_bytes",
-        "_is_copying",
-        "_is_cutting",
-        "_is_held",
+        "_operations",
         "_roller",
         "_rules",
         "_snapshots",
-        "_waiting",
         "_work",
         "config",
         "directory",
@@ -152,16 +151,7 @@ class PartitionLog:
             partial(env.on_flushed, topic_partition),
             self._note_failure,
         )
-        # The active segment's, while something is written at its end and not placed yet.
-        self._ahead: RecordFile | None = None
-        # What is written ahead are copies.
-        self._is_copying = False
-        # So many cuts were asked for and are not over; the first of them is under way.
-        self._cut_count = 0
-        self._is_cutting = False
-        # No leader's append is taken: copies or a cut have not come to their end.
-        self._is_held = False
-        self._waiting: deque[tuple[Callable[[], Pending[None] | None], Pending[None]]] = deque()
+        self._operations = LogOperations(self._work)
         self.truncation_offsets: list[int] = []
         self.update_config(config)
         # Up to now this is the thread that opens the log.
@@ -297,8 +287,9 @@ class PartitionLog:
         size = len(prepared.data)
         if size > self._roller.segment_bytes:
             return self._refuse_size(size)
-        if self._is_held:
-            # What it began as a follower is not over. Whoever leads by then will take it.
+        operation = self._operations.current
+        if operation is _APPEND_AS_FOLLOWER or self._operations.truncation_count:
+            # An operation that began while this replica followed has not ended; the producer tries again.
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         base_offset = self.log_end_offset
         if prepared.must_be_checked:
@@ -308,7 +299,7 @@ class PartitionLog:
                     return refused(found, self.log_start_offset)
                 return repeated(found, self.log_start_offset, self.is_flush_due())
         last_offset = base_offset + prepared.last_offset_delta
-        if self._ahead is None:
+        if operation is _NONE:
             segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
         else:
             segment = self.segments[-1]
@@ -342,7 +333,7 @@ class PartitionLog:
         if not copies.batch_count or self.is_closed:
             return None
         if self.is_busy:
-            return self._when_idle(lambda: self._append_later(copies, is_wanted))
+            return self._operations.wait(lambda: self._append_later(copies, is_wanted))
         if copies.first_offset < self.log_end_offset:
             if self.log_start_offset != self.log_end_offset or copies.last_offset < self.log_end_offset:
                 raise OutOfOrderCopiesError(
@@ -387,8 +378,6 @@ class PartitionLog:
             self._durability.request()
 
     def _write_copies_ahead(self, copies: Copies, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
-        self._ahead = file = segment.file
-        self._is_copying = self._is_held = True
         pending: Pending[None] = Pending()
 
         def written(_: None) -> None:
@@ -398,26 +387,23 @@ class PartitionLog:
                     self._place_copies(copies, segment)
             except Exception as failure:
                 error = failure
-            self._finish_copies(file, pending, error)
+            self._finish_copies(pending, error)
 
-        failed = partial(self._finish_copies, file, pending)
-        self._work.beside(partial(file.write_ahead, copies.data), written, failed)
+        failed = partial(self._finish_copies, pending)
+        self._operations.begin_append(_APPEND_AS_FOLLOWER, segment.file, copies.data, written, failed)
         return pending
 
-    def _finish_copies(self, file: RecordFile, pending: Pending[None], error: BaseException | None) -> None:
-        self._is_copying = False
-        self._is_held = self._cut_count > 0
-        self._ahead = None
+    def _finish_copies(self, pending: Pending[None], error: BaseException | None) -> None:
         try:
-            file.drop_ahead()
+            self._operations.end_append(_APPEND_AS_FOLLOWER)
         except Exception as failure:
             error = error or failure
-        # Before those who wait: the rest of the same run may follow.
+        # Before the waiting operations: the rest of the same run may follow.
         if error is None:
             pending.complete(None)
         else:
             pending.fail(error)
-        self._go_on()
+        self._operations.run_waiting()
 
     def skip_to(self, offset: int) -> None:
         """Set the offset of the next record: no replica has the offsets below it any more.
@@ -451,32 +437,27 @@ class PartitionLog:
         """
         if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
             return False
-        if self._is_held:
+        if self._operations.current is _APPEND_AS_FOLLOWER or self._operations.truncation_count:
             return False
         base_offset = self.log_end_offset
         if prepared.must_be_checked and prepared.check(self.producers, base_offset) is not None:
             return False
         last_offset = base_offset + prepared.last_offset_delta
         segment = self._roller.segment_for(len(prepared.data), last_offset, prepared.max_timestamp_ms) or self.roll()
-        file = segment.file
         prepared.number(base_offset, leader_epoch)
-        self._ahead = file
-        # Not behind what the disk is asked for otherwise: an fsync may take long.
-        self._work.beside(partial(file.write_ahead, prepared.data), then, failed)
+        self._operations.begin_append(_APPEND_AS_LEADER, segment.file, prepared.data, then, failed)
         return True
 
     def drop_ahead(self) -> None:
-        """Remove an append that was written ahead and not placed, if there is one.
+        """End an append that was written ahead, and remove its bytes if it was not recorded.
 
         Raises:
             StorageError: The disk failed.
         """
-        file, self._ahead = self._ahead, None
-        if file is not None:
-            try:
-                file.drop_ahead()
-            finally:
-                self._go_on()
+        try:
+            self._operations.end_append(_APPEND_AS_LEADER)
+        finally:
+            self._operations.run_waiting()
 
     def _refuse_size(self, size: int) -> AppendResult:
         reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
@@ -595,115 +576,89 @@ class PartitionLog:
             self.epochs.truncate_from_start(offset)
             self.producers.note_replicated(offset)
 
-    # --- cut
+    # --- truncate
 
     def truncate(self, offset: int) -> Pending[None]:
         """Remove every batch that contains `offset` or is above it; the log then ends at `offset`.
 
-        From this call on the log ends there, or once it is not busy any more; until the files do, too, it is
-        truncating: see the module's invariants.
+        The log ends there at once, or when the operation in progress has ended. It is truncating until its files end
+        there, too.
 
         Returns:
-            Completes when that is done, at once for a closed log; fails with the reason, the log having failed then.
+            Completes when the files are truncated, at once for a closed log; fails if the disk failed, as has the log
+            then.
         """
-        return self._cut(lambda: self._begin_truncation(offset))
+        return self._request_truncation(lambda: self._begin_truncation(offset))
 
     def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:
         """Remove all records and restart the log, empty, at `offset`; see `truncate`."""
-        return self._cut(lambda: self._begin_anew(offset))
+        return self._request_truncation(lambda: self._begin_full_truncation(offset))
 
     @property
     def is_truncating(self) -> bool:
-        """Return whether a truncation or restart of the log is pending."""
-        return self._cut_count > 0
+        """Return whether a truncation of the log is in progress or waits."""
+        return self._operations.truncation_count > 0
 
     @property
     def is_busy(self) -> bool:
-        """Return whether something is written ahead, or the log truncated."""
-        return self._ahead is not None or self._cut_count > 0
+        """Return whether an operation is in progress: a large append or a truncation."""
+        return not self._operations.is_idle
 
     def idle(self) -> Pending[None]:
-        """Complete when the log is not busy and earlier operations are done, so that a leader may begin."""
-        return self._when_idle(_nothing) if self.is_busy else completed(None)
+        """Complete when the log is not busy and earlier operations have ended, so that a leader may begin."""
+        return self._operations.wait(_nothing) if self.is_busy else completed(None)
 
-    def _cut(self, begin: Callable[[], Pending[None] | None]) -> Pending[None]:
+    def _request_truncation(self, begin: Step) -> Pending[None]:
         if self.is_closed:
             return completed(None)
-        is_first = not self.is_busy
-        self._cut_count += 1
-        self._is_held = True
 
         def begin_or_fail() -> Pending[None] | None:
             try:
                 return begin()
             except Exception as error:
-                # The log may be cut in memory and not on disk.
+                # The log may be truncated in memory and not on disk.
                 pending: Pending[None] = Pending()
-                self._fail_cut(pending, error)
+                self._fail_truncation(pending, error)
                 return pending
 
-        if is_first:
-            return begin_or_fail() or completed(None)
-        return self._when_idle(begin_or_fail)
-
-    def _when_idle(self, step: Callable[[], Pending[None] | None]) -> Pending[None]:
-        pending: Pending[None] = Pending()
-        if self._work.error is not None:
-            pending.fail(self._work.error)
-        else:
-            self._waiting.append((step, pending))
-        return pending
-
-    def _go_on(self) -> None:
-        """Run waiting steps until one is in progress."""
-        while self._waiting and not self._is_cutting and self._ahead is None:
-            step, pending = self._waiting.popleft()
-            try:
-                following = step()
-            except Exception as error:
-                pending.fail(error)
-                continue
-            if following is None:
-                pending.complete(None)
-            else:
-                following.then(pending.complete, pending.fail)
+        return self._operations.request_truncation(begin_or_fail)
 
     def _begin_truncation(self, offset: int) -> Pending[None] | None:
         if self.is_closed:
-            self._end_cut()
+            self._operations.end_truncation()
             return None
         if offset >= self.log_end_offset:
             self.epochs.truncate_from_end(self.log_end_offset)
-            self._end_cut()
+            self._operations.end_truncation()
             return None
         if offset < self.segments[0].base_offset:
-            return self._begin_anew(offset)
+            return self._begin_full_truncation(offset)
         _logger.info("truncating %s from offset %d to %d", self.directory, self.log_end_offset, offset)
         above = [segment for segment in self.segments if segment.base_offset > offset]
         start_offset = min(self.log_start_offset, offset)
         self._chain.detach(above)
         work = truncation(self._env, list(self.segments), above, self._snapshots, start_offset, offset)
-        pending = self._run_cut(work, offset, start_offset)
+        pending = self._run_truncation(work, offset, start_offset)
         # After the files: a start forgets the epochs above a log's end, and can't make up for those below.
         self.epochs.truncate_from_end(offset)
         return pending
 
-    def _begin_anew(self, offset: int) -> Pending[None] | None:
+    def _begin_full_truncation(self, offset: int) -> Pending[None] | None:
         if self.is_closed:
-            self._end_cut()
+            self._operations.end_truncation()
             return None
         _logger.info("truncating %s fully: it ended at %d, starts at %d", self.directory, self.log_end_offset, offset)
         replaced = list(self.segments)
         segment = self._chain.replace_all(self.config, offset)
         reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0
         work = full_truncation(self._env, segment, replaced, self._snapshots, reserved_bytes)
-        pending = self._run_cut(work, offset, offset)
+        pending = self._run_truncation(work, offset, offset)
         self.epochs.clear()
         return pending
 
-    def _run_cut(self, work: TruncationWork, offset: int, start_offset: int) -> Pending[None]:
+    def _run_truncation(self, work: TruncationWork, offset: int, start_offset: int) -> Pending[None]:
         """Truncate the log in memory to `offset`, then its files."""
-        self._is_cutting = True
+        self._operations.begin_truncation()
         self.truncation_offsets.append(offset)
         # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
         is_checkpointed = offset < self.recovery_point or start_offset < self.log_start_offset
@@ -719,7 +674,7 @@ class PartitionLog:
             is_checkpointed = True
         pending: Pending[None] = Pending()
 
-        def cut(result: tuple[list[Path], ProducerState]) -> None:
+        def truncated(result: tuple[list[Path], ProducerState]) -> None:
             try:
                 renamed, self.producers = result
                 self._chain.remove_later(self.config.file_delete_delay_ms, renamed)
@@ -727,13 +682,13 @@ class PartitionLog:
             except Exception as error:
                 failed(error)
             else:
-                checkpointed.then(partial(self._finish_cut, pending), failed)
+                checkpointed.then(partial(self._finish_truncation, pending), failed)
 
-        failed = partial(self._fail_cut, pending)
-        self._work.run(work, cut, failed)
+        failed = partial(self._fail_truncation, pending)
+        self._work.run(work, truncated, failed)
         return pending
 
-    def _fail_cut(self, pending: Pending[None], error: BaseException) -> None:
+    def _fail_truncation(self, pending: Pending[None], error: BaseException) -> None:
         """Fail the log, as its files may differ from its state in memory; only loading it again repairs it."""
         is_of_disk = isinstance(error, StorageError)
         reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
@@ -744,19 +699,13 @@ class PartitionLog:
         finally:
             pending.fail(reason)
             self._durability.resume()
-            while self._waiting:
-                self._waiting.popleft()[1].fail(reason)
+            self._operations.fail_waiting(reason)
 
-    def _finish_cut(self, pending: Pending[None], _: None) -> None:
-        self._is_cutting = False
-        self._end_cut()
+    def _finish_truncation(self, pending: Pending[None], _: None) -> None:
+        self._operations.end_truncation()
         self._durability.resume()
-        self._go_on()
+        self._operations.run_waiting()
         pending.complete(None)
-
-    def _end_cut(self) -> None:
-        self._cut_count -= 1
-        self._is_held = self._is_copying or self._cut_count > 0
 
     # --- read
 
@@ -793,7 +742,7 @@ class PartitionLog:
         # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
-        if self._is_cutting:
+        if self._operations.current is _TRUNCATION:
             return None
         return self._chain.read(
             offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut, taken_bytes
@@ -835,7 +784,7 @@ class PartitionLog:
         Raises:
             NotCachedError: `cached` is given, and a read would need the disk.
         """
-        if self._is_cutting:
+        if self._operations.current is _TRUNCATION:
             return None
         return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
