@@ -129,7 +129,7 @@ class PartitionLog:
         self.topic_partition = topic_partition
         self.directory = directory
         self._work = DiskWork(env.executor)
-        self._chain = SegmentChain(env, directory, parts.segments, self._work, self._note_failure)
+        self._chain = SegmentChain(env, directory, parts.segments, self._work, self.report_failure)
         self.segments = self._chain.segments
         self.epochs = parts.epochs
         self.producers = parts.producers
@@ -149,7 +149,7 @@ class PartitionLog:
             self._work,
             lambda: self.log_end_offset,
             partial(env.on_flushed, topic_partition),
-            self._note_failure,
+            self.report_failure,
         )
         self._operations = LogOperations(self._work)
         self.truncation_offsets: list[int] = []
@@ -497,51 +497,18 @@ class PartitionLog:
             write_snapshot()
             added.make_indexes()
 
-        self._work.run(work, _ignore, self._note_failure)
+        self._work.run(work, _ignore, self.report_failure)
         self._durability.request()
         return added
 
     def _write_epochs(self) -> None:
-        self._work.run(self.epochs.write, _ignore, self._note_failure)
+        self._work.run(self.epochs.write, _ignore, self.report_failure)
 
-    def delete_oldest_segments(self, count: int, then: Callable[[None], object] = _ignore) -> None:
-        """Delete the first `count` segments; the log start moves to the first that stays.
+    def delete_oldest_segments(self, count: int) -> None:
+        """Delete the first `count` segments, not the active one; the log start offset becomes that of the next one.
 
-        Then the files are renamed, and removed after file.delete.delay.ms. All of them go once there is a new one.
-        Nothing is deleted while the log is being truncated: whoever wanted that looks again some time.
-
-        Args:
-            then: Called when they are deleted, or the deletion was not possible.
+        Their files are renamed, and removed after file.delete.delay.ms.
         """
-        if self.is_truncating:
-            then(None)
-            return
-        if count < len(self.segments):
-            self._delete_oldest(count)
-            then(None)
-            return
-        end_offset = self.log_end_offset
-
-        def delete_all() -> None:
-            try:
-                self._delete_all(end_offset)
-            finally:
-                then(None)
-
-        self.prepare_roll(delete_all)
-
-    def _delete_all(self, end_offset: int) -> None:
-        if self.is_closed or self.is_busy or self.log_end_offset != end_offset:
-            # Something was appended meanwhile, or is about to be: whoever wanted to delete all has to look again.
-            return
-        try:
-            self.roll()
-        except StorageError as error:
-            self._note_failure(error)
-            return
-        self._delete_oldest(len(self.segments) - 1)
-
-    def _delete_oldest(self, count: int) -> None:
         if count:
             self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
             self.increment_log_start_offset(self.segments[0].base_offset)
@@ -695,7 +662,7 @@ class PartitionLog:
         if self._work.error is None:
             self._work.error = reason
         try:
-            self._note_failure(reason)
+            self.report_failure(reason)
         finally:
             pending.fail(reason)
             self._durability.resume()
@@ -834,7 +801,8 @@ class PartitionLog:
             return
         self._durability.flush(then)
 
-    def _note_failure(self, error: BaseException) -> None:
+    def report_failure(self, error: BaseException) -> None:
+        """Report failed disk work, unless the log is closed."""
         if not self.is_closed:
             self._env.on_failure(error)
 
@@ -846,7 +814,7 @@ class PartitionLog:
         unflushed = self.segments[self._chain.index_of(self.recovery_point)].base_offset
         remove = self._snapshots.forget_below(min(before_active, unflushed))
         if remove is not None:
-            self._work.run(remove, _ignore, self._note_failure)
+            self._work.run(remove, _ignore, self.report_failure)
 
     def remove_expired_producers(self) -> None:
         """Forget producers that were silent for transactional.id.expiration.ms."""

@@ -10,7 +10,7 @@ from barnabas.broker.log.cleaner.cleaner import Cleaner
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
 from barnabas.broker.log.file_names import DELETED_SUFFIX, NEXT_FILE
 from barnabas.broker.log.manager import LogManager
-from barnabas.broker.log.retention import apply_retention
+from barnabas.broker.log.retention import apply_retention, delete_segments
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -121,7 +121,7 @@ class TestMeanwhile:
         log.increment_log_start_offset(7)
         log.truncate(8)
         apply_retention(log, 8, 10**15)
-        log.delete_oldest_segments(1)
+        delete_segments(log, 1)
         log.remove_old_snapshots()
         assert log.segments[0].base_offset == 0
         executor.run_all()
