@@ -1,17 +1,15 @@
 """The log of one partition: a sequence of segments, appended at the end and read anywhere.
 
 Invariants:
-    - it is owned by the event loop; only `batches`, `close` and the flush's work may run in another thread;
-    - segments never overlap, the last one is the active one, and there is always one;
+    - the event loop owns the log; only `batches`, `close` and the flush's work may run in another thread;
+    - there is always a segment, segments never overlap, and the last one is the active one;
     - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
-    - while an append is written ahead nothing else is appended and no segment begins:
-      `broker/replicas/append_queues.py` keeps appends apart, copies and truncations wait, and closing the log waits
-      until it is settled;
-    - while the log is truncated, copies, flushes and the next truncation wait, a leader's appends are refused
-      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves skip the log.
+    - while a large append is written ahead, nothing else is appended and no segment begins:
+      `broker/replicas/append_queues.py` serialises appends, and closing the log waits until it is settled;
+    - while the log is truncating, flushes wait, and retention, cleaner and moves skip the log.
 
-`durability.py` tracks the part on disk, `segments/roller.py` decides when a segment ends, and
-`segments/segment_chain.py` finds batches.
+`operations.py` has the states of a log, `durability.py` tracks the part on disk, `segments/roller.py` decides when a
+segment ends, and `segments/segment_chain.py` finds batches.
 
 Source: design page, log; implementation page, log; log-format facts.
 """
@@ -59,7 +57,7 @@ _APPEND_AS_LEADER: Final = Operation.APPEND_AS_LEADER
 _APPEND_AS_FOLLOWER: Final = Operation.APPEND_AS_FOLLOWER
 _TRUNCATION: Final = Operation.TRUNCATION
 LARGE_BYTES = 2 * 1024 * 1024
-"""What is larger the event loop neither checks nor writes into the page cache itself: 50 MB are 15-60 ms."""
+"""The event loop neither checks nor writes larger appends itself: 50 MB take 15-60 ms."""
 
 
 def _ignore(_: None) -> None:
@@ -79,15 +77,15 @@ class PartitionLog:
 
     Attributes:
         topic_partition: The log's partition.
-        directory: Where its files are.
+        directory: The directory of its files.
         config: The topic's settings.
         log_start_offset: The first offset that can be read.
-        log_end_offset: The offset that the next record gets.
+        log_end_offset: The offset of the next record.
         magic: The magic of the topic's message.format.version; older and newer segments may contain others.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
         producers: State of idempotent and transactional producers; treat as read-only.
-        first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
+        first_dirty_offset: The cleaner has compacted the records below it; None before its first round.
         is_closed: Whether the log is closed for writes.
         truncation_offsets: The offsets of all its truncations; treat as read-only.
     """
@@ -138,7 +136,7 @@ class PartitionLog:
         self.log_end_offset = parts.log_end_offset
         self.first_dirty_offset: int | None = None
         self.is_closed = False
-        # Where it ended when it was last closed, as long as its files are those of then; None otherwise.
+        # The log end offset at the last close; None if the files have changed since.
         self._closed_end_offset = parts.log_end_offset if parts.is_as_closed else None
         self._roller = Roller(self._chain, env.clock, config)
         self._durability = Durability(
@@ -154,7 +152,7 @@ class PartitionLog:
         self._operations = LogOperations(self._work)
         self.truncation_offsets: list[int] = []
         self.update_config(config)
-        # Up to now this is the thread that opens the log.
+        # Until here the opening thread writes the epochs.
         self.epochs.changed = self._write_epochs
 
     # --- settings and state
@@ -176,7 +174,7 @@ class PartitionLog:
 
     @property
     def active_segment(self) -> Segment:
-        """The one that is appended to."""
+        """The segment that is appended to."""
         return self.segments[-1]
 
     @property
@@ -191,13 +189,11 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int:
-        """The first offset of the earliest transaction that is not known to have ended; above all offsets
-        without one.
-        """
+        """The first offset of the earliest open transaction; above all offsets if there is none."""
         return max(self.producers.first_unstable_offset, self.log_start_offset)
 
     def note_high_watermark(self, high_watermark: int) -> None:
-        """Advance the replicated end: transactions that end below it are stable."""
+        """Advance the high watermark for the last stable offset: transactions that end below it are stable."""
         self.producers.note_replicated(high_watermark)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -209,10 +205,10 @@ class PartitionLog:
         return self.epochs.epoch_at(offset)
 
     def begin_leader_epoch(self, epoch: int) -> None:
-        """Note that this broker leads with `epoch` from the log end on."""
+        """Assign `epoch` to the records from the log end offset on."""
         self.epochs.assign(epoch, self.log_end_offset)
 
-    # --- append
+    # --- append as leader
 
     def append(
         self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
@@ -220,32 +216,31 @@ class PartitionLog:
         """Check, number and write record batches as the partition's leader, synchronously.
 
         Args:
-            records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
-                exactly one batch; a partial one after it is cut off.
-            leader_epoch: This leader's.
-            is_client: False for the broker's own records, of which there may be several batches, and which only have
-                to be newer than what their producer or its coordinator wrote. In a topic of an older format they are
-                one batch, which is written anew in that format.
-            is_any_format: A client that does not know of batches sent this (Produce v0-2): messages of format 0 or 1,
-                several perhaps.
+            records: Writable: offsets, epoch and, with log append time, timestamps are set in place. A client sends
+                exactly one batch; a partial one after it is ignored.
+            leader_epoch: The leader epoch of this broker.
+            is_client: False for the broker's own records. They may be several batches, and must only be newer than the
+                last batch of their producer or its coordinator. In a topic of an older format they are one batch, which
+                is converted.
+            is_any_format: The records may be messages of format 0 or 1 (Produce v0-2).
 
         Returns:
-            The offsets, or the error because of which nothing was appended.
+            The offsets, or the error if nothing was appended.
 
         Raises:
-            StorageError: The disk did not take it all; the log is as it was.
+            StorageError: The disk failed; the log is unchanged.
         """
         prepared = self.prepare(records, is_client, is_any_format) or self.preparation(records, is_any_format)()
         return self.append_as_leader(prepared, leader_epoch)
 
     def prepare(self, records: memoryview, is_client: bool, is_any_format: bool) -> Prepared | RecordRefusal | None:
-        """Make records ready for this log as it is now: then `append_as_leader` them, before anything else is appended.
+        """Prepare records for the log's present end: call `append_as_leader` before anything else is appended.
 
         Args:
             records, is_client, is_any_format: See `append`.
 
         Returns:
-            The prepared append, or a refusal; None if preparing might take long: see `preparation`.
+            The prepared append, or a refusal; None if preparing may take long: use `preparation`.
         """
         # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
         rules = self._rules
@@ -258,28 +253,27 @@ class PartitionLog:
     def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
         """Return the preparation of records as work for an executor; see `prepare`.
 
-        Until that is placed nothing else may be appended, and nobody else may write to `records`.
+        Until these are appended, nothing else may be appended, and `records` must not change.
         """
         rules, base_offset, now_ms = self._rules, self.log_end_offset, self._env.clock.now_ms
 
         def work() -> Prepared | RecordRefusal:
             prepared = prepare(records, rules, base_offset, now_ms, is_any_format)
-            assert prepared is not None, "only what is to be at once can be put off"
+            assert prepared is not None, "only a preparation on the event loop can be postponed"
             return prepared
 
         return work
 
     def append_as_leader(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
-        """Number and write a prepared append.
+        """Number and write a prepared append, by the settings for which it was prepared.
 
-        Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
-        the same lock holds for both.
+        Kafka uses the same settings for both, too: it prepares and writes under one lock.
 
         Returns:
             See `append`.
 
         Raises:
-            StorageError: The disk did not take it all; the log is as it was.
+            StorageError: The disk failed; the log is unchanged.
         """
         # hot path: benchmarks/micro/test_log.py
         if isinstance(prepared, RecordRefusal):
@@ -313,107 +307,6 @@ class PartitionLog:
             self._durability.request()
         return result
 
-    def append_as_follower(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
-        """Append batches of another replica as they are, with their offsets and epochs.
-
-        What is large is written in the executor; while the log is busy they wait for that, in order. An empty log whose
-        end lies within the first batch begins anew with it. A closed one takes nothing, which counts as done.
-
-        Args:
-            copies: From the log end on; there may be gaps before and between them.
-            is_wanted: Asked before they are appended after a wait; False: they are not, and it counts as done.
-
-        Returns:
-            None when they are appended; else completes when they are, or fails with what this raises.
-
-        Raises:
-            StorageError: The disk did not take them all; what it took is as if appended by itself.
-            OutOfOrderCopiesError: They begin below the log's end; nothing was appended.
-        """
-        if not copies.batch_count or self.is_closed:
-            return None
-        if self.is_busy:
-            return self._operations.wait(lambda: self._append_later(copies, is_wanted))
-        if copies.first_offset < self.log_end_offset:
-            if self.log_start_offset != self.log_end_offset or copies.last_offset < self.log_end_offset:
-                raise OutOfOrderCopiesError(
-                    f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
-                )
-            return self.truncate_fully_and_start_at(copies.first_offset).followed(
-                lambda _: self._append_later(copies, is_wanted)
-            )
-        size_bytes, roller = copies.size_bytes, self._roller
-        if roller.has_index_room(size_bytes, len(copies.marks)):
-            segment = roller.segment_for(size_bytes, copies.last_offset, copies.max_timestamp_ms)
-        else:
-            segment = None
-        if segment is None:
-            if copies.batch_count > 1:
-                # Rare: a segment ends among them.
-                first, second = copies.halves()
-                pending = self.append_as_follower(first, is_wanted)
-                if pending is None:
-                    return self.append_as_follower(second, is_wanted)
-                return pending.followed(lambda _: self._append_later(second, is_wanted))
-            known_end_offset = self.log_end_offset
-            self.log_end_offset = max(known_end_offset, copies.least_base_offset)
-            try:
-                segment = self.roll()
-            except StorageError:
-                self.log_end_offset = known_end_offset
-                raise
-        if size_bytes > LARGE_BYTES:
-            return self._write_copies_ahead(copies, segment, is_wanted)
-        self._place_copies(copies, segment)
-        return None
-
-    def _append_later(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
-        return self.append_as_follower(copies, is_wanted) if is_wanted() else None
-
-    def _place_copies(self, copies: Copies, segment: Segment) -> None:
-        end_offset, interval_bytes = self.log_end_offset, self._index_interval_bytes
-        copies.write(segment, end_offset, interval_bytes, self._chain.tail, self.epochs, self.producers)
-        self.log_end_offset = copies.last_offset + 1
-        if self.log_end_offset >= self._durability.due_offset:
-            self._durability.request()
-
-    def _write_copies_ahead(self, copies: Copies, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
-        pending: Pending[None] = Pending()
-
-        def written(_: None) -> None:
-            error: Exception | None = None
-            try:
-                if not self.is_closed and not self.is_truncating and is_wanted():
-                    self._place_copies(copies, segment)
-            except Exception as failure:
-                error = failure
-            self._finish_copies(pending, error)
-
-        failed = partial(self._finish_copies, pending)
-        self._operations.begin_append(_APPEND_AS_FOLLOWER, segment.file, copies.data, written, failed)
-        return pending
-
-    def _finish_copies(self, pending: Pending[None], error: BaseException | None) -> None:
-        try:
-            self._operations.end_append(_APPEND_AS_FOLLOWER)
-        except Exception as failure:
-            error = error or failure
-        # Before the waiting operations: the rest of the same run may follow.
-        if error is None:
-            pending.complete(None)
-        else:
-            pending.fail(error)
-        self._operations.run_waiting()
-
-    def skip_to(self, offset: int) -> None:
-        """Set the offset of the next record: no replica has the offsets below it any more.
-
-        Raises:
-            StorageError: The disk failed.
-        """
-        self.log_end_offset = offset
-        self.roll()
-
     def write_ahead(
         self,
         prepared: Prepared | RecordRefusal,
@@ -421,19 +314,19 @@ class PartitionLog:
         then: Callable[[None], object],
         failed: Callable[[BaseException], object],
     ) -> bool:
-        """Write a large prepared append in the executor, so that `append_as_leader` only has to record it.
+        """Number a large prepared append and write it in the executor, so that `append_as_leader` only records it.
 
         Args:
-            prepared: For this log as it is now; it is numbered.
+            prepared: Prepared for the log's present end.
             leader_epoch: See `append_as_leader`.
-            then: Called when it is written: now `append_as_leader` it, or not, and `drop_ahead` at any rate.
+            then: Called when it is written: call `append_as_leader` if it is still wanted, then `drop_ahead`.
             failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
 
         Returns:
-            Whether it is being written; else `append_as_leader` it at once.
+            Whether it is being written; else call `append_as_leader` at once.
 
         Raises:
-            StorageError: No segment could be begun for it.
+            StorageError: The disk failed when a segment was to begin.
         """
         if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
             return False
@@ -464,6 +357,109 @@ class PartitionLog:
         refusal = RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True)
         return refused(refusal, self.log_start_offset)
 
+    # --- append as follower
+
+    def append_as_follower(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
+        """Append batches of another replica unchanged, with their offsets and epochs.
+
+        Large batches are written in the executor. While the log is busy, batches wait in order. An empty log whose end
+        is within the first batch is truncated fully and starts at that batch. A closed log ignores batches.
+
+        Args:
+            copies: From the log end offset on; there may be gaps before and between them.
+            is_wanted: Called before batches are appended after a wait; if it returns False, they are ignored.
+
+        Returns:
+            None if they are appended; else completes when they are, or fails with the errors below.
+
+        Raises:
+            StorageError: The disk failed; a first part of the batches may have been appended.
+            OutOfOrderCopiesError: They begin below the log end offset; nothing was appended.
+        """
+        if not copies.batch_count or self.is_closed:
+            return None
+        if self.is_busy:
+            return self._operations.wait(lambda: self._append_if_wanted(copies, is_wanted))
+        if copies.first_offset < self.log_end_offset:
+            if self.log_start_offset != self.log_end_offset or copies.last_offset < self.log_end_offset:
+                raise OutOfOrderCopiesError(
+                    f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
+                )
+            return self.truncate_fully_and_start_at(copies.first_offset).followed(
+                lambda _: self._append_if_wanted(copies, is_wanted)
+            )
+        size_bytes, roller = copies.size_bytes, self._roller
+        if roller.has_index_room(size_bytes, len(copies.marks)):
+            segment = roller.segment_for(size_bytes, copies.last_offset, copies.max_timestamp_ms)
+        else:
+            segment = None
+        if segment is None:
+            if copies.batch_count > 1:
+                # Rare: a segment ends between two of the batches.
+                first, second = copies.halves()
+                pending = self.append_as_follower(first, is_wanted)
+                if pending is None:
+                    return self.append_as_follower(second, is_wanted)
+                return pending.followed(lambda _: self._append_if_wanted(second, is_wanted))
+            known_end_offset = self.log_end_offset
+            self.log_end_offset = max(known_end_offset, copies.least_base_offset)
+            try:
+                segment = self.roll()
+            except StorageError:
+                self.log_end_offset = known_end_offset
+                raise
+        if size_bytes > LARGE_BYTES:
+            return self._write_copies_ahead(copies, segment, is_wanted)
+        self._record_copies(copies, segment)
+        return None
+
+    def _append_if_wanted(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
+        return self.append_as_follower(copies, is_wanted) if is_wanted() else None
+
+    def _record_copies(self, copies: Copies, segment: Segment) -> None:
+        end_offset, interval_bytes = self.log_end_offset, self._index_interval_bytes
+        copies.write(segment, end_offset, interval_bytes, self._chain.tail, self.epochs, self.producers)
+        self.log_end_offset = copies.last_offset + 1
+        if self.log_end_offset >= self._durability.due_offset:
+            self._durability.request()
+
+    def _write_copies_ahead(self, copies: Copies, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
+        pending: Pending[None] = Pending()
+
+        def written(_: None) -> None:
+            error: Exception | None = None
+            try:
+                if not self.is_closed and not self.is_truncating and is_wanted():
+                    self._record_copies(copies, segment)
+            except Exception as failure:
+                error = failure
+            self._finish_copies(pending, error)
+
+        failed = partial(self._finish_copies, pending)
+        self._operations.begin_append(_APPEND_AS_FOLLOWER, segment.file, copies.data, written, failed)
+        return pending
+
+    def _finish_copies(self, pending: Pending[None], error: BaseException | None) -> None:
+        try:
+            self._operations.end_append(_APPEND_AS_FOLLOWER)
+        except Exception as failure:
+            error = error or failure
+        # Before the waiting operations: the rest of the same run may follow.
+        if error is None:
+            pending.complete(None)
+        else:
+            pending.fail(error)
+        self._operations.run_waiting()
+
+    def skip_to(self, offset: int) -> None:
+        """Set the log end offset to `offset`: no replica has records below it any more.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        self.log_end_offset = offset
+        self.roll()
+
     # --- segments
 
     def prepare_roll(self, then: Callable[[], object] = lambda: None) -> None:
@@ -475,15 +471,15 @@ class PartitionLog:
         return self._roller.is_due(now_ms)
 
     def roll(self) -> Segment:
-        """Close the active segment and begin a new one at the log end; an empty one stays.
+        """Close the active segment and begin a new one at the log end offset, unless the active one is empty.
 
-        On the spot the new one's file gets its name, nothing else; what completes the old one is written afterwards.
+        At once only the new file is renamed; the disk work completes the old segment afterwards.
 
         Returns:
             The active segment.
 
         Raises:
-            StorageError: The disk failed; the log is as it was.
+            StorageError: The disk failed; the log is unchanged.
         """
         active = self.segments[-1]
         if active.size == 0 and active.base_offset == self.log_end_offset:
@@ -527,10 +523,10 @@ class PartitionLog:
         """Replace neighbouring segments, not the active one, by one segment made from them.
 
         Args:
-            replaced: What their files are renamed to is removed after file.delete.delay.ms.
-            replacing: The new one, `Segment.cleaned`; it begins where the first of them does.
-            put_in_place: Renames the files of both, in an executor; returns the new names of those replaced.
-            then: Called when that is done.
+            replaced: Their renamed files are removed after file.delete.delay.ms.
+            replacing: The new segment, `Segment.cleaned`, with the base offset of the first replaced one.
+            put_in_place: Renames the files of both, in an executor; returns the new names of the replaced files.
+            then: Called when the files are renamed.
             failed: Called when the disk failed halfway; only loading the log again repairs it.
         """
         delay_ms = self.config.file_delete_delay_ms
@@ -606,7 +602,7 @@ class PartitionLog:
         self._chain.detach(above)
         work = truncation(self._env, list(self.segments), above, self._snapshots, start_offset, offset)
         pending = self._run_truncation(work, offset, start_offset)
-        # After the files: a start forgets the epochs above a log's end, and can't make up for those below.
+        # After the files: a start can remove epochs above the log's end, but cannot restore epochs below it.
         self.epochs.truncate_from_end(offset)
         return pending
 
@@ -627,7 +623,7 @@ class PartitionLog:
         """Truncate the log in memory to `offset`, then its files."""
         self._operations.begin_truncation()
         self.truncation_offsets.append(offset)
-        # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
+        # With a checkpoint above the truth, a start after a crash would trust later records, or drop them.
         is_checkpointed = offset < self.recovery_point or start_offset < self.log_start_offset
         self._chain.tail.clear()
         self._roller.look_again()
@@ -690,21 +686,21 @@ class PartitionLog:
 
         Args:
             offset: From the log start to the log end offset.
-            max_bytes: How many bytes at most; the last batch may be cut off.
+            max_bytes: The maximum size; the last batch may be incomplete.
             end_offset: Batches that contain this offset or are above it are omitted (the high watermark).
-            at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
+            at_least_one: Return the whole first batch even if it is larger than `max_bytes`.
             cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
-            may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
-            taken_bytes: What is no longer than this is not asked for, as the caller takes it (`Cached.take`).
+            may_cut: Without `at_least_one`: return the beginning of a first batch that is larger than `max_bytes`.
+            taken_bytes: The cache is not asked about slices up to this size: the caller takes them (`Cached.take`).
 
         Returns:
-            A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap), and
-            is empty where that batch is too large; None when there is nothing to read.
+            A slice that starts with the batch that contains `offset`, or with the next one after a gap of compaction.
+            It is empty if that batch is too large. None if there is nothing to read.
 
         Raises:
             ValueError: The offset is outside of the log.
             NotCachedError: `cached` is given, and a read would need the disk.
-            StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
+            StorageError, CorruptRecordsError: The disk failed, or the file does not contain batches.
         """
         # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -719,7 +715,7 @@ class PartitionLog:
         """Return the aborted transactions in a `read` from `offset`, for read_committed consumers.
 
         Returns:
-            The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
+            The aborted transactions that overlap it, in the order of their ends, and perhaps later ones.
 
         Raises:
             CorruptRecordsError: A transaction index is damaged.
@@ -727,10 +723,10 @@ class PartitionLog:
         return self._chain.aborted_transactions(offset, part, self.log_end_offset)
 
     def segment_base_offset(self, offset: int, part: FileSlice | None = None) -> int:
-        """Return the base offset of the segment that holds `offset`.
+        """Return the base offset of the segment that contains `offset`.
 
         Args:
-            part: What `read` gave for the offset, if it did: a later segment's where compaction left a gap.
+            part: The slice that `read` returned for the offset; after a gap of compaction it is of a later segment.
         """
         return self._chain.base_offset_of(offset, part)
 
@@ -746,7 +742,7 @@ class PartitionLog:
     def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
         """Return timestamp, offset and leader epoch of the first record whose timestamp is at least `target_ms`.
 
-        Not for the hot path: it may load indexes and walks the records of one batch.
+        Not for the hot path: it may load indexes, and reads the records of one batch.
 
         Raises:
             NotCachedError: `cached` is given, and a read would need the disk.
@@ -758,7 +754,7 @@ class PartitionLog:
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
         """Return all batches that contain an offset from `start_offset` to below `end_offset`.
 
-        What is walked is fixed by this call, on the event loop; the iterator may be used in an executor's thread.
+        Call this on the event loop; the iterator may be used in an executor's thread.
 
         Raises:
             StorageError, CorruptRecordsError: While iterating.
@@ -781,7 +777,7 @@ class PartitionLog:
 
     def is_flush_due(self) -> bool:
         """Return whether flush.messages requires a flush; `flush` reports its completion."""
-        # differs from Kafka (flush-messages): there the append itself waits; here the answer and readers do.
+        # differs from Kafka (flush-messages): Kafka's append waits for the flush; here the answer and readers wait.
         return self.log_end_offset >= self._durability.due_offset
 
     @property
@@ -793,7 +789,7 @@ class PartitionLog:
         """Flush everything appended so far, in the executor.
 
         Args:
-            then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
+            then: Called on the event loop, with None when it is on disk, or with the error.
         """
         if self.is_closed and self.recovery_point < self.log_end_offset:
             if then is not None:
@@ -807,7 +803,7 @@ class PartitionLog:
             self._env.on_failure(error)
 
     def remove_old_snapshots(self) -> None:
-        """Remove the producer snapshots that neither truncation nor recovery can need any more."""
+        """Remove producer snapshots that neither truncation nor recovery needs any more."""
         if self.is_truncating:
             return
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
@@ -817,7 +813,7 @@ class PartitionLog:
             self._work.run(remove, _ignore, self.report_failure)
 
     def remove_expired_producers(self) -> None:
-        """Forget producers that were silent for transactional.id.expiration.ms."""
+        """Remove producers that wrote nothing for transactional.id.expiration.ms."""
         self.producers.remove_expired(self._env.clock.now_ms() - self._env.producer_expiration_ms)
 
     @property
@@ -830,9 +826,9 @@ class PartitionLog:
         return self._work.settled()
 
     def close(self) -> None:
-        """Write everything that makes a later start quick, and wait until it is on disk; for an executor's thread.
+        """Write and flush indexes and a producer snapshot, so that no recovery is needed; for an executor's thread.
 
-        Nothing may be under way any more: see `settled`.
+        Wait for `settled` before.
 
         Raises:
             StorageError: The disk failed; the log must be recovered at the next start.
@@ -841,7 +837,7 @@ class PartitionLog:
             return
         self.is_closed = True
         if self._closed_end_offset == self.log_end_offset and not self._work.was_used:
-            # Nothing happened to it: all that could be written is on disk.
+            # The log has not changed: everything is on disk.
             self.release()
             return
         self._chain.next_file.remove()
@@ -851,7 +847,7 @@ class PartitionLog:
         self.release()
 
     def release(self) -> None:
-        """Close the files without writing: the log was deleted, or its disk failed."""
+        """Close the files without writing, if the log was deleted or its disk failed."""
         self.is_closed = True
         for segment in self.segments:
             segment.close()

@@ -21,7 +21,7 @@ from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.segment_chain import mark_deleted
 
 TruncationWork = Callable[[], tuple[list[Path], ProducerState]]
-"""Returns the new names of the files that went, and what the log's producers wrote to what is left."""
+"""Returns the new names of the removed files, and the producers of the remaining records."""
 
 
 def truncation(
@@ -35,9 +35,9 @@ def truncation(
     """Return a function that truncates a log to `offset`, for its disk work.
 
     Args:
-        segments: The remaining segments, the last of which contains `offset`, or would.
+        segments: The remaining segments; the last one contains `offset` or ends before it.
         above: The segments to remove.
-        snapshots: The log's; nothing else uses them meanwhile.
+        snapshots: The log's; nothing else may use them meanwhile.
         log_start_offset: Not above `offset`.
     """
 
@@ -57,8 +57,8 @@ def full_truncation(
     Args:
         segment: A planned one.
         replaced: The segments to remove.
-        snapshots: The log's; nothing else uses them meanwhile.
-        reserved_bytes: Room to keep for the new one on the disk; 0 for none.
+        snapshots: The log's; nothing else may use them meanwhile.
+        reserved_bytes: Disk space to reserve for the new segment; 0 for none.
     """
 
     def work() -> tuple[list[Path], ProducerState]:
