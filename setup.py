@@ -26,6 +26,7 @@ COMPILED = (
     "broker/log/appends/rules",
     "broker/log/cleaner/walk",
     "broker/log/durability",
+    "broker/log/operations",
     "broker/log/partition_log",
     "broker/log/segments/batch_reader",
     "broker/log/segments/mark",

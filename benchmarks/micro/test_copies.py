@@ -69,7 +69,7 @@ def test_append(benchmark: BenchmarkFixture, log: PartitionLog, record_count: in
         return (run,), {}
 
     def append(data: memoryview) -> None:
-        assert log.append_copies(check_copies(data, log.log_end_offset)) is None
+        assert log.append_as_follower(check_copies(data, log.log_end_offset)) is None
 
     benchmark.pedantic(append, setup=number, rounds=200, warmup_rounds=5)
 

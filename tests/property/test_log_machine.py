@@ -213,7 +213,7 @@ class LogMachine(RuleBasedStateMachine):
     def copy(self, gaps: list[int], count: int, size: int) -> None:
         copies = self.build_copies(gaps, count, size)
         run = memoryview(b"".join(each[4] for each in copies) + copies[0][4][:30])
-        assert self.log.append_copies(check_copies(run, self.end_offset)) is None
+        assert self.log.append_as_follower(check_copies(run, self.end_offset)) is None
         self.take(copies)
 
     def take(self, copies: list[tuple[int, int, int, int, bytes]]) -> None:
@@ -224,7 +224,7 @@ class LogMachine(RuleBasedStateMachine):
     def copy_what_it_has(self) -> None:
         if self.model and self.end_offset > self.start_offset:
             with pytest.raises(OutOfOrderCopiesError):
-                self.log.append_copies(check_copies(memoryview(self.model[-1][4]), 0))
+                self.log.append_as_follower(check_copies(memoryview(self.model[-1][4]), 0))
 
     def end_to_cut_at(self, part: float) -> int:
         # Where a batch is cut in two the log ends within it only until the next start.
@@ -254,7 +254,7 @@ class LogMachine(RuleBasedStateMachine):
         self.cut(min(offsets))
         copies = self.build_copies([0, 1], 1, 10)
         run = memoryview(b"".join(each[4] for each in copies))
-        copied = self.log.append_copies(check_copies(run, self.end_offset))
+        copied = self.log.append_as_follower(check_copies(run, self.end_offset))
         flushed: list[BaseException | None] = []
         self.log.flush(flushed.append)
         for _ in range(min(steps, self.executor.held.waiting_count)):
@@ -275,8 +275,8 @@ class LogMachine(RuleBasedStateMachine):
         self.take(copies)
 
     @rule(offset=st.integers(0, 60), copy=st.booleans())
-    def start_anew(self, offset: int, copy: bool) -> None:
-        assert self.log.start_anew(offset).is_done
+    def truncate_fully_and_start_at(self, offset: int, copy: bool) -> None:
+        assert self.log.truncate_fully_and_start_at(offset).is_done
         self.model.clear()
         self.start_offset = self.end_offset = offset
         self.forget_from_end()
@@ -285,7 +285,7 @@ class LogMachine(RuleBasedStateMachine):
             self.end_offset = offset - 2
             copies = self.build_copies([0, 0], 3, 10)
             run = memoryview(b"".join(each[4] for each in copies))
-            pending = self.log.append_copies(check_copies(run, offset))
+            pending = self.log.append_as_follower(check_copies(run, offset))
             assert pending is not None
             assert pending.is_done
             self.start_offset = self.end_offset
@@ -298,7 +298,7 @@ class LogMachine(RuleBasedStateMachine):
         self.disk.left_count = steps
         with contextlib.suppress(StoppedError):
             if is_anew:
-                self.log.start_anew(offset)
+                self.log.truncate_fully_and_start_at(offset)
             else:
                 self.log.truncate(offset)
         self.disk.left_count = None

@@ -30,7 +30,6 @@ class Durability:
     __slots__ = (
         "_chain",
         "_clock",
-        "_cut_offset",
         "_directory",
         "_end_offset",
         "_epochs",
@@ -42,6 +41,7 @@ class Durability:
         "_flushes",
         "_is_name_safe",
         "_snapshots",
+        "_truncation_offset",
         "due_offset",
         "last_flush_ms",
         "recovery_point",
@@ -82,8 +82,8 @@ class Durability:
         self.recovery_point = self.due_offset = parts.recovery_point
         self._flush_messages = 0
         self.last_flush_ms = env.clock.now_ms()
-        # The lowest end that the log was cut to since the flush began that runs now, or the end then.
-        self._cut_offset = parts.log_end_offset
+        # The lowest end of the log since the running flush began.
+        self._truncation_offset = parts.log_end_offset
         # A directory that was made a moment ago has its name in the one above.
         self._is_name_safe = parts.is_name_safe
 
@@ -104,23 +104,23 @@ class Durability:
                 then(None)
             return
         # The append has asked for a flush already where flush.messages wants one. It covers what the log holds now,
-        # unless the log was cut since it began.
-        if then is not None and self._cut_offset >= end_offset and self._flusher.join(end_offset, then):
+        # unless the log was truncated since it began.
+        if then is not None and self._truncation_offset >= end_offset and self._flusher.join(end_offset, then):
             return
         self._flusher.request(then)
 
-    def cut_to(self, offset: int) -> None:
+    def truncate_to(self, offset: int) -> None:
         """Note that the log ends at `offset`: bytes above it on disk may change."""
-        self._cut_offset = min(self._cut_offset, offset)
+        self._truncation_offset = min(self._truncation_offset, offset)
         self._set_recovery_point(min(self.recovery_point, offset))
 
-    def hold(self) -> None:
-        """Begin no flush until `go_on`: the files are being cut."""
-        self._flusher.hold()
+    def pause(self) -> None:
+        """Begin no flush until `resume`: the files are being truncated."""
+        self._flusher.pause()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Begin the flush requested meanwhile, if any."""
-        self._flusher.go_on()
+        self._flusher.resume()
 
     def sync_all(self) -> None:
         """Flush the log's contents at once; for an executor's thread, while nothing else is in progress.
@@ -133,7 +133,7 @@ class Durability:
 
     def _prepare(self) -> tuple[int, Callable[[], None]]:
         persist_indexes, sync = self._chain.segments[-1].persistence(), self._sync_work()
-        end_offset = self._cut_offset = self._end_offset()
+        end_offset = self._truncation_offset = self._end_offset()
         self._flush_start_ns = self._clock.monotonic_ns()
 
         def work() -> None:
@@ -160,7 +160,7 @@ class Durability:
         return work
 
     def _note(self, end_offset: int) -> None:
-        self._set_recovery_point(max(self.recovery_point, min(end_offset, self._cut_offset)))
+        self._set_recovery_point(max(self.recovery_point, min(end_offset, self._truncation_offset)))
         self._is_name_safe = True
         self.last_flush_ms = self._clock.now_ms()
         self._flushes.note(max(self._clock.monotonic_ns() - self._flush_start_ns, 0))

@@ -25,7 +25,7 @@ class Flusher:
         "_executor",
         "_failed",
         "_finished",
-        "_is_held",
+        "_is_paused",
         "_is_running",
         "_is_wanted",
         "_prepare",
@@ -53,7 +53,7 @@ class Flusher:
         self._failed = failed
         self._is_running = False
         self._is_wanted = False
-        self._is_held = False
+        self._is_paused = False
         self._waiting: list[Waiting] = []
         self._running_for: list[Waiting] = []
         self._running_to_offset = -1
@@ -74,16 +74,16 @@ class Flusher:
         self._is_wanted = True
         if then is not None:
             self._waiting.append(then)
-        if not self._is_running and not self._is_held:
+        if not self._is_running and not self._is_paused:
             self._start()
 
-    def hold(self) -> None:
-        """Begin no flush until `go_on`; requests wait."""
-        self._is_held = True
+    def pause(self) -> None:
+        """Begin no flush until `resume`; requests wait."""
+        self._is_paused = True
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Begin the flush requested meanwhile."""
-        self._is_held = False
+        self._is_paused = False
         if self._is_wanted and not self._is_running:
             self._start()
 
@@ -105,7 +105,7 @@ class Flusher:
                 self._finished(end_offset)
             finally:
                 _call_all(waiting, None)
-                if self._is_wanted and not self._is_running and not self._is_held:
+                if self._is_wanted and not self._is_running and not self._is_paused:
                     self._start()
 
         self._executor.run(work, finish, lambda error: self._fail(error, waiting))

@@ -146,7 +146,7 @@ class LogManager:
         self._checkpoints = Checkpoints(
             executor, self._directories, self._logs, self._damaged, self._known_high_watermarks, self._on_failure
         )
-        self._env.write_checkpoints = self._checkpoints.write_after_cut
+        self._env.write_checkpoints = self._checkpoints.write_after_truncation
         self._upkeep = Upkeep(
             config,
             self._env,

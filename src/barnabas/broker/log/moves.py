@@ -75,10 +75,10 @@ class Move:
     """
 
     __slots__ = (
-        "_cut_count",
         "_file",
         "_position",
         "_segment",
+        "_truncation_count",
         "cleaned_to",
         "directory",
         "future",
@@ -106,8 +106,8 @@ class Move:
         self.told: list[Pending[None]] = []
         # How far the log was compacted when it began to be copied, if that is known.
         self.cleaned_to: int | None = None
-        # So many times the log was cut, as far as the copy knows.
-        self._cut_count = len(source.cut_offsets)
+        # How many truncations of the log the copy has followed.
+        self._truncation_count = len(source.truncation_offsets)
         # Where reading goes on.
         self._segment: Segment | None = None
         self._file: RecordFile | None = None
@@ -139,16 +139,16 @@ class Move:
 
         return read
 
-    def take_cut_offset(self) -> int | None:
+    def take_truncation_offset(self) -> int | None:
         """Return the lowest offset to which the log was truncated since the last call; None if it was not."""
-        offsets = self.source.cut_offsets[self._cut_count :]
-        self._cut_count += len(offsets)
+        offsets = self.source.truncation_offsets[self._truncation_count :]
+        self._truncation_count += len(offsets)
         return min(offsets, default=None)
 
     @property
-    def was_cut(self) -> bool:
-        """Return whether the log is being cut, or was, and the copy does not know."""
-        return self.source.is_truncating or len(self.source.cut_offsets) != self._cut_count
+    def was_truncated(self) -> bool:
+        """Return whether the log is truncating, or was truncated and the copy was not."""
+        return self.source.is_truncating or len(self.source.truncation_offsets) != self._truncation_count
 
     @property
     def left_bytes(self) -> int | None:
@@ -423,17 +423,17 @@ class LogMoves:
 
     def _opened(self, move: Move, future: PartitionLog) -> None:
         move.future = future
-        # The log may have been cut when nobody knew of the copy.
-        self._cut(move, common_end(move.source, future))
+        # The log may have been truncated before the copy was opened.
+        self._truncate(move, common_end(move.source, future))
 
-    def _cut(self, move: Move, offset: int) -> None:
+    def _truncate(self, move: Move, offset: int) -> None:
         """Truncate the copy to an offset, then continue."""
         future = move.future
         assert future is not None
         move.forget_place()
         if future.log_end_offset < move.source.log_start_offset:
             # Retention has overtaken it.
-            self._wait(move, future.start_anew(move.source.log_start_offset))
+            self._wait(move, future.truncate_fully_and_start_at(move.source.log_start_offset))
         else:
             self._wait(move, future.truncate(offset))
 
@@ -462,9 +462,9 @@ class LogMoves:
             # It ends where nobody knows yet.
             self._env.timers.call_later(1, self._go_on, move)
             return
-        cut_offset = move.take_cut_offset()
-        if cut_offset is not None or future.log_end_offset < source.log_start_offset:
-            self._cut(move, future.log_end_offset if cut_offset is None else cut_offset)
+        truncation_offset = move.take_truncation_offset()
+        if truncation_offset is not None or future.log_end_offset < source.log_start_offset:
+            self._truncate(move, future.log_end_offset if truncation_offset is None else truncation_offset)
             return
         left_bytes = move.left_bytes
         is_near = left_bytes is not None and left_bytes <= _LAST_BYTES
@@ -495,12 +495,12 @@ class LogMoves:
             None when it has it; else completes when it has.
 
         Raises:
-            StorageError, CorruptRecordsError, OutOfOrderCopiesError: As `PartitionLog.append_copies`.
+            StorageError, CorruptRecordsError, OutOfOrderCopiesError: As `PartitionLog.append_as_follower`.
         """
         future = move.future
         assert future is not None
         source = move.source
-        if move.was_cut:
+        if move.was_truncated:
             # What was read is perhaps none of the log's any more.
             return None
         if not chunk.copies.batch_count and move.is_at_end:
@@ -509,7 +509,7 @@ class LogMoves:
             # Compaction took the last batches before a segment to which nothing was appended yet.
             future.skip_to(source.log_end_offset)
         move.read_to(chunk.end_position)
-        return future.append_copies(chunk.copies)
+        return future.append_as_follower(chunk.copies)
 
     def _go_on(self, move: Move) -> None:
         """Continue the move when the throttle allows it, unless it was ended meanwhile."""
@@ -566,8 +566,8 @@ class LogMoves:
         """Copy the small rest and replace the log by its copy, in this turn of the event loop."""
         future, source = move.future, move.source
         assert future is not None
-        if self._is_appending(source) or source.is_busy or move.was_cut:
-            # What is being prepared, or cut, is so of that log.
+        if self._is_appending(source) or source.is_busy or move.was_truncated:
+            # The append that is being prepared, or the truncation, belongs to the source.
             self._env.timers.call_later(1, self._go_on, move)
             return
         try:

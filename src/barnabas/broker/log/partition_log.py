@@ -1,23 +1,20 @@
 """The log of one partition: a sequence of segments, appended at the end and read anywhere.
 
 Invariants:
-    - it is owned by the event loop; only `batches`, `close` and the flush's work may run in another thread;
-    - segments never overlap, the last one is the active one, and there is always one;
+    - the event loop owns the log; only `batches`, `close` and the flush's work may run in another thread;
+    - there is always a segment, segments never overlap, and the last one is the active one;
     - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
-    - while an append is written ahead nothing else is appended and no segment begins:
-      `broker/replicas/append_queues.py` keeps appends apart, copies and truncations wait, and closing the log waits
-      until it is settled;
-    - while the log is truncated, copies, flushes and the next truncation wait, a leader's appends are refused
-      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves skip the log.
+    - while a large append is written ahead, nothing else is appended and no segment begins:
+      `broker/replicas/append_queues.py` serialises appends, and closing the log waits until it is settled;
+    - while the log is truncating, flushes wait, and retention, cleaner and moves skip the log.
 
-`durability.py` tracks the part on disk, `segments/roller.py` decides when a segment ends, and
-`segments/segment_chain.py` finds batches.
+`operations.py` has the states of a log, `durability.py` tracks the part on disk, `segments/roller.py` decides when a
+segment ends, and `segments/segment_chain.py` finds batches.
 
 Source: design page, log; implementation page, log; log-format facts.
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -32,17 +29,18 @@ from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.disk.cold_reads import Cached
 from barnabas.broker.log.disk.disk_work import DiskWork
-from barnabas.broker.log.disk.files import FileSlice, RecordFile
+from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.durability import Durability
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.flusher import Waiting
+from barnabas.broker.log.operations import LogOperations, Operation, Step
 from barnabas.broker.log.parts import LogParts
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.broker.log.segments.roller import Roller
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.segment_chain import SegmentChain
-from barnabas.broker.log.truncation import CutWork, new_beginning, truncation
+from barnabas.broker.log.truncation import TruncationWork, full_truncation, truncation
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending, completed
@@ -54,8 +52,12 @@ _logger = logging.getLogger(__name__)
 
 # A member of an enum is looked up in its class each time.
 _NO_ERROR: Final = ErrorCode.NONE
+_NONE: Final = Operation.NONE
+_APPEND_AS_LEADER: Final = Operation.APPEND_AS_LEADER
+_APPEND_AS_FOLLOWER: Final = Operation.APPEND_AS_FOLLOWER
+_TRUNCATION: Final = Operation.TRUNCATION
 LARGE_BYTES = 2 * 1024 * 1024
-"""What is larger the event loop neither checks nor writes into the page cache itself: 50 MB are 15-60 ms."""
+"""The event loop neither checks nor writes larger appends itself: 50 MB take 15-60 ms."""
 
 
 def _ignore(_: None) -> None:
@@ -75,37 +77,31 @@ class PartitionLog:
 
     Attributes:
         topic_partition: The log's partition.
-        directory: Where its files are.
+        directory: The directory of its files.
         config: The topic's settings.
         log_start_offset: The first offset that can be read.
-        log_end_offset: The offset that the next record gets.
+        log_end_offset: The offset of the next record.
         magic: The magic of the topic's message.format.version; older and newer segments may contain others.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
         producers: State of idempotent and transactional producers; treat as read-only.
-        first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
+        first_dirty_offset: The cleaner has compacted the records below it; None before its first round.
         is_closed: Whether the log is closed for writes.
-        cut_offsets: The offsets of all its truncations; treat as read-only.
+        truncation_offsets: The offsets of all its truncations; treat as read-only.
     """
 
     __slots__ = (
-        "_ahead",
         "_chain",
         "_closed_end_offset",
-        "_cut_count",
         "_durability",
         "_env",
         "_index_interval_bytes",
-        "_is_copying",
-        "_is_cutting",
-        "_is_held",
+        "_operations",
         "_roller",
         "_rules",
         "_snapshots",
-        "_waiting",
         "_work",
         "config",
-        "cut_offsets",
         "directory",
         "epochs",
         "first_dirty_offset",
@@ -116,6 +112,7 @@ class PartitionLog:
         "producers",
         "segments",
         "topic_partition",
+        "truncation_offsets",
     )
 
     def __init__(
@@ -130,7 +127,7 @@ class PartitionLog:
         self.topic_partition = topic_partition
         self.directory = directory
         self._work = DiskWork(env.executor)
-        self._chain = SegmentChain(env, directory, parts.segments, self._work, self._note_failure)
+        self._chain = SegmentChain(env, directory, parts.segments, self._work, self.report_failure)
         self.segments = self._chain.segments
         self.epochs = parts.epochs
         self.producers = parts.producers
@@ -139,7 +136,7 @@ class PartitionLog:
         self.log_end_offset = parts.log_end_offset
         self.first_dirty_offset: int | None = None
         self.is_closed = False
-        # Where it ended when it was last closed, as long as its files are those of then; None otherwise.
+        # The log end offset at the last close; None if the files have changed since.
         self._closed_end_offset = parts.log_end_offset if parts.is_as_closed else None
         self._roller = Roller(self._chain, env.clock, config)
         self._durability = Durability(
@@ -150,21 +147,12 @@ class PartitionLog:
             self._work,
             lambda: self.log_end_offset,
             partial(env.on_flushed, topic_partition),
-            self._note_failure,
+            self.report_failure,
         )
-        # The active segment's, while something is written at its end and not placed yet.
-        self._ahead: RecordFile | None = None
-        # What is written ahead are copies.
-        self._is_copying = False
-        # So many cuts were asked for and are not over; the first of them is under way.
-        self._cut_count = 0
-        self._is_cutting = False
-        # No leader's append is taken: copies or a cut have not come to their end.
-        self._is_held = False
-        self._waiting: deque[tuple[Callable[[], Pending[None] | None], Pending[None]]] = deque()
-        self.cut_offsets: list[int] = []
+        self._operations = LogOperations(self._work)
+        self.truncation_offsets: list[int] = []
         self.update_config(config)
-        # Up to now this is the thread that opens the log.
+        # Until here the opening thread writes the epochs.
         self.epochs.changed = self._write_epochs
 
     # --- settings and state
@@ -186,7 +174,7 @@ class PartitionLog:
 
     @property
     def active_segment(self) -> Segment:
-        """The one that is appended to."""
+        """The segment that is appended to."""
         return self.segments[-1]
 
     @property
@@ -201,13 +189,11 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int:
-        """The first offset of the earliest transaction that is not known to have ended; above all offsets
-        without one.
-        """
+        """The first offset of the earliest open transaction; above all offsets if there is none."""
         return max(self.producers.first_unstable_offset, self.log_start_offset)
 
     def note_high_watermark(self, high_watermark: int) -> None:
-        """Advance the replicated end: transactions that end below it are stable."""
+        """Advance the high watermark for the last stable offset: transactions that end below it are stable."""
         self.producers.note_replicated(high_watermark)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -219,10 +205,10 @@ class PartitionLog:
         return self.epochs.epoch_at(offset)
 
     def begin_leader_epoch(self, epoch: int) -> None:
-        """Note that this broker leads with `epoch` from the log end on."""
+        """Assign `epoch` to the records from the log end offset on."""
         self.epochs.assign(epoch, self.log_end_offset)
 
-    # --- append
+    # --- append as leader
 
     def append(
         self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
@@ -230,32 +216,31 @@ class PartitionLog:
         """Check, number and write record batches as the partition's leader, synchronously.
 
         Args:
-            records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
-                exactly one batch; a partial one after it is cut off.
-            leader_epoch: This leader's.
-            is_client: False for the broker's own records, of which there may be several batches, and which only have
-                to be newer than what their producer or its coordinator wrote. In a topic of an older format they are
-                one batch, which is written anew in that format.
-            is_any_format: A client that does not know of batches sent this (Produce v0-2): messages of format 0 or 1,
-                several perhaps.
+            records: Writable: offsets, epoch and, with log append time, timestamps are set in place. A client sends
+                exactly one batch; a partial one after it is ignored.
+            leader_epoch: The leader epoch of this broker.
+            is_client: False for the broker's own records. They may be several batches, and must only be newer than the
+                last batch of their producer or its coordinator. In a topic of an older format they are one batch, which
+                is converted.
+            is_any_format: The records may be messages of format 0 or 1 (Produce v0-2).
 
         Returns:
-            The offsets, or the error because of which nothing was appended.
+            The offsets, or the error if nothing was appended.
 
         Raises:
-            StorageError: The disk did not take it all; the log is as it was.
+            StorageError: The disk failed; the log is unchanged.
         """
         prepared = self.prepare(records, is_client, is_any_format) or self.preparation(records, is_any_format)()
-        return self.place(prepared, leader_epoch)
+        return self.append_as_leader(prepared, leader_epoch)
 
     def prepare(self, records: memoryview, is_client: bool, is_any_format: bool) -> Prepared | RecordRefusal | None:
-        """Make records ready for this log as it is now: then `place` them, before anything else is appended.
+        """Prepare records for the log's present end: call `append_as_leader` before anything else is appended.
 
         Args:
             records, is_client, is_any_format: See `append`.
 
         Returns:
-            The prepared append, or a refusal; None if preparing might take long: see `preparation`.
+            The prepared append, or a refusal; None if preparing may take long: use `preparation`.
         """
         # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
         rules = self._rules
@@ -268,28 +253,27 @@ class PartitionLog:
     def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
         """Return the preparation of records as work for an executor; see `prepare`.
 
-        Until that is placed nothing else may be appended, and nobody else may write to `records`.
+        Until these are appended, nothing else may be appended, and `records` must not change.
         """
         rules, base_offset, now_ms = self._rules, self.log_end_offset, self._env.clock.now_ms
 
         def work() -> Prepared | RecordRefusal:
             prepared = prepare(records, rules, base_offset, now_ms, is_any_format)
-            assert prepared is not None, "only what is to be at once can be put off"
+            assert prepared is not None, "only a preparation on the event loop can be postponed"
             return prepared
 
         return work
 
-    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
-        """Number and write a prepared append.
+    def append_as_leader(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
+        """Number and write a prepared append, by the settings for which it was prepared.
 
-        Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
-        the same lock holds for both.
+        Kafka uses the same settings for both, too: it prepares and writes under one lock.
 
         Returns:
             See `append`.
 
         Raises:
-            StorageError: The disk did not take it all; the log is as it was.
+            StorageError: The disk failed; the log is unchanged.
         """
         # hot path: benchmarks/micro/test_log.py
         if isinstance(prepared, RecordRefusal):
@@ -297,8 +281,9 @@ class PartitionLog:
         size = len(prepared.data)
         if size > self._roller.segment_bytes:
             return self._refuse_size(size)
-        if self._is_held:
-            # What it began as a follower is not over. Whoever leads by then will take it.
+        operation = self._operations.current
+        if operation is _APPEND_AS_FOLLOWER or self._operations.truncation_count:
+            # An operation that began while this replica followed has not ended; the producer tries again.
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         base_offset = self.log_end_offset
         if prepared.must_be_checked:
@@ -308,7 +293,7 @@ class PartitionLog:
                     return refused(found, self.log_start_offset)
                 return repeated(found, self.log_start_offset, self.is_flush_due())
         last_offset = base_offset + prepared.last_offset_delta
-        if self._ahead is None:
+        if operation is _NONE:
             segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
         else:
             segment = self.segments[-1]
@@ -322,33 +307,87 @@ class PartitionLog:
             self._durability.request()
         return result
 
-    def append_copies(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
-        """Append batches of another replica as they are, with their offsets and epochs.
-
-        What is large is written in the executor; while the log is busy they wait for that, in order. An empty log whose
-        end lies within the first batch begins anew with it. A closed one takes nothing, which counts as done.
+    def write_ahead(
+        self,
+        prepared: Prepared | RecordRefusal,
+        leader_epoch: int,
+        then: Callable[[None], object],
+        failed: Callable[[BaseException], object],
+    ) -> bool:
+        """Number a large prepared append and write it in the executor, so that `append_as_leader` only records it.
 
         Args:
-            copies: From the log end on; there may be gaps before and between them.
-            is_wanted: Asked before they are appended after a wait; False: they are not, and it counts as done.
+            prepared: Prepared for the log's present end.
+            leader_epoch: See `append_as_leader`.
+            then: Called when it is written: call `append_as_leader` if it is still wanted, then `drop_ahead`.
+            failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
 
         Returns:
-            None when they are appended; else completes when they are, or fails with what this raises.
+            Whether it is being written; else call `append_as_leader` at once.
 
         Raises:
-            StorageError: The disk did not take them all; what it took is as if appended by itself.
-            OutOfOrderCopiesError: They begin below the log's end; nothing was appended.
+            StorageError: The disk failed when a segment was to begin.
+        """
+        if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
+            return False
+        if self._operations.current is _APPEND_AS_FOLLOWER or self._operations.truncation_count:
+            return False
+        base_offset = self.log_end_offset
+        if prepared.must_be_checked and prepared.check(self.producers, base_offset) is not None:
+            return False
+        last_offset = base_offset + prepared.last_offset_delta
+        segment = self._roller.segment_for(len(prepared.data), last_offset, prepared.max_timestamp_ms) or self.roll()
+        prepared.number(base_offset, leader_epoch)
+        self._operations.begin_append(_APPEND_AS_LEADER, segment.file, prepared.data, then, failed)
+        return True
+
+    def drop_ahead(self) -> None:
+        """End an append that was written ahead, and remove its bytes if it was not recorded.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        try:
+            self._operations.end_append(_APPEND_AS_LEADER)
+        finally:
+            self._operations.run_waiting()
+
+    def _refuse_size(self, size: int) -> AppendResult:
+        reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
+        refusal = RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True)
+        return refused(refusal, self.log_start_offset)
+
+    # --- append as follower
+
+    def append_as_follower(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
+        """Append batches of another replica unchanged, with their offsets and epochs.
+
+        Large batches are written in the executor. While the log is busy, batches wait in order. An empty log whose end
+        is within the first batch is truncated fully and starts at that batch. A closed log ignores batches.
+
+        Args:
+            copies: From the log end offset on; there may be gaps before and between them.
+            is_wanted: Called before batches are appended after a wait; if it returns False, they are ignored.
+
+        Returns:
+            None if they are appended; else completes when they are, or fails with the errors below.
+
+        Raises:
+            StorageError: The disk failed; a first part of the batches may have been appended.
+            OutOfOrderCopiesError: They begin below the log end offset; nothing was appended.
         """
         if not copies.batch_count or self.is_closed:
             return None
         if self.is_busy:
-            return self._when_idle(lambda: self._append_later(copies, is_wanted))
+            return self._operations.wait(lambda: self._append_if_wanted(copies, is_wanted))
         if copies.first_offset < self.log_end_offset:
             if self.log_start_offset != self.log_end_offset or copies.last_offset < self.log_end_offset:
                 raise OutOfOrderCopiesError(
                     f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
                 )
-            return self.start_anew(copies.first_offset).followed(lambda _: self._append_later(copies, is_wanted))
+            return self.truncate_fully_and_start_at(copies.first_offset).followed(
+                lambda _: self._append_if_wanted(copies, is_wanted)
+            )
         size_bytes, roller = copies.size_bytes, self._roller
         if roller.has_index_room(size_bytes, len(copies.marks)):
             segment = roller.segment_for(size_bytes, copies.last_offset, copies.max_timestamp_ms)
@@ -356,12 +395,12 @@ class PartitionLog:
             segment = None
         if segment is None:
             if copies.batch_count > 1:
-                # Rare: a segment ends among them.
+                # Rare: a segment ends between two of the batches.
                 first, second = copies.halves()
-                pending = self.append_copies(first, is_wanted)
+                pending = self.append_as_follower(first, is_wanted)
                 if pending is None:
-                    return self.append_copies(second, is_wanted)
-                return pending.followed(lambda _: self._append_later(second, is_wanted))
+                    return self.append_as_follower(second, is_wanted)
+                return pending.followed(lambda _: self._append_if_wanted(second, is_wanted))
             known_end_offset = self.log_end_offset
             self.log_end_offset = max(known_end_offset, copies.least_base_offset)
             try:
@@ -371,13 +410,13 @@ class PartitionLog:
                 raise
         if size_bytes > LARGE_BYTES:
             return self._write_copies_ahead(copies, segment, is_wanted)
-        self._place_copies(copies, segment)
+        self._record_copies(copies, segment)
         return None
 
-    def _append_later(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
-        return self.append_copies(copies, is_wanted) if is_wanted() else None
+    def _append_if_wanted(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
+        return self.append_as_follower(copies, is_wanted) if is_wanted() else None
 
-    def _place_copies(self, copies: Copies, segment: Segment) -> None:
+    def _record_copies(self, copies: Copies, segment: Segment) -> None:
         end_offset, interval_bytes = self.log_end_offset, self._index_interval_bytes
         copies.write(segment, end_offset, interval_bytes, self._chain.tail, self.epochs, self.producers)
         self.log_end_offset = copies.last_offset + 1
@@ -385,101 +424,41 @@ class PartitionLog:
             self._durability.request()
 
     def _write_copies_ahead(self, copies: Copies, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
-        self._ahead = file = segment.file
-        self._is_copying = self._is_held = True
         pending: Pending[None] = Pending()
 
         def written(_: None) -> None:
             error: Exception | None = None
             try:
                 if not self.is_closed and not self.is_truncating and is_wanted():
-                    self._place_copies(copies, segment)
+                    self._record_copies(copies, segment)
             except Exception as failure:
                 error = failure
-            self._finish_copies(file, pending, error)
+            self._finish_copies(pending, error)
 
-        failed = partial(self._finish_copies, file, pending)
-        self._work.beside(partial(file.write_ahead, copies.data), written, failed)
+        failed = partial(self._finish_copies, pending)
+        self._operations.begin_append(_APPEND_AS_FOLLOWER, segment.file, copies.data, written, failed)
         return pending
 
-    def _finish_copies(self, file: RecordFile, pending: Pending[None], error: BaseException | None) -> None:
-        self._is_copying = False
-        self._is_held = self._cut_count > 0
-        self._ahead = None
+    def _finish_copies(self, pending: Pending[None], error: BaseException | None) -> None:
         try:
-            file.drop_ahead()
+            self._operations.end_append(_APPEND_AS_FOLLOWER)
         except Exception as failure:
             error = error or failure
-        # Before those who wait: the rest of the same run may follow.
+        # Before the waiting operations: the rest of the same run may follow.
         if error is None:
             pending.complete(None)
         else:
             pending.fail(error)
-        self._go_on()
+        self._operations.run_waiting()
 
     def skip_to(self, offset: int) -> None:
-        """Set the offset of the next record: no replica has the offsets below it any more.
+        """Set the log end offset to `offset`: no replica has records below it any more.
 
         Raises:
             StorageError: The disk failed.
         """
         self.log_end_offset = offset
         self.roll()
-
-    def write_ahead(
-        self,
-        prepared: Prepared | RecordRefusal,
-        leader_epoch: int,
-        then: Callable[[None], object],
-        failed: Callable[[BaseException], object],
-    ) -> bool:
-        """Write a large prepared append in the executor, so that `place` only has to record it.
-
-        Args:
-            prepared: For this log as it is now; it is numbered.
-            leader_epoch: See `place`.
-            then: Called when it is written: now `place` it, or not, and `drop_ahead` at any rate.
-            failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
-
-        Returns:
-            Whether it is being written; else `place` it at once.
-
-        Raises:
-            StorageError: No segment could be begun for it.
-        """
-        if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
-            return False
-        if self._is_held:
-            return False
-        base_offset = self.log_end_offset
-        if prepared.must_be_checked and prepared.check(self.producers, base_offset) is not None:
-            return False
-        last_offset = base_offset + prepared.last_offset_delta
-        segment = self._roller.segment_for(len(prepared.data), last_offset, prepared.max_timestamp_ms) or self.roll()
-        file = segment.file
-        prepared.number(base_offset, leader_epoch)
-        self._ahead = file
-        # Not behind what the disk is asked for otherwise: an fsync may take long.
-        self._work.beside(partial(file.write_ahead, prepared.data), then, failed)
-        return True
-
-    def drop_ahead(self) -> None:
-        """Remove an append that was written ahead and not placed, if there is one.
-
-        Raises:
-            StorageError: The disk failed.
-        """
-        file, self._ahead = self._ahead, None
-        if file is not None:
-            try:
-                file.drop_ahead()
-            finally:
-                self._go_on()
-
-    def _refuse_size(self, size: int) -> AppendResult:
-        reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
-        refusal = RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True)
-        return refused(refusal, self.log_start_offset)
 
     # --- segments
 
@@ -492,15 +471,15 @@ class PartitionLog:
         return self._roller.is_due(now_ms)
 
     def roll(self) -> Segment:
-        """Close the active segment and begin a new one at the log end; an empty one stays.
+        """Close the active segment and begin a new one at the log end offset, unless the active one is empty.
 
-        On the spot the new one's file gets its name, nothing else; what completes the old one is written afterwards.
+        At once only the new file is renamed; the disk work completes the old segment afterwards.
 
         Returns:
             The active segment.
 
         Raises:
-            StorageError: The disk failed; the log is as it was.
+            StorageError: The disk failed; the log is unchanged.
         """
         active = self.segments[-1]
         if active.size == 0 and active.base_offset == self.log_end_offset:
@@ -514,51 +493,18 @@ class PartitionLog:
             write_snapshot()
             added.make_indexes()
 
-        self._work.run(work, _ignore, self._note_failure)
+        self._work.run(work, _ignore, self.report_failure)
         self._durability.request()
         return added
 
     def _write_epochs(self) -> None:
-        self._work.run(self.epochs.write, _ignore, self._note_failure)
+        self._work.run(self.epochs.write, _ignore, self.report_failure)
 
-    def delete_oldest_segments(self, count: int, then: Callable[[None], object] = _ignore) -> None:
-        """Delete the first `count` segments; the log start moves to the first that stays.
+    def delete_oldest_segments(self, count: int) -> None:
+        """Delete the first `count` segments, not the active one; the log start offset becomes that of the next one.
 
-        Then the files are renamed, and removed after file.delete.delay.ms. All of them go once there is a new one.
-        Nothing is deleted while the log is being truncated: whoever wanted that looks again some time.
-
-        Args:
-            then: Called when they are deleted, or the deletion was not possible.
+        Their files are renamed, and removed after file.delete.delay.ms.
         """
-        if self.is_truncating:
-            then(None)
-            return
-        if count < len(self.segments):
-            self._delete_oldest(count)
-            then(None)
-            return
-        end_offset = self.log_end_offset
-
-        def delete_all() -> None:
-            try:
-                self._delete_all(end_offset)
-            finally:
-                then(None)
-
-        self.prepare_roll(delete_all)
-
-    def _delete_all(self, end_offset: int) -> None:
-        if self.is_closed or self.is_busy or self.log_end_offset != end_offset:
-            # Something was appended meanwhile, or is about to be: whoever wanted to delete all has to look again.
-            return
-        try:
-            self.roll()
-        except StorageError as error:
-            self._note_failure(error)
-            return
-        self._delete_oldest(len(self.segments) - 1)
-
-    def _delete_oldest(self, count: int) -> None:
         if count:
             self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
             self.increment_log_start_offset(self.segments[0].base_offset)
@@ -577,10 +523,10 @@ class PartitionLog:
         """Replace neighbouring segments, not the active one, by one segment made from them.
 
         Args:
-            replaced: What their files are renamed to is removed after file.delete.delay.ms.
-            replacing: The new one, `Segment.cleaned`; it begins where the first of them does.
-            put_in_place: Renames the files of both, in an executor; returns the new names of those replaced.
-            then: Called when that is done.
+            replaced: Their renamed files are removed after file.delete.delay.ms.
+            replacing: The new segment, `Segment.cleaned`, with the base offset of the first replaced one.
+            put_in_place: Renames the files of both, in an executor; returns the new names of the replaced files.
+            then: Called when the files are renamed.
             failed: Called when the disk failed halfway; only loading the log again repairs it.
         """
         delay_ms = self.config.file_delete_delay_ms
@@ -593,131 +539,105 @@ class PartitionLog:
             self.epochs.truncate_from_start(offset)
             self.producers.note_replicated(offset)
 
-    # --- cut
+    # --- truncate
 
     def truncate(self, offset: int) -> Pending[None]:
         """Remove every batch that contains `offset` or is above it; the log then ends at `offset`.
 
-        From this call on the log ends there, or once it is not busy any more; until the files do, too, it is
-        truncating: see the module's invariants.
+        The log ends there at once, or when the operation in progress has ended. It is truncating until its files end
+        there, too.
 
         Returns:
-            Completes when that is done, at once for a closed log; fails with the reason, the log having failed then.
+            Completes when the files are truncated, at once for a closed log; fails if the disk failed, as has the log
+            then.
         """
-        return self._cut(lambda: self._begin_truncation(offset))
+        return self._request_truncation(lambda: self._begin_truncation(offset))
 
-    def start_anew(self, offset: int) -> Pending[None]:
+    def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:
         """Remove all records and restart the log, empty, at `offset`; see `truncate`."""
-        return self._cut(lambda: self._begin_anew(offset))
+        return self._request_truncation(lambda: self._begin_full_truncation(offset))
 
     @property
     def is_truncating(self) -> bool:
-        """Return whether a truncation or restart of the log is pending."""
-        return self._cut_count > 0
+        """Return whether a truncation of the log is in progress or waits."""
+        return self._operations.truncation_count > 0
 
     @property
     def is_busy(self) -> bool:
-        """Return whether something is written ahead, or the log truncated."""
-        return self._ahead is not None or self._cut_count > 0
+        """Return whether an operation is in progress: a large append or a truncation."""
+        return not self._operations.is_idle
 
     def idle(self) -> Pending[None]:
-        """Complete when the log is not busy and earlier operations are done, so that a leader may begin."""
-        return self._when_idle(_nothing) if self.is_busy else completed(None)
+        """Complete when the log is not busy and earlier operations have ended, so that a leader may begin."""
+        return self._operations.wait(_nothing) if self.is_busy else completed(None)
 
-    def _cut(self, begin: Callable[[], Pending[None] | None]) -> Pending[None]:
+    def _request_truncation(self, begin: Step) -> Pending[None]:
         if self.is_closed:
             return completed(None)
-        is_first = not self.is_busy
-        self._cut_count += 1
-        self._is_held = True
 
         def begin_or_fail() -> Pending[None] | None:
             try:
                 return begin()
             except Exception as error:
-                # The log may be cut in memory and not on disk.
+                # The log may be truncated in memory and not on disk.
                 pending: Pending[None] = Pending()
-                self._fail_cut(pending, error)
+                self._fail_truncation(pending, error)
                 return pending
 
-        if is_first:
-            return begin_or_fail() or completed(None)
-        return self._when_idle(begin_or_fail)
-
-    def _when_idle(self, step: Callable[[], Pending[None] | None]) -> Pending[None]:
-        pending: Pending[None] = Pending()
-        if self._work.error is not None:
-            pending.fail(self._work.error)
-        else:
-            self._waiting.append((step, pending))
-        return pending
-
-    def _go_on(self) -> None:
-        """Run waiting steps until one is in progress."""
-        while self._waiting and not self._is_cutting and self._ahead is None:
-            step, pending = self._waiting.popleft()
-            try:
-                following = step()
-            except Exception as error:
-                pending.fail(error)
-                continue
-            if following is None:
-                pending.complete(None)
-            else:
-                following.then(pending.complete, pending.fail)
+        return self._operations.request_truncation(begin_or_fail)
 
     def _begin_truncation(self, offset: int) -> Pending[None] | None:
         if self.is_closed:
-            self._end_cut()
+            self._operations.end_truncation()
             return None
         if offset >= self.log_end_offset:
             self.epochs.truncate_from_end(self.log_end_offset)
-            self._end_cut()
+            self._operations.end_truncation()
             return None
         if offset < self.segments[0].base_offset:
-            return self._begin_anew(offset)
+            return self._begin_full_truncation(offset)
         _logger.info("truncating %s from offset %d to %d", self.directory, self.log_end_offset, offset)
         above = [segment for segment in self.segments if segment.base_offset > offset]
         start_offset = min(self.log_start_offset, offset)
-        self._chain.let_go(above)
+        self._chain.detach(above)
         work = truncation(self._env, list(self.segments), above, self._snapshots, start_offset, offset)
-        pending = self._run_cut(work, offset, start_offset)
-        # After the files: a start forgets the epochs above a log's end, and can't make up for those below.
+        pending = self._run_truncation(work, offset, start_offset)
+        # After the files: a start can remove epochs above the log's end, but cannot restore epochs below it.
         self.epochs.truncate_from_end(offset)
         return pending
 
-    def _begin_anew(self, offset: int) -> Pending[None] | None:
+    def _begin_full_truncation(self, offset: int) -> Pending[None] | None:
         if self.is_closed:
-            self._end_cut()
+            self._operations.end_truncation()
             return None
         _logger.info("truncating %s fully: it ended at %d, starts at %d", self.directory, self.log_end_offset, offset)
         replaced = list(self.segments)
-        segment = self._chain.begin_anew(self.config, offset)
+        segment = self._chain.replace_all(self.config, offset)
         reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0
-        work = new_beginning(self._env, segment, replaced, self._snapshots, reserved_bytes)
-        pending = self._run_cut(work, offset, offset)
+        work = full_truncation(self._env, segment, replaced, self._snapshots, reserved_bytes)
+        pending = self._run_truncation(work, offset, offset)
         self.epochs.clear()
         return pending
 
-    def _run_cut(self, work: CutWork, offset: int, start_offset: int) -> Pending[None]:
+    def _run_truncation(self, work: TruncationWork, offset: int, start_offset: int) -> Pending[None]:
         """Truncate the log in memory to `offset`, then its files."""
-        self._is_cutting = True
-        self.cut_offsets.append(offset)
-        # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
+        self._operations.begin_truncation()
+        self.truncation_offsets.append(offset)
+        # With a checkpoint above the truth, a start after a crash would trust later records, or drop them.
         is_checkpointed = offset < self.recovery_point or start_offset < self.log_start_offset
         self._chain.tail.clear()
         self._roller.look_again()
         self.log_end_offset = offset
         self.log_start_offset = start_offset
         self._closed_end_offset = None
-        self._durability.hold()
-        self._durability.cut_to(offset)
+        self._durability.pause()
+        self._durability.truncate_to(offset)
         if self.first_dirty_offset is not None and self.first_dirty_offset > offset:
             self.first_dirty_offset = offset
             is_checkpointed = True
         pending: Pending[None] = Pending()
 
-        def cut(result: tuple[list[Path], ProducerState]) -> None:
+        def truncated(result: tuple[list[Path], ProducerState]) -> None:
             try:
                 renamed, self.producers = result
                 self._chain.remove_later(self.config.file_delete_delay_ms, renamed)
@@ -725,36 +645,30 @@ class PartitionLog:
             except Exception as error:
                 failed(error)
             else:
-                checkpointed.then(partial(self._finish_cut, pending), failed)
+                checkpointed.then(partial(self._finish_truncation, pending), failed)
 
-        failed = partial(self._fail_cut, pending)
-        self._work.run(work, cut, failed)
+        failed = partial(self._fail_truncation, pending)
+        self._work.run(work, truncated, failed)
         return pending
 
-    def _fail_cut(self, pending: Pending[None], error: BaseException) -> None:
+    def _fail_truncation(self, pending: Pending[None], error: BaseException) -> None:
         """Fail the log, as its files may differ from its state in memory; only loading it again repairs it."""
         is_of_disk = isinstance(error, StorageError)
         reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
         if self._work.error is None:
             self._work.error = reason
         try:
-            self._note_failure(reason)
+            self.report_failure(reason)
         finally:
             pending.fail(reason)
-            self._durability.go_on()
-            while self._waiting:
-                self._waiting.popleft()[1].fail(reason)
+            self._durability.resume()
+            self._operations.fail_waiting(reason)
 
-    def _finish_cut(self, pending: Pending[None], _: None) -> None:
-        self._is_cutting = False
-        self._end_cut()
-        self._durability.go_on()
-        self._go_on()
+    def _finish_truncation(self, pending: Pending[None], _: None) -> None:
+        self._operations.end_truncation()
+        self._durability.resume()
+        self._operations.run_waiting()
         pending.complete(None)
-
-    def _end_cut(self) -> None:
-        self._cut_count -= 1
-        self._is_held = self._is_copying or self._cut_count > 0
 
     # --- read
 
@@ -772,26 +686,26 @@ class PartitionLog:
 
         Args:
             offset: From the log start to the log end offset.
-            max_bytes: How many bytes at most; the last batch may be cut off.
+            max_bytes: The maximum size; the last batch may be incomplete.
             end_offset: Batches that contain this offset or are above it are omitted (the high watermark).
-            at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
+            at_least_one: Return the whole first batch even if it is larger than `max_bytes`.
             cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
-            may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
-            taken_bytes: What is no longer than this is not asked for, as the caller takes it (`Cached.take`).
+            may_cut: Without `at_least_one`: return the beginning of a first batch that is larger than `max_bytes`.
+            taken_bytes: The cache is not asked about slices up to this size: the caller takes them (`Cached.take`).
 
         Returns:
-            A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap), and
-            is empty where that batch is too large; None when there is nothing to read.
+            A slice that starts with the batch that contains `offset`, or with the next one after a gap of compaction.
+            It is empty if that batch is too large. None if there is nothing to read.
 
         Raises:
             ValueError: The offset is outside of the log.
             NotCachedError: `cached` is given, and a read would need the disk.
-            StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
+            StorageError, CorruptRecordsError: The disk failed, or the file does not contain batches.
         """
         # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
-        if self._is_cutting:
+        if self._operations.current is _TRUNCATION:
             return None
         return self._chain.read(
             offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut, taken_bytes
@@ -801,7 +715,7 @@ class PartitionLog:
         """Return the aborted transactions in a `read` from `offset`, for read_committed consumers.
 
         Returns:
-            The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
+            The aborted transactions that overlap it, in the order of their ends, and perhaps later ones.
 
         Raises:
             CorruptRecordsError: A transaction index is damaged.
@@ -809,10 +723,10 @@ class PartitionLog:
         return self._chain.aborted_transactions(offset, part, self.log_end_offset)
 
     def segment_base_offset(self, offset: int, part: FileSlice | None = None) -> int:
-        """Return the base offset of the segment that holds `offset`.
+        """Return the base offset of the segment that contains `offset`.
 
         Args:
-            part: What `read` gave for the offset, if it did: a later segment's where compaction left a gap.
+            part: The slice that `read` returned for the offset; after a gap of compaction it is of a later segment.
         """
         return self._chain.base_offset_of(offset, part)
 
@@ -828,19 +742,19 @@ class PartitionLog:
     def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
         """Return timestamp, offset and leader epoch of the first record whose timestamp is at least `target_ms`.
 
-        Not for the hot path: it may load indexes and walks the records of one batch.
+        Not for the hot path: it may load indexes, and reads the records of one batch.
 
         Raises:
             NotCachedError: `cached` is given, and a read would need the disk.
         """
-        if self._is_cutting:
+        if self._operations.current is _TRUNCATION:
             return None
         return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
         """Return all batches that contain an offset from `start_offset` to below `end_offset`.
 
-        What is walked is fixed by this call, on the event loop; the iterator may be used in an executor's thread.
+        Call this on the event loop; the iterator may be used in an executor's thread.
 
         Raises:
             StorageError, CorruptRecordsError: While iterating.
@@ -863,7 +777,7 @@ class PartitionLog:
 
     def is_flush_due(self) -> bool:
         """Return whether flush.messages requires a flush; `flush` reports its completion."""
-        # differs from Kafka (flush-messages): there the append itself waits; here the answer and readers do.
+        # differs from Kafka (flush-messages): Kafka's append waits for the flush; here the answer and readers wait.
         return self.log_end_offset >= self._durability.due_offset
 
     @property
@@ -875,7 +789,7 @@ class PartitionLog:
         """Flush everything appended so far, in the executor.
 
         Args:
-            then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
+            then: Called on the event loop, with None when it is on disk, or with the error.
         """
         if self.is_closed and self.recovery_point < self.log_end_offset:
             if then is not None:
@@ -883,22 +797,23 @@ class PartitionLog:
             return
         self._durability.flush(then)
 
-    def _note_failure(self, error: BaseException) -> None:
+    def report_failure(self, error: BaseException) -> None:
+        """Report failed disk work, unless the log is closed."""
         if not self.is_closed:
             self._env.on_failure(error)
 
     def remove_old_snapshots(self) -> None:
-        """Remove the producer snapshots that neither truncation nor recovery can need any more."""
+        """Remove producer snapshots that neither truncation nor recovery needs any more."""
         if self.is_truncating:
             return
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
         unflushed = self.segments[self._chain.index_of(self.recovery_point)].base_offset
         remove = self._snapshots.forget_below(min(before_active, unflushed))
         if remove is not None:
-            self._work.run(remove, _ignore, self._note_failure)
+            self._work.run(remove, _ignore, self.report_failure)
 
     def remove_expired_producers(self) -> None:
-        """Forget producers that were silent for transactional.id.expiration.ms."""
+        """Remove producers that wrote nothing for transactional.id.expiration.ms."""
         self.producers.remove_expired(self._env.clock.now_ms() - self._env.producer_expiration_ms)
 
     @property
@@ -911,9 +826,9 @@ class PartitionLog:
         return self._work.settled()
 
     def close(self) -> None:
-        """Write everything that makes a later start quick, and wait until it is on disk; for an executor's thread.
+        """Write and flush indexes and a producer snapshot, so that no recovery is needed; for an executor's thread.
 
-        Nothing may be under way any more: see `settled`.
+        Wait for `settled` before.
 
         Raises:
             StorageError: The disk failed; the log must be recovered at the next start.
@@ -922,7 +837,7 @@ class PartitionLog:
             return
         self.is_closed = True
         if self._closed_end_offset == self.log_end_offset and not self._work.was_used:
-            # Nothing happened to it: all that could be written is on disk.
+            # The log has not changed: everything is on disk.
             self.release()
             return
         self._chain.next_file.remove()
@@ -932,7 +847,7 @@ class PartitionLog:
         self.release()
 
     def release(self) -> None:
-        """Close the files without writing: the log was deleted, or its disk failed."""
+        """Close the files without writing, if the log was deleted or its disk failed."""
         self.is_closed = True
         for segment in self.segments:
             segment.close()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from barnabas.broker.log.environment import Going, OnRemoved
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.segments.segment import Segment
+from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.types import TopicPartition
 
@@ -61,11 +62,49 @@ def apply_retention(
     """
     going = _going(log, high_watermark, now_ms)
     if going and not log.is_truncating:
-        log.delete_oldest_segments(len(going), then)
+        delete_segments(log, len(going), then)
         on_removed(log.topic_partition, going)
     else:
         then(None)
     return len(going)
+
+
+def delete_segments(log: PartitionLog, count: int, then: Callable[[None], object] = lambda _: None) -> None:
+    """Delete the first `count` segments, unless the log is truncating: the next check deletes them then.
+
+    All of them are deleted when a new one exists.
+
+    Args:
+        then: Called when they are deleted, or could not be.
+    """
+    if log.is_truncating:
+        then(None)
+        return
+    if count < len(log.segments):
+        log.delete_oldest_segments(count)
+        then(None)
+        return
+    end_offset = log.log_end_offset
+
+    def delete_all() -> None:
+        try:
+            _delete_all(log, end_offset)
+        finally:
+            then(None)
+
+    log.prepare_roll(delete_all)
+
+
+def _delete_all(log: PartitionLog, end_offset: int) -> None:
+    if log.is_closed or log.is_busy or log.log_end_offset != end_offset:
+        # Something was appended meanwhile, or will be: the next check decides again.
+        return
+    try:
+        log.roll()
+    except StorageError as error:
+        log.report_failure(error)
+        return
+    log.delete_oldest_segments(len(log.segments) - 1)
 
 
 def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Standing]:

@@ -20,8 +20,8 @@ from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.segment_chain import mark_deleted
 
-CutWork = Callable[[], tuple[list[Path], ProducerState]]
-"""Returns the new names of the files that went, and what the log's producers wrote to what is left."""
+TruncationWork = Callable[[], tuple[list[Path], ProducerState]]
+"""Returns the new names of the removed files, and the producers of the remaining records."""
 
 
 def truncation(
@@ -31,13 +31,13 @@ def truncation(
     snapshots: ProducerSnapshots,
     log_start_offset: int,
     offset: int,
-) -> CutWork:
-    """Return a function that cuts a log at `offset`, for its disk work.
+) -> TruncationWork:
+    """Return a function that truncates a log to `offset`, for its disk work.
 
     Args:
-        segments: The remaining segments, the last of which contains `offset`, or would.
+        segments: The remaining segments; the last one contains `offset` or ends before it.
         above: The segments to remove.
-        snapshots: The log's; nothing else uses them meanwhile.
+        snapshots: The log's; nothing else may use them meanwhile.
         log_start_offset: Not above `offset`.
     """
 
@@ -49,16 +49,16 @@ def truncation(
     return work
 
 
-def new_beginning(
+def full_truncation(
     env: LogEnvironment, segment: Segment, replaced: list[Segment], snapshots: ProducerSnapshots, reserved_bytes: int
-) -> CutWork:
+) -> TruncationWork:
     """Return a function that replaces all segments of a log by one new segment, for its disk work.
 
     Args:
         segment: A planned one.
         replaced: The segments to remove.
-        snapshots: The log's; nothing else uses them meanwhile.
-        reserved_bytes: Room to keep for the new one on the disk; 0 for none.
+        snapshots: The log's; nothing else may use them meanwhile.
+        reserved_bytes: Disk space to reserve for the new segment; 0 for none.
     """
 
     def work() -> tuple[list[Path], ProducerState]:

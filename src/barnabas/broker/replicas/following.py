@@ -89,8 +89,8 @@ class FollowedPartition:
             None: it is done; else it is once this has ended, with flush.messages on disk.
 
         Raises:
-            CorruptRecordsError, OutOfOrderCopiesError, StorageError: As `check_copies`, and `append_copies` of the log;
-                what is answered later fails with them, too.
+            CorruptRecordsError, OutOfOrderCopiesError, StorageError: As `check_copies` and the log's
+                `append_as_follower`; the pending answer fails with them, too.
         """
         # hot path: every partition of every answer of a leader
         partition_log = self._partition.log
@@ -107,7 +107,7 @@ class FollowedPartition:
         if not copies.batch_count:
             return None
         try:
-            appended = self._partition.log.append_copies(copies, self._is_still_followed)
+            appended = self._partition.log.append_as_follower(copies, self._is_still_followed)
         except StorageError as error:
             self._storage_failed(error)
             raise
@@ -178,7 +178,9 @@ class FollowedPartition:
     def start_anew(self, offset: int) -> Pending[None]:
         """Truncate fully, and restart at `offset`."""
         log.warning("truncating %s fully: it restarts at offset %d", self.topic_partition, offset)
-        return self._partition.log.start_anew(offset).shaped(lambda _: self._partition.set_high_watermark(offset))
+        return self._partition.log.truncate_fully_and_start_at(offset).shaped(
+            lambda _: self._partition.set_high_watermark(offset)
+        )
 
 
 def _done() -> Pending[None]:

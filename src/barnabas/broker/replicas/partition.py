@@ -155,7 +155,7 @@ class Partition:
         """
         # hot path: benchmarks/load (every produced batch)
         log = self.log
-        result = log.place(prepared, leader_epoch)
+        result = log.append_as_leader(prepared, leader_epoch)
         if not result.error_code:
             if self.followers is None and not result.is_flush_due:
                 self.high_watermark = log.log_end_offset

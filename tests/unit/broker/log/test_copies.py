@@ -44,7 +44,7 @@ def run(*batches):
 
 
 def take(log, *batches, is_wanted=lambda: True):
-    return log.append_copies(check_copies(run(*batches), log.log_end_offset), is_wanted)
+    return log.append_as_follower(check_copies(run(*batches), log.log_end_offset), is_wanted)
 
 
 def stored(log):
@@ -71,7 +71,7 @@ class TestCheck:
         copies = check_copies(run(batch(0)[:kept]), 0)
 
         assert (copies.batch_count, copies.size_bytes, copies.last_offset) == (0, 0, -1)
-        assert log.append_copies(copies) is None
+        assert log.append_as_follower(copies) is None
         assert log.log_end_offset == 0
 
     def test_a_wrong_crc(self):
@@ -202,7 +202,7 @@ class TestAppend:
         assert (stored(log), log.epochs.entries) == ([bytes(each) for each in batches], epochs)
 
     def test_a_first_batch_below_the_end_of_an_empty_log_begins_it_anew(self, log):
-        log.start_anew(10)
+        log.truncate_fully_and_start_at(10)
         take(log, batch(8, 5, epoch=2))
 
         assert (log.log_start_offset, log.log_end_offset) == (8, 13)

@@ -474,7 +474,7 @@ def test_a_log_that_is_cut_and_grows_again_while_it_moves(logs, copied, cut_offs
     for _ in range(40):
         logs.append(b"v" * 9_000)
     logs.begin(least_copied=copied)
-    cut = logs.log.start_anew(cut_offset) if is_anew else logs.log.truncate(cut_offset)
+    cut = logs.log.truncate_fully_and_start_at(cut_offset) if is_anew else logs.log.truncate(cut_offset)
     logs.batches = [] if is_anew else logs.batches[:cut_offset]
     logs.work_until(lambda: cut.is_done)
     for _ in range(50):

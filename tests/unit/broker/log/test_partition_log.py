@@ -6,6 +6,7 @@ from struct import pack_into
 import pytest
 
 from barnabas.broker.log.appends.prepared import OwnBatches
+from barnabas.broker.log.retention import delete_segments
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -86,7 +87,7 @@ def test_an_own_batch_alone_leaves_what_it_leaves_among_others(
     def taken_apart(log, batch):
         if timestamp_type == "LogAppendTime":
             set_max_timestamp(batch, 0, len(batch), clock.now_ms(), is_log_append_time=True)
-        return log.place(OwnBatches(batch, -1), 3)
+        return log.append_as_leader(OwnBatches(batch, -1), 3)
 
     alone = files_of("alone", lambda log, batch: log.append(batch, 3, is_client=False))
     assert alone == files_of("apart", taken_apart)
@@ -248,7 +249,7 @@ class TestRead:
     def test_a_slice_outlives_the_deletion_of_its_segment(self, log, make_batch):
         log.append(make_batch(value=b"precious"), leader_epoch=0)
         part = log.read(0, 1000, 1)
-        log.delete_oldest_segments(1)
+        delete_segments(log, 1)
         other = os.open(os.devnull, os.O_RDONLY)
         try:
             assert b"precious" in part.read()

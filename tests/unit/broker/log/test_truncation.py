@@ -10,7 +10,7 @@ from barnabas.broker.log.cleaner.cleaner import Cleaner
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
 from barnabas.broker.log.file_names import DELETED_SUFFIX, NEXT_FILE
 from barnabas.broker.log.manager import LogManager
-from barnabas.broker.log.retention import apply_retention
+from barnabas.broker.log.retention import apply_retention, delete_segments
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -84,8 +84,8 @@ class TestMeanwhile:
         batch = bytearray(make_batch(1))
         batch[7] = 8
         wanted, unwanted = (check_copies(memoryview(batch), 8) for _ in range(2))
-        dropped = log.append_copies(unwanted, lambda: False)
-        taken = log.append_copies(wanted, lambda: True)
+        dropped = log.append_as_follower(unwanted, lambda: False)
+        taken = log.append_as_follower(wanted, lambda: True)
         assert not dropped.is_done
         executor.run_all()
         assert dropped.is_done
@@ -93,14 +93,14 @@ class TestMeanwhile:
         assert bases(log) == [0, 2, 4, 6, 8]
 
     def test_cuts_are_done_one_after_the_other(self, executor, log):
-        cuts = [log.truncate(15), log.start_anew(30), log.truncate(40), log.truncate(7)]
+        cuts = [log.truncate(15), log.truncate_fully_and_start_at(30), log.truncate(40), log.truncate(7)]
         executor.run_next()
         assert [cut.is_done for cut in cuts] == [True, False, False, False]
         assert log.is_truncating
         executor.run_all()
         assert all(cut.is_done for cut in cuts)
         assert (log.log_start_offset, log.log_end_offset, log.is_truncating) == (7, 7, False)
-        assert log.cut_offsets == [15, 30, 7]
+        assert log.truncation_offsets == [15, 30, 7]
 
     def test_an_unexpected_error_fails_the_log_and_everything_that_waits(self, executor, env, log, failures):
         def fail(_: object) -> None:
@@ -121,7 +121,7 @@ class TestMeanwhile:
         log.increment_log_start_offset(7)
         log.truncate(8)
         apply_retention(log, 8, 10**15)
-        log.delete_oldest_segments(1)
+        delete_segments(log, 1)
         log.remove_old_snapshots()
         assert log.segments[0].base_offset == 0
         executor.run_all()
@@ -202,7 +202,7 @@ class TestWhatIsLeft:
 
     def test_begins_anew_above_its_end_and_below_its_start(self, log, executor, make_batch, open_partition_log):
         for offset in (100, 3):
-            log.start_anew(offset)
+            log.truncate_fully_and_start_at(offset)
             executor.run_all()
             assert (log.log_start_offset, log.log_end_offset, log.latest_epoch) == (offset, offset, -1)
             assert log.append(make_batch(2), 5).base_offset == offset
@@ -213,7 +213,7 @@ class TestWhatIsLeft:
 
     def test_begins_anew_under_the_same_name(self, log, executor, make_batch):
         log.truncate(0)
-        log.start_anew(0)
+        log.truncate_fully_and_start_at(0)
         executor.run_all()
         assert log.append(make_batch(1), 9).base_offset == 0
         assert bases(log) == [0]
@@ -312,7 +312,7 @@ class TestManager:
         manager._checkpoints.write_log_start_offsets()
         executor.run_all()
 
-        cut = log.start_anew(4)
+        cut = log.truncate_fully_and_start_at(4)
         executor.run_next()
         assert not cut.is_done
         executor.run_all()

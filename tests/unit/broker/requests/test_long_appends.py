@@ -7,6 +7,7 @@ import pytest
 from barnabas.broker.log import partition_log
 from barnabas.broker.log.appends.prepare import AT_ONCE_BYTES
 from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.retention import delete_segments
 from barnabas.broker.replicas import append_queues
 from barnabas.broker.requests.handlers import produce
 from barnabas.core.error_code import ErrorCode
@@ -502,7 +503,7 @@ class TestWrittenAhead:
     def test_all_segments_go_only_after_it(self, path):
         """Retention would begin a new segment, and what is being written would end up behind it."""
         log = path.log("t")
-        log.delete_oldest_segments(1)
+        delete_segments(log, 1)
         waiting = begin(path, batch(LONG_COUNT))
         path.writing.run_all()
         assert said(waiting) == (0, 1)

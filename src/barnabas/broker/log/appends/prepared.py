@@ -1,7 +1,7 @@
 """Data that is ready for a log: validated, in the topic's format, and numbered as far as numbering needs a walk.
 
-There are three kinds: one batch of a client, batches of the broker, and a message set. `PartitionLog.place` treats them
-alike.
+There are three kinds: one batch of a client, batches of the broker, and a message set.
+`PartitionLog.append_as_leader` treats them alike.
 
 Invariants: building one needs only the log's rules and its end; the methods run on the event loop, in a time that does
 not grow with the number of records.

@@ -54,11 +54,11 @@ _logger = logging.getLogger(__name__)
 class _Running:
     """A round in progress."""
 
-    __slots__ = ("_cut_count", "groups", "log", "replaced_count", "round", "segments", "started_ms")
+    __slots__ = ("_truncation_count", "groups", "log", "replaced_count", "round", "segments", "started_ms")
 
     def __init__(self, log: PartitionLog, segments: list[Segment], round_: Round, started_ms: int) -> None:
         self.log = log
-        self._cut_count = len(log.cut_offsets)
+        self._truncation_count = len(log.truncation_offsets)
         self.segments = segments
         self.round = round_
         self.started_ms = started_ms
@@ -66,9 +66,9 @@ class _Running:
         self.replaced_count = 0
 
     @property
-    def was_cut(self) -> bool:
+    def was_truncated(self) -> bool:
         """Return whether the log was truncated since the round read it."""
-        return self.log.is_truncating or len(self.log.cut_offsets) != self._cut_count
+        return self.log.is_truncating or len(self.log.truncation_offsets) != self._truncation_count
 
 
 def _look_at(log: PartitionLog, high_watermark: int, now_ms: int) -> tuple[CleanableRange, CompactionRules]:
@@ -301,7 +301,7 @@ class Cleaner:
 
     def _is_wanted(self, running: _Running) -> bool:
         log = running.log
-        if log.is_closed or running.was_cut or self._stopped.is_set():
+        if log.is_closed or running.was_truncated or self._stopped.is_set():
             return False
         return COMPACT in log.config.cleanup_policy
 
@@ -313,7 +313,7 @@ class Cleaner:
             for segment, source in zip(replaced, group, strict=True)
         )
         if not (is_same and self._is_wanted(running)):
-            # The log was cut, deleted or is closed: what was read is not what it holds.
+            # The log was truncated, deleted or closed: its records are not those that were read.
             self._executor.run(
                 lambda: round_.discard(group),
                 lambda _: self._fail(running, CleaningAbortedError()),
@@ -367,7 +367,7 @@ class Cleaner:
             # The round was over before the step failed.
             _logger.error("%s: the cleaner failed after a round", log.directory, exc_info=error)
             return
-        if not isinstance(error, CleaningAbortedError) and not log.is_closed and not running.was_cut:
+        if not isinstance(error, CleaningAbortedError) and not log.is_closed and not running.was_truncated:
             self._give_up(log, error)
         self._end(log.topic_partition)
 

@@ -50,8 +50,8 @@ class Checkpoints:
         self._being_written: set[Path] = set()
         self._ended: Pending[None] = completed(None)
         self._written: dict[Path, Mapping[TopicPartition, int]] = {}
-        # Who waits for the checkpoints of a directory, because a log of it was cut.
-        self._cuts: dict[Path, list[Pending[None]]] = {}
+        # Truncations that wait for the checkpoints of a directory.
+        self._truncated: dict[Path, list[Pending[None]]] = {}
 
     # --- what they say
 
@@ -121,24 +121,24 @@ class Checkpoints:
             partial(self.write_cleaner_offsets, directory),
         )
 
-    def write_after_cut(self, log_directory: Path) -> Pending[None]:
+    def write_after_truncation(self, log_directory: Path) -> Pending[None]:
         """Write the checkpoints that a truncation may have invalidated; requests at the same time share one write.
 
         Returns:
             Completes when they are on disk, or can't be.
         """
         told: Pending[None] = Pending()
-        waiting = self._cuts.setdefault(log_directory.parent, [])
+        waiting = self._truncated.setdefault(log_directory.parent, [])
         waiting.append(told)
         if len(waiting) == 1:
-            self._write_cuts(log_directory.parent)
+            self._write_truncated(log_directory.parent)
         return told
 
-    def _write_cuts(self, path: Path) -> None:
+    def _write_truncated(self, path: Path) -> None:
         directory = next((each for each in self._directories if each.path == path), None)
         if directory is None:
             # It failed meanwhile.
-            _complete(self._cuts.pop(path))
+            _complete(self._truncated.pop(path))
             return
         wanted = [
             (directory.recovery_points, self._recovery_points(directory)),
@@ -148,7 +148,7 @@ class Checkpoints:
         if any(checkpoint.path in self._being_written for checkpoint, _ in wanted):
             # When that has ended.
             return
-        told = self._cuts.pop(path)
+        told = self._truncated.pop(path)
         changed = [each for each in wanted if self._written.get(each[0].path) != each[1]]
         left_count = len(changed)
 
@@ -213,8 +213,8 @@ class Checkpoints:
         self._executor.run(lambda: checkpoint.write(offsets), written, failed)
 
     def _check_ended(self) -> None:
-        for directory in list(self._cuts):
-            self._write_cuts(directory)
+        for directory in list(self._truncated):
+            self._write_truncated(directory)
         if not self._being_written:
             self._ended.complete(None)
 

@@ -113,15 +113,15 @@ class SegmentChain:
 
     def drop(self, dropped: list[Segment], delay_ms: int) -> None:
         """Remove segments from the chain, rename their files, and delete these after `delay_ms`."""
-        self.let_go(dropped)
+        self.detach(dropped)
         self._work.run(
             lambda: mark_deleted(self._env.files, dropped), partial(self.remove_later, delay_ms), self._failed
         )
 
-    def begin_anew(self, config: LogConfig, base_offset: int) -> Segment:
+    def replace_all(self, config: LogConfig, base_offset: int) -> Segment:
         """Replace all segments by a new one, whose files are created after theirs were renamed."""
         segment = Segment.planned(self._env.files, self._directory, base_offset, self._env.clock.now_ms())
-        self.let_go(list(self.segments))
+        self.detach(list(self.segments))
         self.segments.append(segment)
         self.choose_jitter(config)
         return segment
@@ -137,7 +137,7 @@ class SegmentChain:
     ) -> None:
         """Replace segments by one segment; see `PartitionLog.replace_segments`."""
         self.segments.insert(self.segments.index(replaced[0]), replacing)
-        self.let_go(replaced)
+        self.detach(replaced)
 
         def done(renamed: list[Path]) -> None:
             replacing.unload()
@@ -146,7 +146,7 @@ class SegmentChain:
 
         self._work.run(put_in_place, done, failed)
 
-    def let_go(self, dropped: list[Segment]) -> None:
+    def detach(self, dropped: list[Segment]) -> None:
         """Remove segments from the chain; their files are kept."""
         for segment in dropped:
             segment.close()

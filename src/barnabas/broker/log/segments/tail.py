@@ -45,6 +45,6 @@ class BatchTail:
         return positions[index], positions[index + 1] if index + 1 < len(positions) else end_position
 
     def clear(self) -> None:
-        """Forget all: the active segment is another or was cut."""
+        """Forget all: the active segment was replaced or truncated."""
         self._offsets.clear()
         self._positions.clear()
