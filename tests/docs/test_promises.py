@@ -168,11 +168,11 @@ def test_a_test_that_is_not_there_is_found() -> None:
 
 
 def test_a_bound_holds_where_all_its_tests_passed() -> None:
-    said = f"{HEADING}\n\n| a | b | c |\n|---|---|---|\n| x | 1 | y |\n"
-    rows = bounds(said, {"x": ["t/a.py::C::test_1", "t/a.py::test_2"]})
+    document = f"{HEADING}\n\n| a | b | c |\n|---|---|---|\n| x | 1 | y |\n"
+    rows = bounds(document, {"x": ["t/a.py::C::test_1", "t/a.py::test_2"]})
     for wrong in ({}, {"x": ["t"], "z": ["t"]}):
         with pytest.raises(ValueError, match="without"):
-            bounds(said, wrong)
+            bounds(document, wrong)
     case = '<testcase classname="t.a{}" file="t/a.py" name="{}" time="1.5">{}</testcase>'
 
     def said(*cases: str) -> str:
