@@ -17,10 +17,14 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading, by GitHub's rules."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def anchors(document: Path) -> set[str]:
-    """The anchors of a document's headings, by GitHub's rules."""
     headings = re.findall(r"^#+ +(.+)$", _FENCE.sub("", document.read_text()), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {anchor(heading) for heading in headings}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
@@ -52,3 +56,8 @@ def test_every_script_is_there_to_be_found() -> None:
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
     wanted = {f"scripts/{path.name}" for path in (ROOT / "scripts").iterdir()} - {"scripts/packages"}
     assert {script for script in wanted if script not in contributing} == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_proofs_are_in_their_list(document: Path) -> None:
+    assert "<!-- held by" not in document.read_text(), "tests/docs/promises.toml names the tests of a statement"

@@ -3,7 +3,7 @@
     python -m tests.pipeline.security_scores social SEED...
     python -m tests.pipeline.security_scores log FILE
 
-print the tables that docs/pipeline/security.md shows.
+print the tables that benchmarks/results/2026-11-28-security.md shows.
 """
 
 from __future__ import annotations
