@@ -6,7 +6,7 @@ the directories unchanged, except for what recovery repaired.
 
 Each area has a builder, which is given the parts that it needs:
 
-    settings        dynamic_settings.py           groups, transactions    coordinators.py
+    settings        dynamic_settings.py           groups, transactions    replication.py
     threads, logs   storage.py                    controller              cluster_control.py
     registry        registry_choice.py            security                access_rules.py, logins.py
     channels        node_context.py               quotas                  broker_quotas.py, quota_history.py
@@ -37,14 +37,19 @@ from barnabas.broker.server.cluster_control import (
     build_cluster_control,
     build_controlled_shutdown,
 )
-from barnabas.broker.server.coordinators import build_groups, build_transactions, follow_leadership
 from barnabas.broker.server.dynamic_settings import DynamicSettings, TopicSettings
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.logins import Logins
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.broker.server.quota_history import QuotaHistory, start_quota_history
 from barnabas.broker.server.registry_choice import identify, open_registry
-from barnabas.broker.server.replication import Replication, build_replication
+from barnabas.broker.server.replication import (
+    Replication,
+    build_groups,
+    build_replication,
+    build_transactions,
+    follow_leadership,
+)
 from barnabas.broker.server.request_handling import RequestHandling, accept_connections, build_request_handling
 from barnabas.broker.server.storage import Executors, build_logs
 from barnabas.broker.server.watchdog import Watchdog
@@ -222,7 +227,15 @@ class Node:
         services.topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
         transactions.begin_markers()
         self.state = BrokerState.RUNNING
-        self._begin_diagnostics(handling, logs, replication, control, memory)
+        if self.observation is not None:
+            channels = replication.channels, replication.controller_channels, control.channels
+            fetchers, controller, members = replication.fetchers, control.controller, control.membership
+            self.observation.begin(
+                services, handling.routes, logs, fetchers, controller, channels, memory, self.logins, members
+            )
+        self.watchdog.start()
+        if self.facts is not None:
+            env.timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, handling, memory)
 
     async def stop(self) -> None:
         """Stop in order: move leaderships, accept no more connections, answer waiting requests, write the state to
@@ -369,30 +382,6 @@ class Node:
         await control.membership.join()
         if registered != (self.config.endpoints, self.config.advertised_endpoints):
             settings.update_listeners()
-
-    def _begin_diagnostics(
-        self,
-        handling: RequestHandling,
-        logs: LogManager,
-        replication: Replication,
-        control: ClusterControl,
-        memory: ReceiveMemory,
-    ) -> None:
-        if self.observation is not None:
-            self.observation.begin(
-                handling.services,
-                handling.routes,
-                logs,
-                replication.fetchers,
-                control.controller,
-                (replication.channels, replication.controller_channels, control.channels),
-                memory,
-                self.logins,
-                control.membership,
-            )
-        self.watchdog.start()
-        if self.facts is not None:
-            self._env.timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, handling, memory)
 
     def _keep_facts(self, facts: Facts, handling: RequestHandling, memory: ReceiveMemory) -> None:
         if self.state is not BrokerState.RUNNING:

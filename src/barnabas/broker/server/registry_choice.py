@@ -70,11 +70,7 @@ async def _open_zookeeper(env: Environment, config: BrokerConfig, is_kept_here: 
 
 
 async def identify(env: Environment, config: BrokerConfig, registry: Registry, logs: LogManager) -> tuple[str, int]:
-    """Determine the cluster, the formats that may be written, and this broker's id, which is also set in `config`.
-
-    Returns:
-        The cluster's id and the broker's.
-    """
+    """Determine the formats that may be written, and return the ids of the cluster and the broker; updates `config`."""
     cluster_id = await bootstrap.bootstrap(registry, env.dice)
     await _write_what_kafka_reads(config, registry)
     config.broker_id = await _choose_broker_id(config, registry, logs)

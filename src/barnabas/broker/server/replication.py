@@ -1,15 +1,19 @@
-"""The replication of this broker: its replicas, fetchers, ISR changes and channels to other brokers.
+"""The replicas of this broker, their replication, and the coordinators of groups and transactions.
 
     followed ─► fetchers ─────────────────────► their leaders
     led ──────► changes of in-sync replicas ──► the controller, or before 2.7-IV2 the registry
 
-Source: semantics, replication; `inter.broker.protocol.version`.
+Source: semantics, replication, groups and transactions; `inter.broker.protocol.version`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.cluster.image import ImageChange
+from barnabas.broker.coordination.partitioning import coordinated_partition_count
+from barnabas.broker.facts.store import Facts
+from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import ISR_LANE, BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.log.manager import LogManager
@@ -18,11 +22,15 @@ from barnabas.broker.replicas.altered_isr import AlteredIsr
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.manager import ReplicaManager
+from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.written_isr import WrittenIsr
 from barnabas.broker.server.node_context import NodeContext
+from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.core.config import TopicConfig
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.core.pending import Pending
 from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse
 
@@ -109,3 +117,64 @@ class AlterIsrSender:
             before, self._controller = self._controller, controller
             self.changes.controller_changed()
             self._channels.drop(before[0], ISR_LANE)
+
+
+async def build_groups(
+    context: NodeContext, *, replicas: ReplicaManager, most_bytes: int, facts: Facts | None
+) -> GroupCoordinator:
+    """Build the group coordinator; the caller starts it."""
+    config, env, topic = context.config, context.env, GROUP_OFFSETS_TOPIC
+    return GroupCoordinator(
+        config,
+        env.clock,
+        env.timers,
+        context.executors.log,
+        replicas,
+        await coordinated_partition_count(context.registry, topic, config.offsets_topic_num_partitions),
+        env.dice,
+        most_bytes,
+        None if facts is None else facts.rebalances,
+    )
+
+
+async def build_transactions(
+    context: NodeContext, *, replication: Replication, producer_ids: ProducerIds, most_bytes: int, facts: Facts | None
+) -> TransactionCoordinator:
+    """Build the transaction coordinator; the caller starts it."""
+    config, env, topic = context.config, context.env, TRANSACTION_STATE_TOPIC
+    return TransactionCoordinator(
+        config,
+        env.clock,
+        env.timers,
+        context.executors.log,
+        replication.replicas,
+        await coordinated_partition_count(context.registry, topic, config.transaction_state_log_num_partitions),
+        context.view,
+        replication.channels,
+        producer_ids,
+        context.spawner,
+        most_bytes,
+        None if facts is None else facts.aborts,
+    )
+
+
+def follow_leadership(
+    *, replicas: ReplicaManager, groups: GroupCoordinator, transactions: TransactionCoordinator
+) -> None:
+    """Load and unload the coordinators' partitions whenever this broker starts or stops leading them."""
+    coordinators: dict[str, GroupCoordinator | TransactionCoordinator] = {
+        GROUP_OFFSETS_TOPIC: groups,
+        TRANSACTION_STATE_TOPIC: transactions,
+    }
+
+    def on_leadership(led: list[Partition], resigned: list[TopicPartition]) -> None:
+        for partition in led:
+            coordinator = coordinators.get(partition.topic_partition.topic)
+            if coordinator is not None:
+                coordinator.on_partition_leader(partition.topic_partition.partition, partition.leader_epoch)
+        for topic_partition in resigned:
+            coordinator = coordinators.get(topic_partition.topic)
+            if coordinator is not None:
+                coordinator.on_partition_resigned(topic_partition.partition)
+
+    replicas.on_leadership = on_leadership
