@@ -182,7 +182,6 @@ class Node:
         )
         handling = build_request_handling(
             context,
-            scheduler=self._scheduler,
             logs=logs,
             replicas=replication.replicas,
             fetches=self._fetches,
@@ -192,7 +191,6 @@ class Node:
             control=control,
             settings=settings,
             access=access,
-            logins=self.logins,
             quotas=self.quotas,
             leader_quota=self._throttles.leader,
             facts=self.facts,
@@ -204,14 +202,7 @@ class Node:
         self._quota_history = await start_quota_history(config, env, self._executors.log, services)
         self.logins.expire_tokens(self._spawner, lambda: services.topics.is_controller)
         await self.logins.prepare()
-        memory = accept_connections(
-            context,
-            scheduler=self._scheduler,
-            registry_listeners=self.registry_listeners,
-            logins=self.logins,
-            handling=handling,
-            notes=notes,
-        )
+        memory = accept_connections(context, handling=handling, registry_listeners=self.registry_listeners, notes=notes)
         await self._join(control, settings)
         control.requests.registered()
         await control.controller.start()
@@ -312,8 +303,9 @@ class Node:
             self.registry_listeners = RegistryListeners(env, config, session)
         self.cluster_id, self.broker_id = await identify(env, config, registry, logs)
         view = self._view = ClusterView(self.cluster_id)
-        listeners, spawner = self._listeners, self._spawner
-        return NodeContext(env, config, executors, listeners, spawner, session, registry, view, self.broker_id)
+        listeners, spawner, scheduler, logins = self._listeners, self._spawner, self._scheduler, self.logins
+        local = env, config, executors, listeners, spawner, scheduler, logins
+        return NodeContext(*local, session, registry, view, self.broker_id)
 
     async def _follow_settings(self, context: NodeContext, logs: LogManager) -> DynamicSettings:
         """Apply the settings in the registry, now and whenever they change."""

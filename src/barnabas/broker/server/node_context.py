@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
 from barnabas.broker.net.channel import Channel
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.server.broker_listeners import BrokerListeners
 from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.logins import Logins
 from barnabas.broker.server.storage import Executors
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError
@@ -77,6 +79,8 @@ class NodeContext:
     executors: Executors
     listeners: BrokerListeners
     spawner: Spawner
+    scheduler: Scheduler
+    logins: Logins
     session: Registry
     registry: Registry
     view: ClusterView

@@ -21,7 +21,6 @@ from barnabas.broker.net.connection import Connection, FrameHandler
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
@@ -38,7 +37,6 @@ from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.access_rules import AccessRules
 from barnabas.broker.server.cluster_control import ClusterControl
 from barnabas.broker.server.dynamic_settings import DynamicSettings
-from barnabas.broker.server.logins import Logins
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.core.purgatory import Purgatory
@@ -64,7 +62,6 @@ class RequestHandling:
 def build_request_handling(
     context: NodeContext,
     *,
-    scheduler: Scheduler,
     logs: LogManager,
     replicas: ReplicaManager,
     fetches: Purgatory,
@@ -74,7 +71,6 @@ def build_request_handling(
     control: ClusterControl,
     settings: DynamicSettings,
     access: AccessRules,
-    logins: Logins,
     quotas: Quotas,
     leader_quota: ReplicationQuota,
     facts: Facts | None,
@@ -108,14 +104,14 @@ def build_request_handling(
         registry=registry,
         authorizer=access.authorizer,
         offered=routes.offered,
-        slices=Slices(scheduler, env.clock.monotonic_ns, executors.codec),
+        slices=Slices(context.scheduler, env.clock.monotonic_ns, executors.codec),
         conversions=Conversions(executors.conversion, executors.large_conversion, env.dice),
         fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, env.clock, env.dice),
         cold_reads=ColdReads(executors.cold_read, env.page_cache),
         configs=ConfigAdmin(registry, view, settings.live, settings.configs, env.dice),
         acls=access.admin,
-        scram_admin=logins.new_scram_admin(registry, settings.configs),
-        tokens=logins.tokens,
+        scram_admin=context.logins.new_scram_admin(registry, settings.configs),
+        tokens=context.logins.tokens,
         quotas=quotas,
         facts=facts,
         leader_quota=leader_quota,
@@ -129,10 +125,8 @@ def build_request_handling(
 def accept_connections(
     context: NodeContext,
     *,
-    scheduler: Scheduler,
-    registry_listeners: "RegistryListeners | None",
-    logins: Logins,
     handling: RequestHandling,
+    registry_listeners: "RegistryListeners | None",
     notes: "FactNotes | None",
 ) -> ReceiveMemory:
     """Accept connections at all listeners; return the memory for received requests.
@@ -141,7 +135,7 @@ def accept_connections(
     """
     env, config, listeners = context.env, context.config, context.listeners
     memory = ReceiveMemory(env.limits.receive_memory_bytes(config.queued_max_request_bytes))
-    reactor = Reactor(memory, scheduler, env.clock.monotonic_ns)
+    reactor = Reactor(memory, context.scheduler, env.clock.monotonic_ns)
     if notes is not None:
         reactor.on_waited = notes.waited
     for each in (memory, reactor.unauthenticated_memory):
@@ -149,7 +143,7 @@ def accept_connections(
 
     def new_session_of(name: str) -> Callable[[Connection], FrameHandler]:
         protocol = next(each.security_protocol for each in config.endpoints if each.listener_name == name)
-        login = logins.step_of(name, protocol, handling.services, handling.routes)
+        login = context.logins.step_of(name, protocol, handling.services, handling.routes)
         most_elements = config.barnabas_request_max_array_elements
 
         def new_session(connection: Connection) -> FrameHandler:
