@@ -172,8 +172,8 @@ class ClusterHistory:
 
     def hosted(self, host: BrokerHost) -> dict[TopicPartition, Partition]:
         """What the broker of a host has, as it sees itself."""
-        replicas = None if host.node is None or not host.is_up else host.node._replicas
-        found = () if replicas is None else replicas.partitions
+        replication = None if host.node is None or not host.is_up else host.node._replication
+        found = () if replication is None else replication.replicas.partitions
         return {each.topic_partition: each for each in found}
 
     # --- the story

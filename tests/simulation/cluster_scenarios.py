@@ -267,8 +267,8 @@ class ClusterStory(Story):
 
     def _partition(self, host: BrokerHost, key: TopicPartition) -> tuple[int, int] | None:
         """The log's end and the high watermark of a replica; None: it is not hosted."""
-        replicas = None if host.node is None or not host.is_up else host.node._replicas
-        partition = None if replicas is None else replicas.partition(key)
+        replication = None if host.node is None or not host.is_up else host.node._replication
+        partition = None if replication is None else replication.replicas.partition(key)
         return None if partition is None else (partition.log.log_end_offset, partition.high_watermark)
 
     async def _logs(self, values: dict[str, str], place: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Finds the partitions about which a newly started broker has no metadata yet.
+"""Finds, and waits for, the partitions about which a newly started broker has no metadata yet.
 
 A controller that takes over sends brokers first, then partitions some at a time, those with offline replicas last. A
 broker that has only a part of them would describe topics with missing partitions to its clients.
@@ -7,12 +7,13 @@ Source: replication.md, failover; zookeeper.md.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 from barnabas.broker.cluster.assignments import read_assignment
-from barnabas.broker.cluster.image import ClusterImage
+from barnabas.broker.cluster.image import ClusterImage, ClusterView
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -20,9 +21,30 @@ from barnabas.wire.registry.store import Registry
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import decode_partition_state
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 _NODES_PER_TURN = 500
+_CONTROLLER_PATIENCE_MS = 30_000
+
+
+async def wait_for_metadata(view: ClusterView, registry: Registry) -> None:
+    """Wait for the controller's metadata, so that the first clients get complete metadata."""
+    changed = asyncio.Event()
+    forget = view.on_change(lambda _: changed.set())
+    try:
+        async with asyncio.timeout(_CONTROLLER_PATIENCE_MS / 1000):
+            if not view.image.brokers:
+                await changed.wait()
+            untold = await untold_partitions(registry, view.image)
+            while untold := [each for each in untold if view.image.partition(*each) is None]:
+                changed.clear()
+                await changed.wait()
+    except TimeoutError:
+        log.warning("no complete metadata from a controller yet: the broker starts and serves it when it arrives")
+    finally:
+        forget()
 
 
 async def untold_partitions(registry: Registry, image: ClusterImage) -> list[TopicPartition]:

@@ -17,8 +17,12 @@ from barnabas.broker.log.disk.page_cache import PageCache, system_page_cache
 from barnabas.broker.net.channel import Network
 from barnabas.broker.net.sockets import SocketNetwork
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.broker.server.open_files import highest_connection_descriptor, most_partitions
-from barnabas.broker.server.receive_memory import receive_memory_bytes
+from barnabas.broker.server.process_resources import (
+    highest_connection_descriptor,
+    most_partitions,
+    process_figures,
+    receive_memory_bytes,
+)
 from barnabas.broker.server.watchdog import CoreUse, ThreadCoreUse
 from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.dice import system_dice
@@ -191,8 +195,6 @@ class MachineHttp:
         return HttpServer(self._loop, addresses, pages)
 
     def process(self) -> Mapping[str, float]:
-        from barnabas.broker.server.process_figures import process_figures
-
         return process_figures()
 
 

@@ -12,11 +12,16 @@ from typing import Final
 
 from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.log.environment import Going
+from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import Client
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.session import Session
+from barnabas.broker.requests.table import RouteTable
+from barnabas.broker.server.broker_listeners import BrokerListeners
+from barnabas.broker.server.watchdog import Watchdog
 from barnabas.core.clock import Clock
 from barnabas.core.types import TopicPartition
 from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
@@ -137,3 +142,15 @@ class FactNotes:
         """Record a stall of the event loop; see `Watchdog`."""
         at_ms = self._clock.now_ms() - stall_ms
         self._facts.stalls.add({"at_ms": at_ms, "ms": stall_ms, "computing_ms": computing_ms, "what": what})
+
+    def connect(
+        self, services: Services, routes: RouteTable, logs: LogManager, listeners: BrokerListeners, watchdog: Watchdog
+    ) -> None:
+        """Record the events of the parts of the broker from now on."""
+        routes.keep_slow_requests()
+        services.throttled.on_hold = self.hold
+        services.replicas.on_change = self.partition
+        services.replicas.leading.on_isr = self.isr
+        logs.on_removed = self.removal
+        listeners.tell_refusals(self.limit, self.handshake)
+        watchdog.on_stall = self.stall

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_URL_TIMEOUT_S = 10.0
+MAX_DOCUMENT_BYTES = 1024 * 1024
+
 Step = Callable[[Connection, ConnectionInfo, FrameHandler], FrameHandler]
 """Gives the handler of a connection's first frames, before the session that is given."""
 
@@ -276,7 +279,6 @@ class Logins:
         """Return the key refresher that all listeners share; it reads the keys at once."""
         if self._refresher is None:
             from barnabas.broker.security.oauth.jwks import KeyRefresher
-            from barnabas.broker.server.urls import read_url
 
             config = self._config
             self._refresher = KeyRefresher(
@@ -329,3 +331,22 @@ class Logins:
 
 def _is_sasl(security_protocol: str) -> bool:
     return security_protocol.startswith("SASL_")
+
+
+def read_url(url: str) -> bytes:
+    """Return the document at a URL with `https`, `http` or `file`; blocks, so call it in an executor.
+
+    Raises:
+        OSError: It can't be had, or is larger than 1 MiB.
+        ValueError: It is no such URL.
+    """
+    # Not at the top: only brokers with public keys need it.
+    from urllib.request import urlopen
+
+    if url.partition(":")[0] not in ("https", "http", "file"):
+        raise ValueError("a URL with https, http or file is wanted")
+    with urlopen(url, timeout=_URL_TIMEOUT_S) as response:
+        document: bytes = response.read(MAX_DOCUMENT_BYTES + 1)
+    if len(document) > MAX_DOCUMENT_BYTES:
+        raise OSError("it is larger than 1 MiB")
+    return document

@@ -24,10 +24,10 @@ from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.broker_listeners import BrokerListeners
 from barnabas.broker.server.broker_state import BrokerState
+from barnabas.broker.server.cluster_control import Membership
 from barnabas.broker.server.environment import Environment, HttpListeners
 from barnabas.broker.server.http_pages import open_pages
 from barnabas.broker.server.logins import Logins
-from barnabas.broker.server.membership import Membership
 from barnabas.broker.server.watchdog import Watchdog
 from barnabas.core.config import BrokerConfig
 

@@ -1,19 +1,24 @@
-"""Choice of the registry for the cluster's state: this process, or ZooKeeper.
+"""Choice of the registry for the cluster's state (this process, or ZooKeeper), and the broker's identity in it.
 
 Invariant: a directory with state in one of them is not started with the other.
 
 Source: design page, registry; zookeeper.md, opening notes.
 """
 
+import logging
 from pathlib import Path
 
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.registry.embedded import REGISTRY_FILE
 from barnabas.broker.server.environment import Environment
 from barnabas.core.config import BrokerConfig
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import Executor
+from barnabas.wire.registry import bootstrap
 from barnabas.wire.registry.store import Registry
+
+log = logging.getLogger(__name__)
 
 
 async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager, executor: Executor) -> Registry:
@@ -62,3 +67,41 @@ async def _open_zookeeper(env: Environment, config: BrokerConfig, is_kept_here: 
     from barnabas.broker.server.zookeeper import zookeeper_options
 
     return await env.open_zookeeper(zookeeper_options(config, env.dice))
+
+
+async def identify(env: Environment, config: BrokerConfig, registry: Registry, logs: LogManager) -> tuple[str, int]:
+    """Determine the formats that may be written, and return the ids of the cluster and the broker; updates `config`."""
+    cluster_id = await bootstrap.bootstrap(registry, env.dice)
+    await _write_what_kafka_reads(config, registry)
+    config.broker_id = await _choose_broker_id(config, registry, logs)
+    return cluster_id, config.broker_id
+
+
+async def _write_what_kafka_reads(config: BrokerConfig, registry: Registry) -> None:
+    """Write only formats that the Kafka version noted in the registry reads: the directories may go back to it."""
+    noted = await bootstrap.kafka_version(registry)
+    if noted is None:
+        return
+    version = kafka_version(noted.name)
+    contradictions = config.write_for(version)
+    log.info(
+        "writing formats that Kafka %s can read (%s): inter.broker.protocol.version=%s, log.message.format.version=%s",
+        version.short_name,
+        noted.reason,
+        config.inter_broker_protocol_version,
+        config.log_message_format_version,
+    )
+    if contradictions:
+        log.warning(
+            "%s: writes formats that Kafka %s cannot read, so `barnabas release` will fail",
+            ", ".join(contradictions),
+            version.short_name,
+        )
+
+
+async def _choose_broker_id(config: BrokerConfig, registry: Registry, logs: LogManager) -> int:
+    if config.broker_id >= 0:
+        return config.broker_id
+    if logs.known_broker_id is not None:
+        return logs.known_broker_id
+    return await bootstrap.generate_broker_id(registry, config.reserved_broker_max_id)

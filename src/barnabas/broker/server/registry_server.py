@@ -22,7 +22,7 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.process_start import has_started
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.registry_health import RegistryHealth
+    from barnabas.broker.server.http_pages import RegistryHealth
 
 # What requests may take until they are whole: each is at most a megabyte.
 _RECEIVE_BYTES: Final = 64 * 1024 * 1024
@@ -57,7 +57,7 @@ class RegistryServer:
         env, config = self._env, self._config
         if config.barnabas_http_listeners:
             # Not at the top: where nobody looks it starts without it.
-            from barnabas.broker.server.registry_health import RegistryHealth
+            from barnabas.broker.server.http_pages import RegistryHealth
 
             self._health = RegistryHealth(env, config)
         path = Path(config.log_dirs[0]) / REGISTRY_FILE

@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import Coroutine, Mapping
 
-from barnabas.broker.server.open_files import raise_open_file_limit
+from barnabas.broker.server.process_resources import raise_open_file_limit
 
 log = logging.getLogger(__name__)
 

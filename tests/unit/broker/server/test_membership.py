@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.broker.server.membership import LOOK_AGAIN_MS, Membership
+from barnabas.broker.server.cluster_control import LOOK_AGAIN_MS, Membership
 from barnabas.core.config import Endpoint
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import InlineExecutor

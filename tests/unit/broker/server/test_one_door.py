@@ -115,9 +115,7 @@ DOOR = {
     # A thread and a loop of its own: no broker waits for it.
     "broker/server/http_door.py": {"asyncio", "socket", "threading", "time"},
     "core/listening.py": {"socket", "the loop"},
-    "broker/server/open_files.py": {"resource"},
-    "broker/server/process_figures.py": {"os", "resource", "a file"},
-    "broker/server/receive_memory.py": {"os", "resource", "a file"},
+    "broker/server/process_resources.py": {"os", "resource", "a file"},
     "broker/server/watchdog.py": {"os"},
     # Keys and certificates: what shows that a file was replaced, and OpenSSL, which reads files alone.
     "broker/server/listener_tls.py": {"os", "ssl"},

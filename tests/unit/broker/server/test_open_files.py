@@ -4,7 +4,11 @@ import resource
 
 import pytest
 
-from barnabas.broker.server.open_files import highest_connection_descriptor, most_partitions, raise_open_file_limit
+from barnabas.broker.server.process_resources import (
+    highest_connection_descriptor,
+    most_partitions,
+    raise_open_file_limit,
+)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from barnabas.broker.server.receive_memory import receive_memory_bytes
+from barnabas.broker.server.process_resources import receive_memory_bytes
 
 MB = 1024 * 1024
 

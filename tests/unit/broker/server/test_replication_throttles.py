@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.server.replication_throttles import ReplicationThrottles
+from barnabas.broker.server.broker_quotas import ReplicationThrottles
 from barnabas.core.config import BrokerConfig
 from barnabas.core.types import TopicPartition
 

@@ -1,11 +1,14 @@
-"""The threads of one broker, by purpose.
+"""The storage of one broker: its threads, by purpose, and the manager of its logs.
 
 Source: design page, section 2.
 """
 
-from barnabas.broker.log.manager import CLOSING_THREAD_COUNT
+from collections.abc import Callable
+
+from barnabas.broker.log.manager import CLOSING_THREAD_COUNT, LogManager
 from barnabas.broker.server.environment import Environment
-from barnabas.core.config import BrokerConfig
+from barnabas.broker.transactions.loading import coordinated_transactions
+from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import OwnedExecutor
 
 # As many reads as a disk gets at once for consumers that lag.
@@ -63,3 +66,31 @@ class Executors:
         ):
             executor.close()
         self.close_recovery()
+
+
+def build_logs(
+    *,
+    env: Environment,
+    config: BrokerConfig,
+    executors: Executors,
+    topic_config: Callable[[str], TopicConfig],
+    on_failure: Callable[[BaseException], object],
+    on_loop: Callable[[str], object],
+) -> LogManager:
+    """Build the log manager; it opens no directory before `lock`."""
+    return LogManager(
+        config,
+        env.clock,
+        env.timers,
+        executors.log,
+        lambda topic_partition: topic_config(topic_partition.topic),
+        on_failure,
+        files=env.files,
+        recovery_executor=executors.new_recovery,
+        cleaner_executor=executors.cleaner,
+        closing_executor=executors.closing,
+        dice=env.dice,
+        new_stop_signal=env.new_stop_signal,
+        on_loop=on_loop,
+        read_coordinated=coordinated_transactions,
+    )

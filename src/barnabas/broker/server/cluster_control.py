@@ -1,17 +1,29 @@
-"""This broker's registration in the cluster, renewed in every session with the registry.
+"""This broker's place in the cluster: its registration, the requests of the controller, and its own controller.
+
+The registration is renewed in every session with the registry.
 
 Invariants:
 
 - A broker is registered before it stands for election, again in every session, each time with a new broker epoch.
 - It registers when it can answer: from then on the controller sends it requests.
 
-Source: zookeeper.md, broker registration; design page, a single broker is a cluster of one.
+Source: zookeeper.md, broker registration; replication.md, failover and controlled shutdown;
+ design page, a single broker is a cluster of one.
 """
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.local_link import LocalLink
+from barnabas.broker.controller.sender import BrokerLink, Sender
+from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
+from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.manager import ReplicaManager
+from barnabas.broker.server.node_context import NodeContext
 from barnabas.core.clock import Clock
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
@@ -20,6 +32,11 @@ from barnabas.wire.registry import bootstrap, paths
 from barnabas.wire.registry.store import NoNodeError, Registry, SessionState
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
 from barnabas.wire.registry.znodes.log_dir_events import encode_log_dir_event
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable
+
+    from barnabas.broker.server.controlled_shutdown import ControlledShutdown
 
 log = logging.getLogger(__name__)
 
@@ -139,3 +156,87 @@ class Membership:
             case SessionState.CONNECTED:
                 self._suspended_ms = None
                 log.info("connected to ZooKeeper again")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterControl:
+    """Attributes:
+    requests: Applies the requests of the controller to the replicas.
+    channels: From this broker's controller to other brokers.
+    """
+
+    requests: ControlRequests
+    membership: Membership
+    controller: Controller
+    channels: BrokerChannels
+
+
+def build_cluster_control(
+    context: NodeContext, *, replicas: ReplicaManager, load_topic_settings: "Callable[[Iterable[str]], Awaitable[None]]"
+) -> ClusterControl:
+    """Build the membership and the controller; the broker is not registered yet."""
+    env, config, broker_id, spawner = context.env, context.config, context.broker_id, context.spawner
+
+    def registration() -> BrokerRegistration:
+        endpoints, now_ms = context.listeners.advertised(), env.clock.now_ms()
+        return BrokerRegistration(broker_id, endpoints, config.broker_rack, timestamp_ms=now_ms)
+
+    requests = ControlRequests(replicas, context.view, load_topic_settings, spawner)
+    membership = Membership(
+        context.registry,
+        env.clock,
+        env.timers,
+        context.view,
+        registration,
+        config.zookeeper_session_timeout_ms,
+        requests.registers,
+    )
+    replicas.on_failed_directory = lambda: spawner.spawn(membership.tell_failed_directory())
+    local = LocalLink(requests)
+    channels = context.build_channels(
+        config.control_plane_listener,
+        str(broker_id),
+        lambda: config.controller_socket_timeout_ms,
+        lambda other_id: controller.address_of(other_id, config.control_plane_listener),
+    )
+
+    def link_to(other_id: int) -> BrokerLink:
+        if other_id == broker_id:
+            return local
+        # Not at the top: a single broker does without it.
+        from barnabas.broker.controller.links import RemoteLink
+
+        return RemoteLink(other_id, channels, lambda: config.inter_broker_protocol_version)
+
+    controller = Controller(
+        broker_id,
+        context.session,
+        env.clock,
+        env.timers,
+        Sender(env.timers, env.clock, link_to),
+        config.inter_broker_listener,
+        config,
+        membership.ensure,
+        # If the tree is this broker's own, a Kafka that takes it over writes the features itself.
+        keeps_features=bool(config.zookeeper_connect),
+    )
+    return ClusterControl(requests, membership, controller, channels)
+
+
+def build_controlled_shutdown(context: NodeContext) -> "ControlledShutdown | None":
+    """Build the controlled shutdown, if it is enabled and there may be other brokers."""
+    config = context.config
+    if not (config.controlled_shutdown_enable and config.zookeeper_connect):
+        return None
+    # Not at the top: a broker that keeps its state itself has no others, and does without it.
+    from barnabas.broker.server.controlled_shutdown import ControlledShutdown
+
+    def new_channels(address_of: AddressOf) -> BrokerChannels:
+        return context.build_channels(
+            config.inter_broker_listener,
+            str(context.broker_id),
+            lambda: config.controller_socket_timeout_ms,
+            address_of,
+        )
+
+    return ControlledShutdown(config, context.session, context.view, new_channels, context.env.timers)
