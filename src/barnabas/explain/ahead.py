@@ -8,7 +8,7 @@ from barnabas.clients.batch_reader import read_batches
 from barnabas.core.types import TopicPartition
 from barnabas.explain.asking import MOST_READ, Asking, some_at_once
 from barnabas.explain.reading import RecordCount
-from barnabas.explain.seen import Ahead
+from barnabas.explain.snapshot import Ahead
 
 # The limits for one partition, and for all partitions together.
 _READ_BYTES: Final = 1 << 20
@@ -37,13 +37,13 @@ class AheadReader:
 
     async def read(self, asking: Asking) -> None:
         """Read the uncommitted records of groups, in descending order of lag."""
-        seen = asking.seen
+        snapshot = asking.snapshot
         behind = sorted(
             (
                 (log.stable_offset - offset, (group.name, name), offset, log.stable_offset)
-                for group in seen.groups.values()
+                for group in snapshot.groups.values()
                 for name, offset in group.committed.items()
-                if (log := seen.logs.get(name)) is not None and log.start_offset <= offset < log.end_offset
+                if (log := snapshot.logs.get(name)) is not None and log.start_offset <= offset < log.end_offset
             ),
             key=lambda each: -each[0],
         )[:MOST_READ]
@@ -61,7 +61,7 @@ class AheadReader:
         kept: dict[tuple[str, TopicPartition], _Read] = {}
         await some_at_once(read, behind)
         self._read = kept
-        seen.ahead = {key: found.ahead for key, found in kept.items()}
+        snapshot.ahead = {key: found.ahead for key, found in kept.items()}
 
 
 async def _ahead(asking: Asking, name: TopicPartition, offset: int, end_offset: int, most_bytes: int) -> Ahead:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
 
-from barnabas.explain.seen import Series
+from barnabas.explain.snapshot import Series
 
 Key = TypeVar("Key", bound=Hashable)
 

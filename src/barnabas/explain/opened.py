@@ -9,7 +9,7 @@ from barnabas.clients.admin_transactions import TransactionAdmin
 from barnabas.clients.batch_reader import read_batches
 from barnabas.core.types import TopicPartition
 from barnabas.explain.asking import MOST_READ, Asking, some_at_once
-from barnabas.explain.seen import Log, Open
+from barnabas.explain.snapshot import Log, Open
 
 # Whatever the limit, a broker returns at least one batch.
 _FIRST_BATCH_BYTES: Final = 4_096
@@ -17,9 +17,9 @@ _FIRST_BATCH_BYTES: Final = 4_096
 
 async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, with_ids: bool) -> None:
     """Find open transactions at last stable offsets, and hanging ones among them."""
-    seen = asking.seen
-    missing = {each for each in where if each not in seen.logs}
-    logs = {**seen.logs, **(await asking.logs(missing) if missing else {})}
+    snapshot = asking.snapshot
+    missing = {each for each in where if each not in snapshot.logs}
+    logs = {**snapshot.logs, **(await asking.logs(missing) if missing else {})}
     unstable = {name: log for name, log in logs.items() if log.stable_offset < log.end_offset}
     found = await some_at_once(
         lambda each: asking.of_leader(each[0], _first_open(asking, *each)), list(unstable.items())[:MOST_READ]
@@ -28,10 +28,10 @@ async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, w
     if not opened and not with_ids:
         return
     told = await asking.attempt("transactional ids", asking.admin(TransactionAdmin).coordinated())
-    seen.transactional_ids = told or {}
+    snapshot.transactional_ids = told or {}
     known = {
         (state.producer_id, partition)
-        for state in seen.transactional_ids.values()
+        for state in snapshot.transactional_ids.values()
         if state.status.is_open
         for partition in state.partitions
     }
@@ -41,9 +41,9 @@ async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, w
     for each in opened:
         is_suspect = each in suspects
         if not is_suspect:
-            seen.open_transactions.append(each)
+            snapshot.open_transactions.append(each)
         elif each.partition in again and again[each.partition].stable_offset == each.first_offset:
-            seen.open_transactions.append(each._replace(is_hanging=True))
+            snapshot.open_transactions.append(each._replace(is_hanging=True))
 
 
 async def _first_open(asking: Asking, name: TopicPartition, log: Log) -> Open | None:

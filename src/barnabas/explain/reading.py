@@ -1,6 +1,6 @@
 """Counts the records ahead of a group in the batches that were read there. Pure."""
 
-from barnabas.explain.seen import Ahead
+from barnabas.explain.snapshot import Ahead
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.control import MarkerType, read_marker
 from barnabas.wire.records.record import Record, iterate_records

@@ -6,7 +6,7 @@ from barnabas.clients.transaction_log import TransactionState, TransactionStatus
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Severity
 from barnabas.explain.rules.lag import explain_lag
-from barnabas.explain.seen import Ahead, Open
+from barnabas.explain.snapshot import Ahead, Open
 from tests.unit.explain.worlds import (
     MINUTE_MS,
     NOW_MS,
@@ -19,7 +19,7 @@ from tests.unit.explain.worlds import (
     of,
     partition,
     rebalance,
-    seen,
+    snapshot,
     verdicts,
 )
 
@@ -46,7 +46,7 @@ OPENED = Open(VIEWS[0], 7, 0, 600, NOW_MS - MINUTE_MS, is_hanging=False)
 CASES = {
     "no-lag": behind(1_000, log()),
     "no-leader": behind(5, log(), logs={}, cluster=None, away=(1,)),
-    "never-committed": seen(groups={"billing": group({}, [member(VIEWS[0])])}, logs={VIEWS[0]: log()}),
+    "never-committed": snapshot(groups={"billing": group({}, [member(VIEWS[0])])}, logs={VIEWS[0]: log()}),
     "behind-start": behind(5, log(start=400)),
     "beyond-end": behind(2_000, log()),
     "open-transaction": behind(600, log(stable=600, end=900), ahead=NONE_AHEAD, open_transactions=[OPENED]),
@@ -54,7 +54,7 @@ CASES = {
     "group-empty": behind(5, log(), ()),
     "rebalancing": behind(5, log(), state="PreparingRebalance"),
     "not-assigned": behind(5, log(), [member()]),
-    "not-assigned, and new": seen(
+    "not-assigned, and new": snapshot(
         groups={"billing": group({VIEWS[0]: 1_000}, [member(VIEWS[0])])}, logs=dict.fromkeys(VIEWS[:2], log())
     ),
     "held": behind(5, log(), facts={"holds": [hold()]}),
@@ -203,14 +203,14 @@ def test_one_partition_with_all_the_lag_is_told_apart(per_s: float, why: str) ->
     logs = {VIEWS[0]: log(per_s=per_s), VIEWS[1]: log(per_s=0.5), VIEWS[2]: log(per_s=0.5)}
     offsets = {VIEWS[0]: 0, VIEWS[1]: 1_000, VIEWS[2]: 995}
     ahead = {("billing", VIEWS[0]): Ahead(0, 1_000, True), ("billing", VIEWS[2]): Ahead(NOW_MS, 5, True)}
-    world = seen(groups={"billing": group(offsets, [member(*VIEWS)], per_s=0.05)}, logs=logs, ahead=ahead)
+    world = snapshot(groups={"billing": group(offsets, [member(*VIEWS)], per_s=0.05)}, logs=logs, ahead=ahead)
     found = explain_lag(world)
     assert "one-partition" in verdicts(found)
     assert why in of(found, "one-partition").text
 
 
 def test_one_partition_is_not_told_apart_where_lag_has_nothing_to_do_with_pace() -> None:
-    world = seen(
+    world = snapshot(
         groups={"billing": group({}, [member(*VIEWS)])}, logs={**dict.fromkeys(VIEWS, log(0, 0)), VIEWS[0]: log()}
     )
     assert verdicts(explain_lag(world)) == ["behind", "never-committed"]
@@ -218,11 +218,11 @@ def test_one_partition_is_not_told_apart_where_lag_has_nothing_to_do_with_pace()
 
 def test_causes_of_many_partitions_are_told_together() -> None:
     logs = dict.fromkeys(VIEWS, log(start=400))
-    world = seen(groups={"billing": group(dict.fromkeys(VIEWS, 5), [member(*VIEWS)])}, logs=logs)
+    world = snapshot(groups={"billing": group(dict.fromkeys(VIEWS, 5), [member(*VIEWS)])}, logs=logs)
     (cause,) = explain_lag(world)[0].causes
     assert cause.figures["partitions"] == ["views-0", "views-1", "views-2"]
     assert cause.figures["lost_records"] == 3 * 395
 
 
 def test_a_group_without_partitions_reads_nothing() -> None:
-    assert verdicts(explain_lag(seen(groups={"billing": group({})}))) == ["reads-nothing"]
+    assert verdicts(explain_lag(snapshot(groups={"billing": group({})}))) == ["reads-nothing"]

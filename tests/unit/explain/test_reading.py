@@ -1,7 +1,7 @@
 """Records ahead of a group are counted: no markers, nothing aborted, and the age of the first one."""
 
 from barnabas.explain.reading import RecordCount
-from barnabas.explain.seen import Ahead, rate_per_s, still_since_ms
+from barnabas.explain.snapshot import Ahead, rate_per_s, still_since_ms
 from barnabas.explain.words import count, duration, listed, times
 from barnabas.wire.records.batch import read_header
 from barnabas.wire.records.builder import BatchBuilder

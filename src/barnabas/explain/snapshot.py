@@ -1,7 +1,7 @@
 """A snapshot of a cluster as plain values, the input of rules.
 
 Parts that were not requested are empty. Brokers that did not answer are in `silent`; brokers that do not support the
-request `Facts`, such as Kafka's, are not in `tellers`.
+request `Facts`, such as Kafka's, are not in `reporters`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -147,13 +147,13 @@ _NOTHING: Final = Asked()
 
 
 @dataclass(slots=True)
-class Seen:
+class Snapshot:
     """The snapshot.
 
     Attributes:
         now_ms: The local wall clock.
         since_ms: Events before it do not count.
-        tellers: Brokers that answered `Facts`.
+        reporters: Brokers that answered `Facts`.
         silent: Why a broker did not answer, by its id.
         refused: The data that the user may not see, as parts of a sentence.
         rules: Access rules; None: not visible.
@@ -183,7 +183,7 @@ class Seen:
     use: dict[int, list[Row]] = field(default_factory=dict)
     round_trips_ms: dict[int, float] = field(default_factory=dict)
     facts: dict[str, list[Row]] = field(default_factory=dict)
-    tellers: set[int] = field(default_factory=set)
+    reporters: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     # Indexes for rules that look up thousands of rows: by kind of lookup, the row count at that time, and the index.
