@@ -6,7 +6,7 @@ from barnabas.broker.quotas.explain import UNITS
 from barnabas.broker.quotas.simulate import Sender
 from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated
 from barnabas.cli.output import Cell, note, print_table, say
-from barnabas.explain.words import amount, duration
+from barnabas.explain.formatting import amount, duration
 from barnabas.wire.quotas.limits import QuotaKind
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from barnabas.cli.output import Cell, clear_screen, note, print_table, say
-from barnabas.explain.words import amount, duration
+from barnabas.explain.formatting import amount, duration
 
 Told = dict[str, Any]
 

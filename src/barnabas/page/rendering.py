@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from barnabas.core.advised_commands import with_options
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.explain.finding import Finding, Severity
-from barnabas.explain.words import amount, count, duration
+from barnabas.explain.formatting import amount, count, duration
 from barnabas.page.view import moment
 
 _MEDIA_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}

@@ -219,11 +219,11 @@ def test_a_wait_for_receive_memory_is_no_quotas() -> None:
 
 
 def test_of_a_kafka_limits_follow_from_their_order() -> None:
-    configured = {
+    configured_quotas = {
         Entity("alice", DEFAULT): {"producer_byte_rate": 5_000.0},
         Entity(None, "app"): {"request_percentage": 9.0},
     }
-    world = snapshot(asked=Asked(user="alice", client_id="app"), configured=configured, reporters=set())
+    world = snapshot(asked=Asked(user="alice", client_id="app"), configured_quotas=configured_quotas, reporters=set())
     found = explain_client(world)
     assert verdicts(found) == ["limited", "limited", "not-held"]
     assert [each.certainty for each in found] == [Certainty.UNKNOWN] * 3

@@ -5,10 +5,10 @@ import pytest
 from barnabas.clients.transaction_log import TransactionState, TransactionStatus
 from barnabas.explain.finding import Certainty, Severity
 from barnabas.explain.rules.transaction import explain_transaction
-from barnabas.explain.snapshot import Open
+from barnabas.explain.snapshot import OpenTransaction
 from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, VIEWS, of, snapshot, verdicts
 
-OPENED = Open(VIEWS[0], 7, 0, 600, NOW_MS - 2 * MINUTE_MS, is_hanging=False)
+OPENED = OpenTransaction(VIEWS[0], 7, 0, 600, NOW_MS - 2 * MINUTE_MS, is_hanging=False)
 
 
 def state(status=TransactionStatus.Ongoing, timeout_ms=600_000):

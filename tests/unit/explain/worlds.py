@@ -11,7 +11,7 @@ from barnabas.cli.parser import read_options
 from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
-from barnabas.explain.snapshot import Ahead, Asked, Directory, Group, Log, Member, Setting, Snapshot
+from barnabas.explain.snapshot import Asked, Directory, Group, Log, Member, Setting, Snapshot, UnreadRecords
 
 NOW_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
@@ -73,10 +73,10 @@ def behind(
     offset: int, of: Log, member_of: Sequence[Member] | None = None, *, per_s: float = 0.0, **parts: Any
 ) -> Snapshot:
     """A group that is at an offset of views-0, whose oldest record ahead is two minutes old."""
-    ahead = Ahead(NOW_MS - 2 * MINUTE_MS, max(of.stable_offset - offset, 0), is_whole=True)
+    unread = UnreadRecords(NOW_MS - 2 * MINUTE_MS, max(of.stable_offset - offset, 0), is_whole=True)
     members = [member(VIEWS[0])] if member_of is None else member_of
     state = parts.pop("state", "Stable")
-    parts = {"ahead": {("billing", VIEWS[0]): ahead}, "logs": {VIEWS[0]: of}, **parts}
+    parts = {"unread": {("billing", VIEWS[0]): unread}, "logs": {VIEWS[0]: of}, **parts}
     return snapshot(groups={"billing": group({VIEWS[0]: offset}, members, state, per_s)}, **parts)
 
 

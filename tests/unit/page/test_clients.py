@@ -45,7 +45,7 @@ def test_holds_and_limits_are_told_as_they_are_kept() -> None:
         "last_ms": NOW_MS,
     }
     old = {**row, "last_ms": NOW_MS - 100 * MINUTE_MS}
-    world = snapshot(facts={"holds": [row, old]}, configured={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
+    world = snapshot(facts={"holds": [row, old]}, configured_quotas={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
     assert list(hold_rows(world)) == [
         HoldRow(1, "alice", "app", "producer_byte_rate", 3, 600, 400, NOW_MS - MINUTE_MS, NOW_MS)
     ]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from barnabas.explain.answers import valid_rows
 from barnabas.explain.questions import EVERYTHING, QUESTIONS
 from barnabas.explain.snapshot import Asked, Snapshot
-from barnabas.explain.told import fitting
 from barnabas.page.plots import bytes_plot, lag_plot
 from barnabas.page.rendering import new_environment
 from barnabas.page.view import as_json
@@ -58,7 +58,7 @@ def odd_world(dice: random.Random) -> Snapshot:
     """See a cluster with facts that are as the schema has them, whatever they say."""
     snapshot = behind(3, log(), asked=Asked(dice.choice(("views", "billing", None))))
     for subject, schema in SCHEMA.items():
-        rows, wrong = fitting(subject, [odd(schema, dice) for _ in range(3)])
+        rows, wrong = valid_rows(subject, [odd(schema, dice) for _ in range(3)])
         assert wrong == ""
         snapshot.facts[subject] = [{**row, "broker_id": dice.choice((1, 2, 3))} for row in rows]
     snapshot.since_ms = dice.choice(TIMES)

@@ -3,17 +3,17 @@
 from barnabas.clients.transaction_log import TransactionState, TransactionStatus
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.explain.snapshot import Open
+from barnabas.explain.snapshot import OpenTransaction
 from barnabas.page.views.transactions import EndRow, IdRow, OpenRow, end_rows, id_rows, open_rows
 from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, VIEWS, partition, snapshot
 
 BEGAN_MS = NOW_MS - 2 * MINUTE_MS
-OPENED = Open(VIEWS[0], 7, 1, 600, BEGAN_MS, is_hanging=False)
+OPENED = OpenTransaction(VIEWS[0], 7, 1, 600, BEGAN_MS, is_hanging=False)
 PAY = TransactionState("pay", 3, 7, 1, 600_000, TransactionStatus.Ongoing, [VIEWS[0]], NOW_MS, BEGAN_MS)
 
 
 def test_what_is_open_says_whose_it_is_and_when_it_ends() -> None:
-    hanging = Open(VIEWS[1], 8, 0, 5, BEGAN_MS, is_hanging=True)
+    hanging = OpenTransaction(VIEWS[1], 8, 0, 5, BEGAN_MS, is_hanging=True)
     world = snapshot(open_transactions=[OPENED, hanging], transactional_ids={"pay": PAY})
     assert list(open_rows(world)) == [
         OpenRow(VIEWS[0], 600, "pay", 7, 1, BEGAN_MS, BEGAN_MS + 600_000, False),

@@ -9,8 +9,8 @@ from typing import Final
 from barnabas.clients.cluster_state import Broker, Cluster
 from barnabas.core.advised_commands import command
 from barnabas.explain.finding import Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import duration, silence, times
 from barnabas.explain.snapshot import Snapshot
-from barnabas.explain.words import duration, silence, times
 
 # A stall of the event loop of this length delays every client.
 _STALL_MS: Final = 200

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import amount, duration, listed, times
 from barnabas.explain.rules.broker import stalls
 from barnabas.explain.rules.refused import lately_refused
 from barnabas.explain.rules.slow import explain_slow
 from barnabas.explain.snapshot import Row, Snapshot
-from barnabas.explain.words import amount, duration, listed, times
 from barnabas.wire.quotas.levels import Limits
 
 _UNITS: Final = {
@@ -45,10 +45,10 @@ def _name(snapshot: Snapshot) -> str:
     return snapshot.asked.client_id or "this client"
 
 
-def _limits(snapshot: Snapshot, told: Row) -> Iterator[Finding]:
+def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
     """Yield a finding for each quota that a broker reports as in force."""
-    see = ("quotas", "explain", ("--user", told["user"]), ("--client-id", told["client_id"]))
-    for quota in told["quotas"]:
+    see = ("quotas", "explain", ("--user", answer["user"]), ("--client-id", answer["client_id"]))
+    for quota in answer["quotas"]:
         if quota["limit"] is None:
             continue
         limit, unit = quota["limit"], quota["unit"]
@@ -56,10 +56,10 @@ def _limits(snapshot: Snapshot, told: Row) -> Iterator[Finding]:
         is_held = bool(quota["held_count"] or quota["throttle_ms"])
         state = f"the next request waits {duration(quota['throttle_ms'])}" if is_held else "nobody is throttled"
         text = (
-            f"{snapshot.address(told['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} "
+            f"{snapshot.address(answer['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} "
             f"({quota['why']}); measured {measured}, {state}"
         )
-        others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != told["client_id"]]
+        others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != answer["client_id"]]
         text += f"; {listed(others)} share{'s' if len(others) == 1 else ''} it" if others else ""
         figures: dict[str, Figure] = {
             "quota": quota["key"],
@@ -71,7 +71,7 @@ def _limits(snapshot: Snapshot, told: Row) -> Iterator[Finding]:
         }
         severity = Severity.PROBLEM if is_held else Severity.FINE
         verdict = "held" if is_held else "limited"
-        subject = f"client {told['client_id'] or '-'}"
+        subject = f"client {answer['client_id'] or '-'}"
         yield Finding(subject, verdict, text, severity, figures=figures, commands=(command(*see),))
 
 
@@ -114,7 +114,7 @@ def _by_order(snapshot: Snapshot, user: str, client_id: str) -> Iterator[Finding
     subject = f"client {client_id}"
     for key, unit in _UNITS.items():
         limits = Limits()
-        for entity, values in snapshot.configured.items():
+        for entity, values in snapshot.configured_quotas.items():
             if key in values:
                 limits.set(entity, values[key])
         resolution = limits.resolve(user, client_id)

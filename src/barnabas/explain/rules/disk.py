@@ -6,8 +6,8 @@ from typing import Final
 from barnabas.core.advised_commands import NAME, command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import amount, count, duration, listed
 from barnabas.explain.snapshot import Directory, Row, Setting, Snapshot
-from barnabas.explain.words import amount, count, duration, listed
 
 _NEARLY_FULL: Final = 0.9
 _MOST_TOPICS: Final = 5
@@ -124,8 +124,8 @@ def _topic(snapshot: Snapshot, topic: str) -> Iterator[Finding]:
     policy = settings["cleanup.policy"].value.split(",") if "cleanup.policy" in settings else []
     wanted = ["cleanup.policy", *(name for each in policy for name in _SETTINGS.get(each.strip(), ()))]
     rules = {name: settings[name] for name in wanted if name in settings}
-    told = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
-    text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(told)}"
+    texts = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
+    text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(texts)}"
     see = command("configs", "--describe", ("--topic", topic))
     rows = list(snapshot.rows("segments", topic=topic, is_leader=True))
     causes = [each for row in rows for each in _segments(snapshot, row)]

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import count, duration, listed, times
 from barnabas.explain.snapshot import Group, Row, Snapshot
-from barnabas.explain.words import count, duration, listed, times
 
 # A group that rebalances this often, or is idle for this share of the time, has a problem.
 _OFTEN: Final = 3

@@ -27,9 +27,9 @@ from typing import Final
 from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, tell
+from barnabas.explain.formatting import count, duration
+from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, describe
 from barnabas.explain.snapshot import Group, Member, Snapshot, rate_per_s, still_since_ms
-from barnabas.explain.words import count, duration
 
 # Members commit every 5 s by default, so a shorter silence proves nothing.
 _SILENT_MS: Final = 30_000
@@ -59,9 +59,9 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
     causes: dict[tuple[str, str], list[Behind]] = {}
     for each in late:
         causes.setdefault(_cause(snapshot, group, each), []).append(each)
-    told = worst_first(tell(snapshot, group, *which, behind) for which, behind in causes.items())
-    if any(each.verdict in _PACES for each in told):
-        told = [*_single(parts, told), *told]
+    findings = worst_first(describe(snapshot, group, *which, behind) for which, behind in causes.items())
+    if any(each.verdict in _PACES for each in findings):
+        findings = [*_single(parts, findings), *findings]
     subject = f"group {group.name}"
     lag = sum(each.lag or 0 for each in late)
     records = sum(each.record_count for each in late)
@@ -69,7 +69,7 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
     figures: dict[str, Figure] = {
         "lag_offsets": lag,
         "lag_records": records,
-        "is_lag_exact": all(each.ahead is not None and each.ahead.is_whole for each in late),
+        "is_lag_exact": all(each.unread is not None and each.unread.is_whole for each in late),
         "oldest_ms": age_ms,
         "partition_count": len(parts),
         "late_partition_count": len(late),
@@ -78,18 +78,18 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
     if not parts:
         text = f"group {group.name} has committed nothing, and its members have no partitions"
         return Finding(subject, "reads-nothing", text, Severity.NOTICE, figures=figures, commands=(see,))
-    if not records and not any(each.severity for each in told):
+    if not records and not any(each.severity for each in findings):
         text = f"group {group.name} has read all of its {count(len(parts), 'partition')}"
-        return Finding(subject, "no-lag", text, figures=figures, causes=tuple(told))
+        return Finding(subject, "no-lag", text, figures=figures, causes=tuple(findings))
     age = "" if age_ms is None else f"; the oldest record that it has not committed is {duration(age_ms)} old"
     text = f"group {group.name} is {count(records, 'record')} behind in {len(late)} of {len(parts)} partitions{age}"
     return Finding(
         subject,
         "behind",
         text,
-        max((each.severity for each in told), default=Severity.FINE),
+        max((each.severity for each in findings), default=Severity.FINE),
         figures=figures,
-        causes=tuple(told),
+        causes=tuple(findings),
         commands=(see,),
         silent=tuple(sorted(snapshot.silent)) if any(each.log is None for each in late) else (),
     )
@@ -107,13 +107,13 @@ def _behind(snapshot: Snapshot, group: Group, name: TopicPartition, owner: Membe
     if log is None:
         return Behind(name, committed, None, None, owner, None, None, None, None)
     lag = max(log.end_offset - max(log.start_offset, committed or 0), 0)
-    ahead = snapshot.ahead.get((group.name, name))
-    first_ms = None if ahead is None else ahead.first_ms
-    if ahead is not None and not ahead.record_count:
+    unread = snapshot.unread.get((group.name, name))
+    first_ms = None if unread is None else unread.first_ms
+    if unread is not None and not unread.record_count:
         first_ms = min((each.started_ms for each in snapshot.open_transactions if each.partition == name), default=None)
     age_ms = None if first_ms is None else max(snapshot.now_ms - first_ms, 0)
     outgoing = rate_per_s(group.commits.get(name, []), snapshot.now_ms)
-    return Behind(name, committed, log, ahead, owner, lag, age_ms, rate_per_s(log.ends, snapshot.now_ms), outgoing)
+    return Behind(name, committed, log, unread, owner, lag, age_ms, rate_per_s(log.ends, snapshot.now_ms), outgoing)
 
 
 def _cause(snapshot: Snapshot, group: Group, part: Behind) -> tuple[str, str]:
@@ -131,8 +131,8 @@ def _cause(snapshot: Snapshot, group: Group, part: Behind) -> tuple[str, str]:
         return ("behind-start", name.topic)
     if committed > log.end_offset:
         return ("beyond-end", name.topic)
-    is_at_stable = committed <= log.stable_offset and part.ahead is not None and part.ahead.is_whole
-    if is_at_stable and part.ahead is not None and not part.ahead.record_count:
+    is_at_stable = committed <= log.stable_offset and part.unread is not None and part.unread.is_whole
+    if is_at_stable and part.unread is not None and not part.unread.record_count:
         if log.stable_offset == log.end_offset:
             return ("markers-only", "")
         # A consumer that reads everything has no reason to stop exactly here.
@@ -198,7 +198,7 @@ def _opener(snapshot: Snapshot, name: TopicPartition) -> str:
     return str(min(there)[1]) if there else ""
 
 
-def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Finding]:
+def _single(all_parts: Sequence[Behind], findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield findings about single partitions that have nearly all of a topic's lag, with a possible reason."""
     by_topic: dict[str, list[Behind]] = {}
     for each in all_parts:
@@ -209,7 +209,7 @@ def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Fi
         if (
             len(parts) < 3
             or worst.record_count < max(_MOST_OF_IT * total, _MANY)
-            or all(not each.severity for each in told)
+            or all(not each.severity for each in findings)
         ):
             continue
         coming = sum(each.incoming or 0 for each in parts)

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 from barnabas.core.advised_commands import NAME, command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity
+from barnabas.explain.formatting import amount, count, duration, listed
 from barnabas.explain.rules.group import reason_text
 from barnabas.explain.rules.topic import why_offline
 from barnabas.explain.rules.transaction import of_open
-from barnabas.explain.snapshot import Ahead, Group, Log, Member, Snapshot, still_since_ms
-from barnabas.explain.words import amount, count, duration, listed
+from barnabas.explain.snapshot import Group, Log, Member, Snapshot, UnreadRecords, still_since_ms
 
 CONSUMING: Final = ("consumer_byte_rate", "request_percentage")
 """The quotas that throttle consumers."""
@@ -31,7 +31,7 @@ class Behind(NamedTuple):
     name: TopicPartition
     committed: int | None
     log: Log | None
-    ahead: Ahead | None
+    unread: UnreadRecords | None
     owner: Member | None
     lag: int | None
     age_ms: int | None
@@ -48,13 +48,13 @@ class Behind(NamedTuple):
     @property
     def record_count(self) -> int:
         """Return how many records can be read; if they were not counted to the end, the offsets are the bound."""
-        if self.ahead is None or not self.ahead.is_whole:
+        if self.unread is None or not self.unread.is_whole:
             return self.lag or 0
         open_count = 0 if self.log is None else self.log.end_offset - max(self.log.stable_offset, self.committed or 0)
-        return self.ahead.record_count + max(open_count, 0)
+        return self.unread.record_count + max(open_count, 0)
 
 
-def tell(snapshot: Snapshot, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
+def describe(snapshot: Snapshot, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
     """Return the finding for partitions with the same cause."""
     names = [each.name for each in parts]
     where = listed(names)

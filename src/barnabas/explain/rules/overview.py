@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from barnabas.explain.finding import Certainty, Finding, worst_first
+from barnabas.explain.formatting import count
 from barnabas.explain.rules.broker import near_limits, silent_brokers, stalls
 from barnabas.explain.rules.client import held_clients
 from barnabas.explain.rules.disk import full_disks
@@ -13,7 +14,6 @@ from barnabas.explain.rules.slow import explain_slow
 from barnabas.explain.rules.topic import explain_topic
 from barnabas.explain.rules.transaction import explain_transaction
 from barnabas.explain.snapshot import Snapshot
-from barnabas.explain.words import count
 
 
 def explain_all(snapshot: Snapshot) -> list[Finding]:

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from barnabas.core.advised_commands import Word, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import duration, times
 from barnabas.explain.snapshot import Asked, Row, Snapshot
-from barnabas.explain.words import duration, times
 from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import (
     ANYBODY,

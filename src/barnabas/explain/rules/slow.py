@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import count, duration
 from barnabas.explain.rules.broker import stalls
 from barnabas.explain.snapshot import Row, Snapshot
-from barnabas.explain.words import count, duration
 
 _STAGES: Final = {
     "queue_ms": "waited in the queue: the broker served other requests",

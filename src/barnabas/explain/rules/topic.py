@@ -7,8 +7,8 @@ from barnabas.clients.cluster_state import Cluster, Partition, Trouble, named, t
 from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import count, silence
 from barnabas.explain.snapshot import Row, Snapshot
-from barnabas.explain.words import count, silence
 
 _UNCLEAN: Final = "unclean.leader.election.enable"
 _THROTTLED: Final = "follower.replication.throttled.replicas"

@@ -8,8 +8,8 @@ from barnabas.clients.transaction_log import TransactionState
 from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.snapshot import Open, Row, Snapshot
-from barnabas.explain.words import count, duration, times
+from barnabas.explain.formatting import count, duration, times
+from barnabas.explain.snapshot import OpenTransaction, Row, Snapshot
 
 # A transaction open for this long is a problem; producers commit every second or so.
 _LONG_MS: Final = 60_000
@@ -49,14 +49,14 @@ def of_open(
         partitions: The partitions; None: all.
         producer_id: The producer; None: any.
     """
-    by_producer: dict[int, list[Open]] = {}
+    by_producer: dict[int, list[OpenTransaction]] = {}
     for each in snapshot.open_transactions:
         if (partitions is None or each.partition in partitions) and producer_id in (None, each.producer_id):
             by_producer.setdefault(each.producer_id, []).append(each)
     return worst_first(_open(snapshot, *each) for each in by_producer.items())
 
 
-def _open(snapshot: Snapshot, producer_id: int, opened: list[Open]) -> Finding:
+def _open(snapshot: Snapshot, producer_id: int, opened: list[OpenTransaction]) -> Finding:
     first = min(opened, key=lambda each: each.started_ms)
     state = next((each for each in snapshot.transactional_ids.values() if each.producer_id == producer_id), None)
     began_ms = state.started_ms if state is not None and state.started_ms >= 0 else first.started_ms

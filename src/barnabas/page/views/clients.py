@@ -120,7 +120,7 @@ def hold_rows(snapshot: Snapshot) -> Iterator[HoldRow]:
 
 def limit_rows(snapshot: Snapshot) -> Iterator[LimitRow]:
     """Yield all quotas, by level."""
-    for entity, values in snapshot.configured.items():
+    for entity, values in snapshot.configured_quotas.items():
         for name, value in sorted(values.items()):
             yield LimitRow(int(entity.level), str(entity), name, value)
 

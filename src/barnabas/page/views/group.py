@@ -112,10 +112,10 @@ def partition_rows(snapshot: Snapshot, group: SnapshotGroup) -> Iterator[Partiti
     """Yield the partitions that a group reads, by name."""
     owners = group.owners
     for name in sorted(group.committed.keys() | owners.keys()):
-        log, committed, ahead = (
+        log, committed, unread = (
             snapshot.logs.get(name),
             group.committed.get(name),
-            snapshot.ahead.get((group.name, name)),
+            snapshot.unread.get((group.name, name)),
         )
         owner = owners.get(name)
         yield PartitionRow(
@@ -124,7 +124,7 @@ def partition_rows(snapshot: Snapshot, group: SnapshotGroup) -> Iterator[Partiti
             None if log is None else log.stable_offset,
             None if log is None else log.end_offset,
             None if log is None or committed is None else max(log.end_offset - committed, 0),
-            None if ahead is None else ahead.first_ms,
+            None if unread is None else unread.first_ms,
             None if log is None else rate_per_s(log.ends, snapshot.now_ms),
             rate_per_s(group.commits[name], snapshot.now_ms) if name in group.commits else None,
             "" if owner is None else f"{owner.client_id} at {owner.host}",

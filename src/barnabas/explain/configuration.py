@@ -4,7 +4,7 @@ from typing import Final
 
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
 from barnabas.clients.admin_quota_states import QuotaStateAdmin, by_level
-from barnabas.explain.asking import MOST_READ, Asking
+from barnabas.explain.queries import MOST_READ, Queries
 from barnabas.explain.snapshot import Setting
 
 _WHERE: Final = {
@@ -16,9 +16,9 @@ _WHERE: Final = {
 }
 
 
-async def see_settings(asking: Asking) -> None:
+async def read_settings(queries: Queries) -> None:
     """Read the settings of topics that are asked about, that have problems, or that use the most space."""
-    snapshot = asking.snapshot
+    snapshot = queries.snapshot
     sizes: dict[str, int] = {}
     for directory in snapshot.directories:
         for name, size in directory.logs.items():
@@ -28,13 +28,13 @@ async def see_settings(asking: Asking) -> None:
     lacking = {each.name.topic for each in snapshot.cluster.partitions if len(each.isr) < len(each.replicas)}
     largest = sorted(sizes, key=lambda topic: -sizes[topic])[:MOST_READ]
     wanted = (
-        [asking.snapshot.asked.name] if asking.snapshot.asked.name in there else sorted({*lacking, *largest} & there)
+        [queries.snapshot.asked.name] if queries.snapshot.asked.name in there else sorted({*lacking, *largest} & there)
     )
     resources = [ConfigResource(ResourceType.TOPIC, str(topic)) for topic in wanted]
     if not resources:
         return
-    describing = asking.admin(ConfigAdmin).describe_configs(resources, include_synonyms=False)
-    found = await asking.attempt("settings", describing)
+    describing = queries.admin(ConfigAdmin).describe_configs(resources, include_synonyms=False)
+    found = await queries.attempt("settings", describing)
     for resource, entries in (found or {}).items():
         snapshot.settings[resource.name] = {
             each.name: Setting(each.value, _WHERE.get(each.source, "unknown"))
@@ -43,7 +43,7 @@ async def see_settings(asking: Asking) -> None:
         }
 
 
-async def see_limits(asking: Asking) -> None:
+async def read_quotas(queries: Queries) -> None:
     """Read all quotas."""
-    limits = await asking.attempt("limits", asking.admin(QuotaStateAdmin).limits()) or {}
-    asking.snapshot.configured = {limited.entity: values for limited, values in by_level(limits.items())}
+    limits = await queries.attempt("limits", queries.admin(QuotaStateAdmin).limits()) or {}
+    queries.snapshot.configured_quotas = {limited.entity: values for limited, values in by_level(limits.items())}

@@ -32,7 +32,7 @@ MOST_READ: Final = 200
 """So many partitions are read at the most."""
 
 
-class Asking:
+class Queries:
     """The queries for one snapshot of a cluster."""
 
     def __init__(self, pool: Pool, patience_s: float, snapshot: Snapshot) -> None:
@@ -76,11 +76,11 @@ class Asking:
         answers = await asyncio.gather(*map(one, wanted))
         return {broker_id: each for broker_id, answer in zip(wanted, answers, strict=True) for each in answer}
 
-    async def attempt(self, what: str, asking: Awaitable[T]) -> T | None:
+    async def attempt(self, what: str, query: Awaitable[T]) -> T | None:
         """Send a query that is not about one broker; note a refusal."""
         try:
             async with asyncio.timeout(self._patience_s):
-                return await asking
+                return await query
         except TimeoutError:
             self.snapshot.refused.append(f"{what}: no answer came within {self._patience_s:.3g} s")
         except KafkaError as error:
@@ -109,17 +109,17 @@ class Asking:
         found = await self.of_each(ask, by_leader.keys())
         return {name: log for of_leader in found.values() for name, log in of_leader.items()}
 
-    async def of_leader(self, name: TopicPartition, asking: Coroutine[object, object, T]) -> T | None:
+    async def of_leader(self, name: TopicPartition, query: Coroutine[object, object, T]) -> T | None:
         """Wait for a partition leader's answer; None: it does not answer."""
         leader_id = self.snapshot.partitions[name].leader_id
 
         async def ask(_: int) -> T:
-            return await asking
+            return await query
 
         try:
             return (await self.of_each(ask, [leader_id])).get(leader_id)
         finally:
-            asking.close()
+            query.close()
 
 
 async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:
