@@ -37,7 +37,7 @@ def lag_plot(snapshot: Snapshot, group: Group) -> TimePlot | None:
     began_ms = max(min(max(ends[0][0], commits[0][0]) for ends, commits in moves.values()), snapshot.since_ms)
     # Brokers' clocks may be ahead of the page's.
     began_ms = min(began_ms, snapshot.now_ms)
-    start, step, count = buckets(_moment(began_ms), _moment(snapshot.now_ms), _FINEST)
+    start, step, count = buckets(_datetime(began_ms), _datetime(snapshot.now_ms), _FINEST)
     first_ms, step_ms = round(start.replace(tzinfo=UTC).timestamp() * 1_000), step // timedelta(milliseconds=1)
     times = [min(first_ms + n * step_ms, snapshot.now_ms) for n in range(1, count + 1)]
     lags = {name: _lags(times, *of) for name, of in moves.items()}
@@ -110,8 +110,8 @@ def bytes_plot(snapshot: Snapshot) -> TimePlot | None:
         Series("out", "s2", [went.get(each) for each in minutes]),
     )
     about = "Bytes/s on the wire, in each minute"
-    return TimePlot(about, "bytes", _moment(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
+    return TimePlot(about, "bytes", _datetime(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
 
 
-def _moment(at_ms: int) -> datetime:
+def _datetime(at_ms: int) -> datetime:
     return datetime.fromtimestamp(min(max(at_ms, 0), _LAST_MS) / 1_000, UTC).replace(tzinfo=None)

@@ -155,7 +155,7 @@ def connection(servers: str) -> str:
     return "" if servers == DEFAULT_SERVER else options(("--bootstrap-server", servers))
 
 
-def moment(timestamp_ms: int | None) -> str:
+def timestamp(timestamp_ms: int | None) -> str:
     """Return a time in UTC, with the date unless it is today; empty for None."""
     if timestamp_ms is None:
         return ""

@@ -97,5 +97,5 @@ def test_no_figure_is_too_odd_to_be_shown(seed: int) -> None:
 
 @pytest.mark.parametrize("number", [*NUMBERS, *TIMES, None])
 def test_no_number_is_too_odd_to_be_written(number: int | None) -> None:
-    for name in ("number", "rate", "bytes", "duration", "moment"):
+    for name in ("number", "rate", "bytes", "duration", "timestamp"):
         assert isinstance(PAGE.filters[name](number), str)

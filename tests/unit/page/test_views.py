@@ -141,17 +141,17 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
 
         kind = ViewKind("/", "", "", build, 0, "/")
         live, windows = Live(), [asked(), asked()]
-        moments = await asyncio.gather(*(live.get(kind, each) for each in windows))
+        snapshots = await asyncio.gather(*(live.get(kind, each) for each in windows))
         assert calls == 1
-        assert {each.number for each in moments} == {1}
+        assert {each.number for each in snapshots} == {1}
         # Another user, another value.
         other = Asked(Cluster("c", "127.0.0.1:1", "bob"), {})
         assert (await live.get(kind, other)).view.now_ms == 2
         failure = KafkaError(ErrorCode.NETWORK_EXCEPTION, "it is gone")
-        moment = moments[0]
-        while moment.failure is None:
-            moment = await live.get(kind, windows[0])
-        assert (moment.view.now_ms, str(moment.failure)) == (1, str(failure))
+        snapshot = snapshots[0]
+        while snapshot.failure is None:
+            snapshot = await live.get(kind, windows[0])
+        assert (snapshot.view.now_ms, str(snapshot.failure)) == (1, str(failure))
 
         async def build_final(_: Asked) -> View:
             nonlocal calls
@@ -163,7 +163,7 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
         assert await live.get(final, windows[1]) is first
 
         watching = live.watch(kind, windows[1], "somebody")
-        assert (await anext(watching)).number >= moment.number
+        assert (await anext(watching)).number >= snapshot.number
         live.stop()
         assert [each async for each in watching] == []
 
