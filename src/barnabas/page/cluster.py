@@ -47,7 +47,7 @@ class Cluster:
         """Return an admin client of the cluster: a class of `clients/admin_*.py`."""
         return kind(self.pool, PATIENCE_MS)
 
-    async def see(self, question: Question, asked: Asked | None = None) -> Snapshot:
+    async def collect(self, question: Question, asked: Asked | None = None) -> Snapshot:
         """Collect the snapshot for a question; movement is known from the second snapshot on.
 
         Raises:

@@ -68,7 +68,7 @@ class Access(View):
 
 async def build(asked: Asked) -> Access:
     """Read rules and users. Raises KafkaError."""
-    snapshot = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     described: dict[str, dict[str, int]] = {}
     try:
         described = await asked.cluster.admin(UserAdmin).describe()

@@ -87,7 +87,7 @@ class Brokers(View):
 
 async def build(asked: Asked) -> Brokers:
     """Read brokers, directories and reassignments. Raises KafkaError."""
-    snapshot = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     moves: dict[TopicPartition, Reassignment] = {}
     try:
         moves = await asked.cluster.admin(ReplicaAdmin).reassignments()

@@ -36,7 +36,7 @@ async def build(asked: Asked) -> Client:
     """Read the clients named by `?user=` and `?client_id=`. Raises KafkaError."""
     user, client_id = asked.query.get("user", ""), asked.query.get("client_id", "")
     question = QUESTIONS["client"]
-    snapshot = await asked.cluster.see(question, AskedAbout(user=user or None, client_id=client_id))
+    snapshot = await asked.cluster.collect(question, AskedAbout(user=user or None, client_id=client_id))
     return Client(
         **known(snapshot)._asdict(),
         user=user,

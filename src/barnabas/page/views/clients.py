@@ -67,7 +67,7 @@ class Clients(View):
 
 async def build(asked: Asked) -> Clients:
     """Read usage, throttling and quotas. Raises KafkaError."""
-    snapshot = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     told = known(snapshot)
     if not snapshot.reporters:
         told = told._replace(not_told=(*told.not_told, "usage and throttling: no broker reports them"))

@@ -49,7 +49,7 @@ class Found(View):
 async def build(asked: Asked) -> Found:
     """Search for `?text=`. Raises KafkaError."""
     text = asked.query.get("text", "").strip()[:_LONGEST]
-    snapshot = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     used = await _used(asked.cluster, snapshot) if text and snapshot.reporters else []
     hits = look_for(text, [*hits_of(snapshot), *clients_of(snapshot, used)])
     return Found(**known(snapshot)._asdict(), text=text, hits=tuple(hits[:MOST_ROWS]), hit_count=len(hits))

@@ -84,7 +84,7 @@ class Group(View):
 async def build(asked: Asked) -> Group:
     """Read the group named by `?name=`. Raises KafkaError (GROUP_ID_NOT_FOUND)."""
     name = asked.query.get("name", "")
-    snapshot = await asked.cluster.see(_QUESTION, AskedAbout(name))
+    snapshot = await asked.cluster.collect(_QUESTION, AskedAbout(name))
     group = snapshot.groups.get(name)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {name} does not exist")

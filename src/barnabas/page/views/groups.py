@@ -39,7 +39,7 @@ class Groups(View):
 
 async def build(asked: Asked) -> Groups:
     """Read the groups, their offsets and their recent events. Raises KafkaError."""
-    snapshot = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     rows = await asyncio.to_thread(group_rows, snapshot)
     return Groups(**known(snapshot)._asdict(), groups=cut(rows, asked, lambda row: row.name))
 

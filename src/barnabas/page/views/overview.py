@@ -39,7 +39,7 @@ class Overview(View):
 
 async def build(asked: Asked) -> Overview:
     """Read everything that `barnabas explain` reads. Raises KafkaError."""
-    return await asyncio.to_thread(overview, await asked.cluster.see(EVERYTHING))
+    return await asyncio.to_thread(overview, await asked.cluster.collect(EVERYTHING))
 
 
 def overview(snapshot: Snapshot) -> Overview:

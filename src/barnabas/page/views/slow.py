@@ -54,7 +54,7 @@ class Slow(View):
 async def build(asked: Asked) -> Slow:
     """Read slow requests, and other work at that time. Raises KafkaError."""
     question = QUESTIONS["slow"]
-    snapshot = await asked.cluster.see(question)
+    snapshot = await asked.cluster.collect(question)
     first = asked._replace(query={"find": asked.query.get("find", "")})
     requests = sorted(request_rows(snapshot), key=lambda row: -row.at_ms)
     return Slow(

@@ -95,7 +95,7 @@ class Topic(View):
 async def build(asked: Asked) -> Topic:
     """Read the topic named by `?name=`. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION)."""
     name = asked.query.get("name", "")
-    snapshot = await asked.cluster.see(_QUESTION, AskedAbout(name))
+    snapshot = await asked.cluster.collect(_QUESTION, AskedAbout(name))
     if not any(each.topic == name for each in snapshot.partitions):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
     settings = sorted(snapshot.settings.get(name, {}).items(), key=lambda each: (each[1].where != "topic", each[0]))

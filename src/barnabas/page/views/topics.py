@@ -50,7 +50,7 @@ class Topics(View):
 
 async def build(asked: Asked) -> Topics:
     """Read the topics, their logs and their groups. Raises KafkaError."""
-    snapshot = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     rows = await asyncio.to_thread(topic_rows, snapshot)
     return Topics(**known(snapshot)._asdict(), topics=cut(rows, asked, lambda row: row.name))
 

@@ -67,7 +67,7 @@ class Transactions(View):
 async def build(asked: Asked) -> Transactions:
     """Read open and ended transactions and all ids. Raises KafkaError."""
     question = QUESTIONS["transaction"]
-    snapshot = await asked.cluster.see(question)
+    snapshot = await asked.cluster.collect(question)
     first = asked._replace(query={"find": asked.query.get("find", "")})
     ended = sorted(end_rows(snapshot), key=lambda row: -row.last_ms)
     return Transactions(
