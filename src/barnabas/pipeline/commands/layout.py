@@ -5,8 +5,8 @@ import re
 from math import inf
 
 from barnabas.pipeline.commands.options import Options, names, parse_duration
+from barnabas.pipeline.runner.maintenance import Every
 from barnabas.pipeline.runner.plan import PlanError
-from barnabas.pipeline.runner.upkeep import Every
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout, parse_divisions
 from barnabas.pipeline.tables.table import MEGABYTE, TableError
 

@@ -10,7 +10,7 @@ from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
-from barnabas.pipeline.runner.upkeep import NEVER, Every
+from barnabas.pipeline.runner.maintenance import NEVER, Every
 from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions, parse_divisions
 from barnabas.pipeline.tables.table import TableError
 
@@ -53,7 +53,7 @@ class RunPlan:
         trigger_s: Seconds between batches, at least; None: as they take.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
-        keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
+        keep_facts_s: How long the facts behind aggregates are kept; None: forever.
         by_key: Those of the `any_topics` whose tables hold the latest row of each record key.
         keeps_deleted: Mark rows in these as deleted, in place of taking them away.
         envelope: What the values of topics of any kind wrap changes to rows in: debezium; "": they are rows.
@@ -160,8 +160,8 @@ def check_plan(plan: RunPlan) -> None:
             check_divisions(plan.layout.divided_by, plan.table_format)
         except TableError as error:
             raise PlanError(f"--partition-by: {error}") from None
-    if plan.keep_facts_s is not None and job.digest is None:
-        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with digests do")
+    if plan.keep_facts_s is not None and job.aggregate is None:
+        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with incremental aggregates do")
     parameters = job.defaults()
     for name, value in plan.parameters.items():
         if name not in parameters:
