@@ -42,11 +42,11 @@ def add_layout_options(parser: argparse.ArgumentParser) -> None:
 def layout(arguments: argparse.Namespace) -> Layout:
     """Return the layout of tables; raise PlanError if it is invalid."""
     try:
-        divided_by = parse_divisions(arguments.partition_by)
+        partition_columns = parse_divisions(arguments.partition_by)
     except TableError as error:
         raise PlanError(f"--partition-by: {error}") from None
     return Layout(
-        divided_by,
+        partition_columns,
         names(arguments.sort_by),
         _parse_size(arguments.file_size),
         _kept_s(arguments.keep_history),

@@ -105,7 +105,7 @@ class RunPlan:
     def layout_of(self, declared: TableOutput) -> Layout:
         """Return the layout of an output's table."""
         if declared.partition_by:
-            return replace(self.layout, divided_by=parse_divisions(", ".join(declared.partition_by)))
+            return replace(self.layout, partition_columns=parse_divisions(", ".join(declared.partition_by)))
         return self.layout
 
     def run_of(self, output: str) -> str:
@@ -146,7 +146,7 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError("a Parquet table can't be updated by key: use delta, iceberg or postgresql")
     if plan.keeps_deleted and not plan.by_key:
         raise PlanError("--keep-deleted needs tables by key: name their topics with --by-key")
-    if plan.layout.divided_by or plan.layout.sorted_by:
+    if plan.layout.partition_columns or plan.layout.sorted_by:
         if not takes_any:
             raise PlanError(
                 f"job {job.name} fixes its table layout: --partition-by and --sort-by are for load's tables"
@@ -157,7 +157,7 @@ def check_plan(plan: RunPlan) -> None:
                 "you want, and load into it"
             )
         try:
-            check_divisions(plan.layout.divided_by, plan.table_format)
+            check_divisions(plan.layout.partition_columns, plan.table_format)
         except TableError as error:
             raise PlanError(f"--partition-by: {error}") from None
     if plan.keep_facts_s is not None and job.aggregate is None:
