@@ -159,9 +159,9 @@ class Job:
 
     `aggregate` returns the rows of all outputs of `Mode.AGGREGATE`, with the number of the time window since 1970 in
     the column `unit`, and at least one row in one of them for each window that has a fact. Its result depends only on
-    the facts of that window, the parameters, and what `mark` says of the facts. Outputs with a key have no windows: their
-    rows are those of all subjects with facts among the ones it is given, and depend on all facts of the subject, which
-    it is given as `all_` and the table's name.
+    the facts of that window, the parameters, and what `mark` says of the facts. Outputs with a key have no windows:
+    their rows are those of all subjects with facts among the ones it is given, and depend on all facts of the subject,
+    which it is given as `all_` and the table's name.
 
     `mark` puts beside facts, in the column `mark`, what the tables that are read say of each: a text, or null. A window
     in which that has changed is recomputed.

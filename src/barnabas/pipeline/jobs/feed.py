@@ -1,9 +1,9 @@
 """News feed: for each user what the people did whom he follows, newest first, several people's doings in one entry.
 
 **Shape.** `make_facts` makes one slim fact of each post, vote, follow and view by somebody who is logged in.
-`aggregate` notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts the
-feeds together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a function of
-the set of facts: late votes, a vote that is taken back and an unfollow are right in whatever order they came. Only
+`aggregate` notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts
+the feeds together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a
+function of the set of facts: late votes, a vote that is taken back and an unfollow are right in any order. Only
 users whose feed has changed are written to the topic.
 
 **Entries.** One entry for each (verb, item): "anna, bert and 3 others voted for X", with the time of the newest.

@@ -2,8 +2,8 @@
 
 `make_facts` keeps of each event what the rules need, as a row of `security_facts`. `aggregate` drops repeats and sums
 up all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the
-sums (`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events that
-speak for it; its delay is the time between two refreshes.
+sums (`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events
+that speak for it; its delay is the time between two refreshes.
 """
 
 from __future__ import annotations
