@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.aggregates import KnownFiles
 from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
-from barnabas.pipeline.runner.digests import KnownFiles
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from barnabas.page.changes import CHANGES
-from barnabas.page.messages.desk import Desk
+from barnabas.page.messages.state import MessageState
 from barnabas.page.views import VIEWS
 from barnabas.page.views.messages import kinds
 from tests.browser.conftest import Staged
@@ -54,7 +54,7 @@ _ASKED = {
 
 
 def _paths() -> list[str]:
-    views = [each.path for each in (*VIEWS, *kinds(Desk((), 0)))]
+    views = [each.path for each in (*VIEWS, *kinds(MessageState((), 0)))]
     return [*views, "/changes", *(each.path for each in CHANGES)]
 
 

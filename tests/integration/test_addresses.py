@@ -34,4 +34,4 @@ def test_a_limit_for_an_address_holds_and_the_log_says_its_form(broker: Broker, 
         socket.create_connection((host, broker.port), PATIENCE_S, (host, 0)) as second,
     ):
         assert second.recv(1) == b""
-    assert f"a connection from {name} is turned away" in broker.log_text()
+    assert f"a connection from {name} is refused" in broker.log_text()

@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from barnabas.clients.pool import Pool
 from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import QUESTIONS
-from barnabas.explain.seen import Ahead, Asked
+from barnabas.explain.snapshot import Asked, UnreadRecords
 from barnabas.testing import Broker
 from tests.clusters import cluster_of, create_topic, servers_of, wait_for_in_sync
 from tests.commands import run
@@ -213,15 +213,15 @@ def test_what_lies_ahead_is_read_again_only_where_it_has_moved(servers: str) -> 
     reset = ("--reset-offsets", "--group", "ahead", "--topic", "ahead", "--to-earliest", "--execute")
     assert run("groups", "--bootstrap-server", servers, *reset).returncode == 0
 
-    async def look() -> list[Ahead]:
+    async def look() -> list[UnreadRecords]:
         async with Pool(servers, "test") as pool:
             gatherer, question = Gatherer(pool, 10_000, Asked("ahead"), 60_000), QUESTIONS["lag"]
             found = []
             for count in (0, 0, 1):
                 if count:
                     await asyncio.to_thread(records, servers, "ahead", count)
-                seen = await gatherer.gather(question.parts, question.facts)
-                found += seen.ahead.values()
+                snapshot = await gatherer.gather(question.parts, question.facts)
+                found += snapshot.unread.values()
             return found
 
     first, second, third = asyncio.run(look())

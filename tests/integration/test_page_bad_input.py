@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Partition
 
-from barnabas.page.messages.desk import Desk
+from barnabas.page.messages.state import MessageState
 from barnabas.page.views import VIEWS, messages
 from barnabas.testing import Broker
 from tests.commands import run
@@ -18,7 +18,7 @@ from tests.integration.page_process import Window, page_process
 from tests.integration.test_page import next_event, stream
 from tests.patience import PATIENCE_S
 
-KINDS = (*VIEWS, *messages.kinds(Desk()))
+KINDS = (*VIEWS, *messages.kinds(MessageState()))
 NAMES = (
     "<script>alert(1)</script>",
     "\"'><img src=x onerror=alert(1)>",

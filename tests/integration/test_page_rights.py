@@ -17,14 +17,14 @@ from confluent_kafka import Producer
 from barnabas.page.authentication.request_checks import SECURITY_HEADERS
 from barnabas.page.changes import CHANGES
 from barnabas.page.changes.change import Change
-from barnabas.page.messages.desk import Desk
+from barnabas.page.messages.state import MessageState
 from barnabas.page.views import VIEWS, messages, pipeline
 from tests.integration.page_process import Answer, Window
 from tests.integration.page_world import MASKED, PASSWORD, USERS, World, login, world_with_page
 from tests.integration.test_page import next_event, stream
 from tests.patience import PATIENCE_S
 
-KINDS = (*VIEWS, *messages.kinds(Desk()), pipeline.kind(Desk(), Path()))
+KINDS = (*VIEWS, *messages.kinds(MessageState()), pipeline.kind(MessageState(), Path()))
 RECORD = {"print.key=true", "print.headers=true", "print.value=true"}
 COMMANDS: tuple[tuple[str, ...], ...] = (
     *(("topics", "--describe"), ("topics", "--list"), ("groups", "--list"), ("groups", "--describe", "--all-groups")),

@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.clients.pool import Pool
-from barnabas.page.messages.desk import Desk
+from barnabas.page.messages.state import MessageState
 from barnabas.page.views import VIEWS, messages
 from barnabas.testing import Broker
 from tests.commands import run
@@ -70,7 +70,7 @@ WITHOUT_BROKERS = {
     *("broker", "cluster start", "page", "log dump", "log verify", "log stats", "adopt", "release", "groups migrate"),
     *(f"registry {name}" for name in SUBCOMMANDS["registry"]),
 }
-PATHS = [kind.path for kind in (*VIEWS, *messages.kinds(Desk((), 0)))]
+PATHS = [kind.path for kind in (*VIEWS, *messages.kinds(MessageState((), 0)))]
 PARAMETERS = {
     "/topic": "?name=absent",
     "/group": "?name=absent",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.job import Frames, Parameters
-from barnabas.pipeline.jobs.operations import JOB, digest, refresh
+from barnabas.pipeline.jobs.operations import JOB, aggregate, refresh
 from barnabas.pipeline.jobs.operations.alerts import alerts
 from barnabas.pipeline.jobs.operations.rules import judged
 from tests.pipeline.literal_events import START, Inputs, values
@@ -38,7 +38,7 @@ def _refreshed(inputs: Inputs, parameters: Mapping[str, float]) -> Mapping[str, 
 
 def refreshed(facts: DataFrame, parameters: Parameters) -> Frames:
     """Compute what is derived from facts."""
-    return refresh(digest({"operations_facts": facts}, parameters), parameters)
+    return refresh(aggregate({"operations_facts": facts}, parameters), parameters)
 
 
 def minute(time: Any) -> int:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.facts import once
 from barnabas.pipeline.job import Parameters
-from barnabas.pipeline.jobs.security import JOB, digest, refresh
+from barnabas.pipeline.jobs.security import JOB, aggregate, refresh
 from barnabas.pipeline.jobs.security.crawlers import find_crawlers
 from barnabas.pipeline.jobs.security.facts import FACTS
 from barnabas.pipeline.jobs.security.judging import VERDICTS
@@ -70,7 +70,7 @@ class Score:
 
 def verdicts_of(facts: DataFrame, parameters: Parameters) -> DataFrame:
     """Give the verdicts that facts lead to."""
-    return refresh(digest({FACTS: facts, f"all_{FACTS}": facts}, parameters), parameters)[VERDICTS]
+    return refresh(aggregate({FACTS: facts, f"all_{FACTS}": facts}, parameters), parameters)[VERDICTS]
 
 
 def plan_of(seed: int) -> SitePlan:

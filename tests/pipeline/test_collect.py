@@ -105,7 +105,7 @@ def test_alert_names_the_client_that_is_held_and_the_limit(
     site.run(job, parameters={"throttled_minutes": 1})
     ((subject, state, sentence),) = site.rows(JOB, "alerts", "subject", "state", "sentence")
     assert (subject, state) == (f"client {CLIENT_ID} of user ANONYMOUS at broker 0", "firing")
-    assert f"{subject} was held " in sentence
+    assert f"{subject} was throttled " in sentence
     assert " ms a request by producer_byte_rate of 20,000 bytes/s in /config/clients/crawler-7 (level 7)" in sentence
     assert {each["subject"] for each in site.latest("alerts").values()} == {subject}
     told = {(row[0], row[1]) for row in site.rows(JOB, "figures_per_minute", "subject", "figure")}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from barnabas.pipeline.job import Frames
-from barnabas.pipeline.jobs.feed import JOB, digest, refresh, summarize
+from barnabas.pipeline.jobs.feed import JOB, aggregate, refresh, summarize
 from tests.pipeline.literal_events import START, Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -59,7 +59,7 @@ def facts(inputs: Inputs) -> DataFrame:
 def refreshed(facts: DataFrame, **parameters: float) -> Frames:
     """Compute what is derived from facts."""
     all_parameters = {**JOB.defaults(), **parameters}
-    return refresh(digest({"feed_facts": facts, "all_feed_facts": facts}, all_parameters), all_parameters)
+    return refresh(aggregate({"feed_facts": facts, "all_feed_facts": facts}, all_parameters), all_parameters)
 
 
 def feeds(inputs: Inputs, **parameters: float) -> dict[str, list[tuple]]:

@@ -60,12 +60,12 @@ COUNTING = Job(
     "counting",
     "counts the views of others",
     (VIEWS, TableInput("busy", job="judging")),
-    (TableOutput("facts"), TableOutput("minutes", Mode.DIGEST), TableOutput("total", Mode.REPLACE)),
+    (TableOutput("facts"), TableOutput("minutes", Mode.AGGREGATE), TableOutput("total", Mode.REPLACE)),
     keep,
     refresh=total,
-    digest=sum_up,
+    aggregate=sum_up,
     mark=mark,
-    unit_s=60,
+    window_s=60,
 )
 
 

@@ -83,16 +83,16 @@ def test_alert_says_which_limit_holds_whom_and_who_shares_it(inputs: Inputs) -> 
     alerts = alerts_of(inputs, resolve_minutes=1)
     assert {(row["alert"], row["subject"]): row["sentence"] for row in alerts} == {
         ("throttled", CLIENT): (
-            f"{CLIENT} was held 505 ms a request by consumer_byte_rate of 1,048,576 bytes/s in "
+            f"{CLIENT} was throttled 505 ms a request by consumer_byte_rate of 1,048,576 bytes/s in "
             "/config/users/ann/clients/<default> (level 2), measured 2,000,000.5 bytes/s, "
             "shared with ann/loader and 2 more: from 2026-03-06 19:00 on"
         ),
         ("throttled", "client without an id of user ann at broker 0"): (
-            "client without an id of user ann at broker 0 was held 840 ms a request by consumer_byte_rate of "
+            "client without an id of user ann at broker 0 was throttled 840 ms a request by consumer_byte_rate of "
             "1,048,576 bytes/s in /config/users/ann/clients/<default> (level 2): from 2026-03-06 19:00 to 19:05"
         ),
         ("throttled", "client page of user ann at broker 0"): (
-            "client page of user ann at broker 0 was held 3 ms a request by request_percentage: "
+            "client page of user ann at broker 0 was throttled 3 ms a request by request_percentage: "
             "from 2026-03-06 19:01 on"
         ),
     }
@@ -110,7 +110,7 @@ def test_client_is_held_for_minutes_before_somebody_is_told(spark: SparkSession)
         "client c": ("firing", 0, 5, None),
     }
     assert found["throttled", "client b"]["sentence"] == (
-        "client b was held 50 ms a request by a limit that is not known: from 2026-03-06 19:00 to 19:07"
+        "client b was throttled 50 ms a request by a limit that is not known: from 2026-03-06 19:00 to 19:07"
     )
 
 

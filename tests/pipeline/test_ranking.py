@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.job import Frames, Summary, TopicInput, Value
-from barnabas.pipeline.jobs.ranking import JOB, digest, refresh, summarize
+from barnabas.pipeline.jobs.ranking import JOB, aggregate, refresh, summarize
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.literal_events import Inputs, at, facts_of, shuffled, values, verdicts
@@ -61,9 +61,10 @@ def refreshed(facts: DataFrame, accused: DataFrame | None = None, /, **parameter
     """Compute what is derived from facts, and verdicts."""
     all_parameters = {**JOB.defaults(), **parameters}
     read = {} if accused is None else {"verdicts": accused}
-    # As a run does it: results are computed from digests that are written down.
+    # As a run does it: results are computed from aggregates that are written.
     hours = {
-        name: rows.localCheckpoint() for name, rows in digest({"ranking_facts": facts, **read}, all_parameters).items()
+        name: rows.localCheckpoint()
+        for name, rows in aggregate({"ranking_facts": facts, **read}, all_parameters).items()
     }
     return {**read, **hours, **refresh(hours, all_parameters)}
 

@@ -209,13 +209,13 @@ def refreshed(
     facts: DataFrame, parameters: Mapping[str, Value], found: Sequence[tuple[str, str]] = ()
 ) -> dict[str, DataFrame]:
     """Compute what is derived from facts, and from verdicts on visitors."""
-    assert JOB.digest is not None
+    assert JOB.aggregate is not None
     assert JOB.refresh is not None
     read = {FACTS: facts}
     if found:
         accused = [("crawler", "visitor", {"address": address, "agent": agent or "-"}) for address, agent in found]
         read["verdicts"] = verdicts(facts.sparkSession, *accused)
-    days = JOB.digest(read, parameters)
+    days = JOB.aggregate(read, parameters)
     tables = {**days, **JOB.refresh(days, parameters)}
     return {name: tables[name].drop("unit") for name in TOLD}
 

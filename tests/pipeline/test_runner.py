@@ -101,7 +101,7 @@ def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
 
 
 def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Site):
-    """With new and late facts, and another run that wrote at the same time; `test_digests.py` rewinds."""
+    """With new and late facts, and another run that wrote at the same time; `test_aggregates.py` rewinds."""
     asked: list[list[int]] = []
 
     def sum_up(tables, parameters):
@@ -119,14 +119,14 @@ def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Sit
         (TopicInput("views", EVENT_TYPES["page_view"]),),
         (
             TableOutput("facts"),
-            TableOutput("minutes", Mode.DIGEST),
-            TableOutput("people", Mode.DIGEST, key=("address",)),
+            TableOutput("minutes", Mode.AGGREGATE),
+            TableOutput("people", Mode.AGGREGATE, key=("address",)),
             TableOutput("total", Mode.REPLACE),
         ),
         lambda inputs, parameters: {"facts": inputs["views"].select("id", "time", "address", *PLACE)},
         refresh=total,
-        digest=sum_up,
-        unit_s=60,
+        aggregate=sum_up,
+        window_s=60,
     )
 
     def counted() -> list[int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from barnabas.clients.admin_configs import ConfigChange, ConfigOperation, ConfigResource, ResourceType
 from barnabas.core.types import TopicPartition
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from tests.simulation.explain_causes import cause
 from tests.simulation.explain_clients import Acts
 from tests.simulation.explain_groups import coordinator

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from barnabas.explain.finding import Finding
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from tests.simulation.explain_world import World
 
 Stage: TypeAlias = Callable[[World], AsyncGenerator[Asked, None]]

@@ -11,7 +11,7 @@ from barnabas.clients.admin_topics import TopicAdmin
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from barnabas.testing.simulation.clocks import VirtualClock
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission

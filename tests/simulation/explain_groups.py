@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from barnabas.clients.admin_topics import NewPartitions
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from tests.simulation.explain_causes import cause
 from tests.simulation.explain_world import GROUP, TOPIC, Member, World
 

@@ -20,7 +20,7 @@ from contextlib import aclosing
 from typing import Final
 
 from barnabas.explain.finding import Certainty, Finding, Severity
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from tests.simulation import explain_brokers, explain_clients, explain_groups, explain_logins  # noqa: F401  # they fill the list
 from tests.simulation.explain_causes import CAUSES, Cause, label
 from tests.simulation.explain_world import World
@@ -90,9 +90,9 @@ class ExplainHistory:
         return any(label(each) == self.cause.label for each in all_of(found))
 
     async def _ask(self, asked: Asked, question: str | None) -> list[Finding]:
-        found, seen = await self._world.ask(question, asked, self.cause.minutes)
+        found, snapshot = await self._world.ask(question, asked, self.cause.minutes)
         self._world.simulation.note(f"asked: {[each.text for each in all_of(found)]}")
-        self.outcome.violations += [f"not seen: {text}" for text in seen.refused if "No Authorizer" not in text]
+        self.outcome.violations += [f"not seen: {text}" for text in snapshot.refused if "No Authorizer" not in text]
         # It checks commands and sentences.
         verdicts(found)
         self.advised |= {line for each in all_of(found) for line in each.commands}
@@ -106,8 +106,8 @@ class ExplainHistory:
                 self._say(f"{label(each)} is told as measured", found)
 
     def _say(self, what: str, found: Iterable[Finding]) -> None:
-        seen = "".join(f"\n        {label(each)} [{each.certainty}]: {each.text}" for each in all_of(found))
-        self.outcome.violations.append(f"{self.cause.name} ({self.cause.label}): {what}{seen}")
+        snapshot = "".join(f"\n        {label(each)} [{each.certainty}]: {each.text}" for each in all_of(found))
+        self.outcome.violations.append(f"{self.cause.name} ({self.cause.label}): {what}{snapshot}")
 
 
 def _firsts(found: list[Finding]) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
 from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import EVERYTHING, QUESTIONS
-from barnabas.explain.seen import Asked, Seen
+from barnabas.explain.snapshot import Asked, Snapshot
 from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
 from barnabas.wire.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -267,12 +267,14 @@ class World:
 
     async def ask(
         self, question: str | None, asked: Asked, minutes: int, client_id: str = "asker", user: str | None = None
-    ) -> tuple[list[Finding], Seen]:
+    ) -> tuple[list[Finding], Snapshot]:
         """Answer a question as `barnabas explain` does, run anew."""
         asking = EVERYTHING if question is None else QUESTIONS[question]
         async with self._new_pool(client_id, user, "", "PLAIN", {}) as pool:
-            seen = await Gatherer(pool, _PATIENCE_MS, asked, minutes * _MINUTE_MS).gather(asking.parts, asking.facts)
-        return asking.rule(seen), seen
+            snapshot = await Gatherer(pool, _PATIENCE_MS, asked, minutes * _MINUTE_MS).gather(
+                asking.parts, asking.facts
+            )
+        return asking.rule(snapshot), snapshot
 
 
 class Member:

@@ -10,7 +10,7 @@ from barnabas.clients.admin_quota_states import Limited
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import KafkaError
 from barnabas.explain.questions import QUESTIONS
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from barnabas.wire.security.acls import Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 from barnabas.wire.security.principals import USER, Principal
@@ -67,12 +67,12 @@ async def told(world: World, user: str) -> dict[str, set[str]]:
     findings: set[str] = set()
     for question, asked in asks():
         try:
-            found, seen = await world.ask(question, asked, 60, client_id="app", user=user)
+            found, snapshot = await world.ask(question, asked, 60, client_id="app", user=user)
         except KafkaError:
             continue
         text = json.dumps([each.as_dict() for each in all_of(found)])
         findings |= {name for name in NAMES if name != asked.name and len(name) > 1 and name in text}
-        kept = json.dumps(seen.facts)
+        kept = json.dumps(snapshot.facts)
         facts |= {name for name in NAMES if f'"{name}"' in kept}
     return {"facts": facts, "findings": findings}
 
@@ -104,8 +104,8 @@ async def story(world: World) -> dict[str, dict[str, set[str]]]:
 
 async def own(world: World) -> dict[str, set[str]]:
     """What alice is told of her own client, who has no right to it."""
-    found, seen = await world.ask("client", Asked(), 60, client_id="app", user="alice")
-    assert {row["user"] for row in seen.facts["holds"]} == {"alice"}
+    found, snapshot = await world.ask("client", Asked(), 60, client_id="app", user="alice")
+    assert {row["user"] for row in snapshot.facts["holds"]} == {"alice"}
     return {"verdicts": {each.verdict for each in found}}
 
 

@@ -29,7 +29,7 @@ from barnabas.core.errors import BarnabasError
 from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import EVERYTHING, QUESTIONS, Question
-from barnabas.explain.seen import Asked, Seen
+from barnabas.explain.snapshot import Asked, Snapshot
 from barnabas.wire.security.acls import OPERATIONS
 
 HELP = paragraphs(
@@ -113,12 +113,12 @@ def explain(
         async with connect(bootstrap_server, settings, AdminCalls) as admin:
             gatherer = Gatherer(admin.pool, settings.timeout_ms, asked, since * 60_000)
             while not stopped.is_set():
-                seen = await gatherer.gather(asking.parts, asking.facts)
-                found = asking.rule(seen)
+                snapshot = await gatherer.gather(asking.parts, asking.facts)
+                found = asking.rule(snapshot)
                 if as_json:
-                    print_json(_as_dict(seen, found, question, name))
+                    print_json(_as_dict(snapshot, found, question, name))
                 else:
-                    _show(seen, found, options(*connection), asks_for_facts=bool(asking.facts), is_live=watch)
+                    _show(snapshot, found, options(*connection), asks_for_facts=bool(asking.facts), is_live=watch)
                 if not watch:
                     return
                 try:
@@ -149,35 +149,39 @@ def _operation(text: str | None) -> str | None:
     return name
 
 
-def _as_dict(seen: Seen, found: Sequence[Finding], question: str | None, name: str | None) -> dict[str, object]:
+def _as_dict(snapshot: Snapshot, found: Sequence[Finding], question: str | None, name: str | None) -> dict[str, object]:
     return {
         "question": question,
         "name": name,
-        "now_ms": seen.now_ms,
-        "since_ms": seen.since_ms,
+        "now_ms": snapshot.now_ms,
+        "since_ms": snapshot.since_ms,
         "findings": [each.as_dict() for each in found],
-        "silent_brokers": {str(broker_id): why for broker_id, why in sorted(seen.silent.items())},
-        "brokers_with_facts": sorted(seen.tellers),
-        "not_told": seen.refused,
+        "silent_brokers": {str(broker_id): why for broker_id, why in sorted(snapshot.silent.items())},
+        "brokers_with_facts": sorted(snapshot.reporters),
+        "not_told": snapshot.refused,
     }
 
 
-def _show(seen: Seen, found: Sequence[Finding], connection: str, *, asks_for_facts: bool, is_live: bool) -> None:
+def _show(
+    snapshot: Snapshot, found: Sequence[Finding], connection: str, *, asks_for_facts: bool, is_live: bool
+) -> None:
     """Print findings as text."""
     if is_live and sys.stdout.isatty():
         clear_screen()
     for index, each in enumerate(found):
         if index:
             say()
-        _show_finding(each, connection, seen.now_ms, "")
+        _show_finding(each, connection, snapshot.now_ms, "")
     if is_live:
         say()
-    for text in dict.fromkeys(seen.refused):
+    for text in dict.fromkeys(snapshot.refused):
         note(f"Not checked: {text}")
-    for broker_id, why in sorted(seen.silent.items()):
+    for broker_id, why in sorted(snapshot.silent.items()):
         note(f"Broker {broker_id} did not answer: {why}")
-    brokers = {} if seen.cluster is None else seen.cluster.brokers
-    without = {each for each, broker in brokers.items() if not broker.failure} - seen.tellers - seen.silent.keys()
+    brokers = {} if snapshot.cluster is None else snapshot.cluster.brokers
+    without = (
+        {each for each, broker in brokers.items() if not broker.failure} - snapshot.reporters - snapshot.silent.keys()
+    )
     if without and asks_for_facts:
         note(
             f"Brokers {', '.join(map(str, sorted(without)))} keep no diagnostic events: only the present state is "

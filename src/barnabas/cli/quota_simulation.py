@@ -6,7 +6,7 @@ from barnabas.broker.quotas.explain import UNITS
 from barnabas.broker.quotas.simulate import Sender
 from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated
 from barnabas.cli.output import Cell, note, print_table, say
-from barnabas.explain.words import amount, duration
+from barnabas.explain.formatting import amount, duration
 from barnabas.wire.quotas.limits import QuotaKind
 
 
@@ -19,7 +19,17 @@ def show_simulated(found: Simulated) -> None:
         if not senders:
             note(f"{kind.key}: the limit would have applied to no active client.")
             continue
-        columns = ["user", "client id", "average", "peak", "held", "held in all", "longest", "late by", "left waiting"]
+        columns = [
+            "user",
+            "client id",
+            "average",
+            "peak",
+            "throttled",
+            "throttle time",
+            "longest",
+            "late by",
+            "left waiting",
+        ]
         print_table(columns, [_row(kind, each, found.seconds) for each in senders])
         for text in _verdict(kind, senders, found):
             note(text)

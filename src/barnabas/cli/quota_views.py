@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from barnabas.cli.output import Cell, clear_screen, note, print_table, say
-from barnabas.explain.words import amount, duration
+from barnabas.explain.formatting import amount, duration
 
 Told = dict[str, Any]
 
@@ -49,7 +49,8 @@ def show_explained(brokers: Sequence[Told]) -> None:
 def _explained(quota: Told) -> list[str]:
     unit, limit = quota["unit"], quota["limit"]
     if limit is None:
-        text = "no limit" if quota["why"].startswith("nobody") else f"no limit: {quota['why']}"
+        is_set = any(each["limit"] is not None for each in quota["levels"])
+        text = f"no limit: {quota['why']}" if is_set else "no limit"
         measured = f"; measured {amount(quota['rate'], unit)}" if quota["rate"] else ""
         return [f"{quota['key']}: {text}{measured}"]
     exact = f" ({limit:,.0f} bytes)" if unit.startswith("bytes") else ""
@@ -138,7 +139,7 @@ def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
         clients = told["clients"]
         if clients:
             columns = ["user", "client id", "produced", "of limit", "fetched", "of limit", "time", "of limit"]
-            print_table([*columns, "partitions", "of limit", "held"], [_top_row(each) for each in clients[:count]])
+            print_table([*columns, "partitions", "of limit", "throttled"], [_top_row(each) for each in clients[:count]])
         else:
             note("No client was active.")
         if len(clients) > count:

@@ -1,8 +1,8 @@
 """Collects a snapshot of a cluster: public APIs from all brokers, diagnostic events from Barnabas's brokers.
 
-A failed query costs only the data of that broker: `Seen.silent` has the reason, and the other brokers are still asked.
-Data that the caller has no right to see is listed in `Seen.refused`. Kafka's brokers close the connection on the
-request `Facts`; they are not asked again, and moving offsets are sampled twice instead.
+A failed query costs only the data of that broker: `Snapshot.silent` has the reason, and the other brokers are still
+asked. Data that the caller has no right to see is listed in `Snapshot.refused`. Kafka's brokers close the connection on
+the request `Facts`; they are not asked again, and moving offsets are sampled twice instead.
 
 All queries are bounded: groups' lag is read in a limited number of partitions and bytes; transactions are searched only
 in partitions whose last stable offset is below the end, and only the first batch of each is read.
@@ -26,13 +26,13 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
-from barnabas.explain.ahead import AheadReader
-from barnabas.explain.asking import REFUSED, Asking
-from barnabas.explain.configured import see_limits, see_settings
-from barnabas.explain.moves import Moves
-from barnabas.explain.opened import see_transactions
-from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Member, Row, Seen, Series
-from barnabas.explain.told import fitting, since_ms
+from barnabas.explain.answers import since_ms, valid_rows
+from barnabas.explain.configuration import read_quotas, read_settings
+from barnabas.explain.offset_history import OffsetHistory
+from barnabas.explain.open_transactions import find_open_transactions
+from barnabas.explain.queries import REFUSED, Queries
+from barnabas.explain.snapshot import PACE_S, Asked, Directory, Group, Member, Row, Series, Snapshot
+from barnabas.explain.unread_records import UnreadRecordReader
 from barnabas.wire.security.acls import BindingFilter
 
 # The time between the two samples of a cluster without diagnostic events.
@@ -84,15 +84,15 @@ class Gatherer:
         self._patience_s = timeout_ms / 1_000
         self._asked = asked
         self._window_ms = window_ms
-        self._ends = Moves[TopicPartition]()
-        self._commits = Moves[tuple[str, TopicPartition]]()
+        self._ends = OffsetHistory[TopicPartition]()
+        self._commits = OffsetHistory[tuple[str, TopicPartition]]()
         self._members: deque[dict[str, list[Member]]] = deque(maxlen=_MOST_LOOKS)
         self._without_facts: set[int] = set()
         self._without_limits = ""
-        self._ahead = AheadReader()
-        self._begin(Seen(0, 0))
+        self._unread = UnreadRecordReader()
+        self._begin(Snapshot(0, 0))
 
-    async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Seen:
+    async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Snapshot:
         """Collect the wanted parts.
 
         Args:
@@ -103,20 +103,22 @@ class Gatherer:
             KafkaError: No broker is reachable, or the subject does not exist.
         """
         now_ms = self._pool.env.clock.now_ms()
-        seen = self._begin(Seen(now_ms, now_ms - self._window_ms, self._asked))
-        seen.cluster = await self._cluster()
-        for each in seen.cluster.brokers.values():
+        snapshot = self._begin(Snapshot(now_ms, now_ms - self._window_ms, self._asked))
+        snapshot.cluster = await self._cluster()
+        for each in snapshot.cluster.brokers.values():
             if each.failure and each.address is not None:
-                seen.silent[each.broker_id] = each.failure
+                snapshot.silent[each.broker_id] = each.failure
         if Part.ROUND_TRIPS in parts:
-            seen.round_trips_ms = await self._asking.of_each(self._round_trip)
+            snapshot.round_trips_ms = await self._queries.of_each(self._round_trip)
         if Part.DIRECTORIES in parts:
-            found = await self._asking.of_each(self._directories)
-            seen.directories = [each for directories in found.values() for each in directories]
+            found = await self._queries.of_each(self._directories)
+            snapshot.directories = [each for directories in found.values() for each in directories]
         if Part.READERS in parts:
-            seen.logs = await self._asking.logs({each for each in seen.partitions if each.topic == self._asked.name})
-            groups = await self._asking.of_each(lambda broker_id: self._groups(broker_id, None))
-            seen.groups = {each.name: each for of_broker in groups.values() for each in of_broker}
+            snapshot.logs = await self._queries.logs(
+                {each for each in snapshot.partitions if each.topic == self._asked.name}
+            )
+            groups = await self._queries.of_each(lambda broker_id: self._groups(broker_id, None))
+            snapshot.groups = {each.name: each for of_broker in groups.values() for each in of_broker}
         with_logs = Part.LOGS in parts or Part.LAG in parts
         if Part.GROUPS in parts or with_logs:
             await self._look(facts, with_logs=with_logs)
@@ -124,35 +126,35 @@ class Gatherer:
             await self._facts(facts)
         self._measure_disks()
         if Part.LAG in parts:
-            await self._ahead.read(self._asking)
-            for broker_id, told in (await self._asking.of_each(self._recorded, seen.tellers)).items():
-                for ring in told.get("rings", ()):
+            await self._unread.read(self._queries)
+            for broker_id, answer in (await self._queries.of_each(self._recorded, snapshot.reporters)).items():
+                for ring in answer.get("rings", ()):
                     if ring["key"] == _FETCHED and ring["client_id"] is not None:
-                        known = seen.fetched.setdefault((broker_id, ring["client_id"]), [0] * len(ring["values"]))
+                        known = snapshot.fetched.setdefault((broker_id, ring["client_id"]), [0] * len(ring["values"]))
                         known[:] = map(sum, zip(known, ring["values"], strict=False))
         if Part.TRANSACTIONS in parts:
-            await see_transactions(self._asking, seen.partitions, with_ids=True)
+            await find_open_transactions(self._queries, snapshot.partitions, with_ids=True)
         elif Part.LAG in parts:
-            await see_transactions(self._asking, seen.logs, with_ids=False)
+            await find_open_transactions(self._queries, snapshot.logs, with_ids=False)
         if Part.SETTINGS in parts:
-            await see_settings(self._asking)
+            await read_settings(self._queries)
         if Part.RULES in parts:
-            seen.rules = await self._asking.attempt(
-                "access rules", self._asking.admin(AclAdmin).describe_acls(BindingFilter())
+            snapshot.rules = await self._queries.attempt(
+                "access rules", self._queries.admin(AclAdmin).describe_acls(BindingFilter())
             )
         if Part.LIMITS in parts:
             await self._limits()
         if Part.USE in parts:
             # Kafka closes the connection on this request.
-            seen.use = await self._asking.of_each(self._use, seen.tellers)
-            await see_limits(self._asking)
+            snapshot.use = await self._queries.of_each(self._use, snapshot.reporters)
+            await read_quotas(self._queries)
         # It is large, and belongs to the caller.
-        self._begin(Seen(0, 0))
-        return seen
+        self._begin(Snapshot(0, 0))
+        return snapshot
 
-    def _begin(self, seen: Seen) -> Seen:
-        self._seen, self._asking = seen, Asking(self._pool, self._patience_s, seen)
-        return seen
+    def _begin(self, snapshot: Snapshot) -> Snapshot:
+        self._seen, self._queries = snapshot, Queries(self._pool, self._patience_s, snapshot)
+        return snapshot
 
     async def _cluster(self) -> Cluster:
         """Read the cluster's state, with its brokers' versions if the caller may see them. Raises KafkaError."""
@@ -172,7 +174,7 @@ class Gatherer:
         return Cluster(known.cluster_id, known.controller_id, brokers, partitions)
 
     async def _recorded(self, broker_id: int) -> Told:
-        return await self._asking.admin(QuotaStateAdmin).recorded_by(broker_id, PACE_S)
+        return await self._queries.admin(QuotaStateAdmin).recorded_by(broker_id, PACE_S)
 
     async def _round_trip(self, broker_id: int) -> float:
         channel = await self._pool.broker(broker_id)
@@ -182,7 +184,7 @@ class Gatherer:
         return (loop.time() - begin_s) * 1_000
 
     async def _directories(self, broker_id: int) -> list[Directory]:
-        found = (await self._asking.admin(ReplicaAdmin).log_dirs([broker_id]))[broker_id]
+        found = (await self._queries.admin(ReplicaAdmin).log_dirs([broker_id]))[broker_id]
         return [
             Directory(
                 broker_id,
@@ -198,19 +200,19 @@ class Gatherer:
 
     async def _facts(self, subjects: Collection[str]) -> None:
         """Read diagnostic events of brokers; only the subject of the caller's own client needs no right."""
-        seen = self._seen
+        snapshot = self._seen
         is_own = "client" in subjects and self._asked.client_id is None
         subjects = [each for each in subjects if (each == "client") is is_own]
-        there = set() if seen.cluster is None else seen.cluster.brokers.keys() - self._without_facts
+        there = set() if snapshot.cluster is None else snapshot.cluster.brokers.keys() - self._without_facts
 
         async def ask(broker_id: int) -> list[tuple[str, Told]]:
-            return [(each, told) for each in subjects if (told := await self._fact(broker_id, each)) is not None]
+            return [(each, answer) for each in subjects if (answer := await self._fact(broker_id, each)) is not None]
 
-        for broker_id, answers in (await self._asking.of_each(ask, there)).items():
-            for subject, told in answers:
-                seen.tellers.add(broker_id)
-                seen.since_ms = max(seen.since_ms, since_ms(told))
-                rows = told.get(subject, [])
+        for broker_id, answers in (await self._queries.of_each(ask, there)).items():
+            for subject, answer in answers:
+                snapshot.reporters.add(broker_id)
+                snapshot.since_ms = max(snapshot.since_ms, since_ms(answer))
+                rows = answer.get(subject, [])
                 if not isinstance(rows, list):
                     self._take(broker_id, subject, rows, is_own=is_own)
                     continue
@@ -218,23 +220,23 @@ class Gatherer:
                     await asyncio.sleep(0)
                     self._take(broker_id, subject, rows[begin : begin + _ROWS_AT_ONCE], is_own=is_own)
 
-    def _take(self, broker_id: int, subject: str, told: object, *, is_own: bool) -> None:
+    def _take(self, broker_id: int, subject: str, answer: object, *, is_own: bool) -> None:
         """Keep the rows of an answer that have a known form."""
-        seen = self._seen
-        fit, wrong = fitting(subject, told)
+        snapshot = self._seen
+        fit, wrong = valid_rows(subject, answer)
         if wrong:
-            seen.refused.append(f"some data of broker {broker_id}, as its form is unknown: {wrong[:200]}")
+            snapshot.refused.append(f"some data of broker {broker_id}, as its form is unknown: {wrong[:200]}")
         for row in fit:
             parts = {kind: row[kind] for kind in _OWN} if is_own else {subject: [row]}
             for kind, rows in parts.items():
-                seen.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
+                snapshot.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
 
     async def _fact(self, broker_id: int, subject: str) -> Told | None:
         """Query one broker for one subject; None: it has no answer."""
         if broker_id in self._without_facts:
             return None
         try:
-            return await self._asking.admin(FactsAdmin).ask(
+            return await self._queries.admin(FactsAdmin).ask(
                 broker_id, subject, self._names_of(subject), self._seen.since_ms
             )
         except KafkaError as error:
@@ -244,7 +246,7 @@ class Gatherer:
                 self._seen.refused.append(f"{subject}: {error.message}")
             elif error.code is ErrorCode.INVALID_REQUEST:
                 # A Barnabas broker of a release that does not know this subject.
-                self._seen.tellers.add(broker_id)
+                self._seen.reporters.add(broker_id)
             else:
                 raise
         return None
@@ -264,73 +266,75 @@ class Gatherer:
 
     def _measure_disks(self) -> None:
         """Add disk sizes, which only Barnabas's brokers report, to directories."""
-        seen = self._seen
+        snapshot = self._seen
         disks = {
-            (row["broker_id"], disk["directory"]): disk for row in seen.rows("broker") for disk in row.get("disks", ())
+            (row["broker_id"], disk["directory"]): disk
+            for row in snapshot.rows("broker")
+            for disk in row.get("disks", ())
         }
-        for index, each in enumerate(seen.directories):
+        for index, each in enumerate(snapshot.directories):
             disk = disks.get((each.broker_id, each.path))
             if disk is not None:
-                seen.directories[index] = each._replace(total_bytes=disk["total"], free_bytes=disk["free"])
+                snapshot.directories[index] = each._replace(total_bytes=disk["total"], free_bytes=disk["free"])
 
     # --- groups and their lag
 
     async def _look(self, facts: Collection[str], *, with_logs: bool) -> None:
         """Read groups and logs, and their movement since the first snapshot."""
-        seen = self._seen
+        snapshot = self._seen
         await self._look_once(with_logs=with_logs)
         await self._facts(facts)
-        others = {each.coordinator_id for each in seen.groups.values()} - seen.tellers
-        others |= {seen.partitions[each].leader_id for each in seen.logs} - seen.tellers
+        others = {each.coordinator_id for each in snapshot.groups.values()} - snapshot.reporters
+        others |= {snapshot.partitions[each].leader_id for each in snapshot.logs} - snapshot.reporters
         if len(self._members) == 1 and others:
             # These brokers report no history.
             await asyncio.sleep(_LOOKS_APART_S)
             await self._look_once(with_logs=with_logs)
-        seen.members_before = self._members[0]
+        snapshot.members_before = self._members[0]
         # Brokers that report events have the better history.
-        before_ms = seen.now_ms - (self._window_ms if others else _LOOKS_OF_TELLERS_MS)
+        before_ms = snapshot.now_ms - (self._window_ms if others else _LOOKS_OF_TELLERS_MS)
         self._ends.forget(before_ms)
         self._commits.forget(before_ms)
         while not others and len(self._members) > 1:
             self._members.popleft()
         ends = {
             TopicPartition(row["topic"], row["partition"]): _points(row["ends"])
-            async for row in in_turns(seen.rows("ends"))
+            async for row in in_turns(snapshot.rows("ends"))
         }
-        seen.logs = {
+        snapshot.logs = {
             name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends.of(name)]))
-            async for name, log in in_turns(seen.logs.items())
+            async for name, log in in_turns(snapshot.logs.items())
         }
-        async for name, group in in_turns(seen.groups.items(), _GROUPS_AT_ONCE):
-            told = {
+        async for name, group in in_turns(snapshot.groups.items(), _GROUPS_AT_ONCE):
+            answer = {
                 TopicPartition(each["topic"], each["partition"]): _points(each["offsets"])
                 or [(int(each["at_ms"]), int(each["offset"]))]
-                for row in seen.rows("groups", group=name, broker_id=group.coordinator_id)
+                for row in snapshot.rows("groups", group=name, broker_id=group.coordinator_id)
                 for each in row["commits"]
             }
             group.commits = {
-                partition: sorted([*told.get(partition, ()), *self._commits.of((name, partition))])
+                partition: sorted([*answer.get(partition, ()), *self._commits.of((name, partition))])
                 for partition in group.committed
             }
 
     async def _look_once(self, *, with_logs: bool) -> None:
-        seen, wanted = self._seen, self._asked.name
+        snapshot, wanted = self._seen, self._asked.name
         names = None if wanted is None else {wanted}
-        found = await self._asking.of_each(lambda broker_id: self._groups(broker_id, names))
-        seen.groups = {each.name: each for of_broker in found.values() for each in of_broker}
-        if wanted is not None and not seen.groups and not seen.silent:
+        found = await self._queries.of_each(lambda broker_id: self._groups(broker_id, names))
+        snapshot.groups = {each.name: each for of_broker in found.values() for each in of_broker}
+        if wanted is not None and not snapshot.groups and not snapshot.silent:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {wanted} does not exist")
-        read = {partition for each in seen.groups.values() for partition in each.committed}
-        shared = {partition.topic for each in seen.groups.values() for partition in each.owners}
-        read |= {partition for partition in seen.partitions if partition.topic in shared}
-        seen.logs = await self._asking.logs(read) if with_logs else {}
-        seen.now_ms = self._pool.env.clock.now_ms()
-        async for name, log in in_turns(seen.logs.items()):
-            self._ends.see(name, seen.now_ms, log.end_offset)
-        async for group in in_turns(seen.groups.values(), _GROUPS_AT_ONCE):
+        read = {partition for each in snapshot.groups.values() for partition in each.committed}
+        shared = {partition.topic for each in snapshot.groups.values() for partition in each.owners}
+        read |= {partition for partition in snapshot.partitions if partition.topic in shared}
+        snapshot.logs = await self._queries.logs(read) if with_logs else {}
+        snapshot.now_ms = self._pool.env.clock.now_ms()
+        async for name, log in in_turns(snapshot.logs.items()):
+            self._ends.record(name, snapshot.now_ms, log.end_offset)
+        async for group in in_turns(snapshot.groups.values(), _GROUPS_AT_ONCE):
             for name, offset in group.committed.items():
-                self._commits.see((group.name, name), seen.now_ms, offset)
-        self._members.append({each.name: each.members for each in seen.groups.values()})
+                self._commits.record((group.name, name), snapshot.now_ms, offset)
+        self._members.append({each.name: each.members for each in snapshot.groups.values()})
 
     async def _groups(self, broker_id: int, names: Collection[str] | None) -> list[Group]:
         return [
@@ -341,27 +345,27 @@ class Gatherer:
                 [Member(each.member_id, each.client_id, each.host, each.assignment) for each in described.members],
                 committed,
             )
-            for described, committed in await self._asking.admin(GroupAdmin).coordinated_by(broker_id, names)
+            for described, committed in await self._queries.admin(GroupAdmin).coordinated_by(broker_id, names)
         ]
 
     async def _limits(self) -> None:
         """Read the effects of quotas or, if no broker reports them, the quotas alone."""
-        admin, asked, seen = self._asking.admin(QuotaStateAdmin), self._asked, self._seen
+        admin, asked, snapshot = self._queries.admin(QuotaStateAdmin), self._asked, self._seen
         if self._without_limits:
             # Kafka closes the connection on this request, while other requests may wait for answers on it.
-            seen.refused.append(self._without_limits)
+            snapshot.refused.append(self._without_limits)
         else:
-            told = await self._asking.attempt("effects of quotas", admin.explain(asked.user, asked.client_id))
-            seen.limits = [*told] if told else []
-            if told is None and self._without_facts:
-                self._without_limits = seen.refused[-1]
-        if not seen.limits:
-            await see_limits(self._asking)
+            answer = await self._queries.attempt("effects of quotas", admin.explain(asked.user, asked.client_id))
+            snapshot.limits = [*answer] if answer else []
+            if answer is None and self._without_facts:
+                self._without_limits = snapshot.refused[-1]
+        if not snapshot.limits:
+            await read_quotas(self._queries)
 
     async def _use(self, broker_id: int) -> list[Row]:
-        told = await self._asking.admin(QuotaStateAdmin).top_of(broker_id, _USE_OF_LAST_S)
-        return list(told["clients"])
+        answer = await self._queries.admin(QuotaStateAdmin).top_of(broker_id, _USE_OF_LAST_S)
+        return list(answer["clients"])
 
 
-def _points(told: Sequence[Sequence[int]]) -> Series:
-    return [(at_ms, offset) for at_ms, offset in told]
+def _points(answer: Sequence[Sequence[int]]) -> Series:
+    return [(at_ms, offset) for at_ms, offset in answer]

@@ -46,31 +46,31 @@ def complaints(
     kind = schema["type"]
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         return [f"{where}: {value!r} is no {kind}"]
-    told: list[str] = []
+    errors: list[str] = []
     if not depth:
-        return told
+        return errors
 
     def look_at(part: Any, schema: dict[str, Any], name: object) -> None:
-        told.extend(complaints(part, schema, defs, f"{where}/{name}", depth - 1, bears_more=bears_more))
+        errors.extend(complaints(part, schema, defs, f"{where}/{name}", depth - 1, bears_more=bears_more))
 
     if isinstance(value, dict):
         properties = schema.get("properties", {})
-        told += [f"{where}: {name} is missing" for name in schema.get("required", ()) if name not in value]
+        errors += [f"{where}: {name} is missing" for name in schema.get("required", ()) if name not in value]
         for name, part in value.items():
             other = schema.get("additionalProperties", {})
             if name in properties:
                 look_at(part, properties[name], name)
             elif other is False:
                 if not bears_more:
-                    told.append(f"{where}: {name} is nothing that is known")
+                    errors.append(f"{where}: {name} is nothing that is known")
             elif other:
                 look_at(part, other, name)
     elif isinstance(value, list):
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-            told.append(f"{where}: {len(value)} items")
+            errors.append(f"{where}: {len(value)} items")
         for index, part in enumerate(value):
             look_at(part, schema["items"], index)
-    return told
+    return errors
 
 
 def quick_check(schema: dict[str, Any], defs: dict[str, Any], depth: int) -> Callable[[Any], bool]:

@@ -15,7 +15,7 @@ from barnabas.explain.rules.refused import explain_refused
 from barnabas.explain.rules.slow import explain_slow
 from barnabas.explain.rules.topic import explain_topic
 from barnabas.explain.rules.transaction import explain_transaction
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 
 
 class Question(NamedTuple):
@@ -31,7 +31,7 @@ class Question(NamedTuple):
     text: str
     parts: frozenset[Part]
     facts: tuple[str, ...]
-    rule: Callable[[Seen], list[Finding]]
+    rule: Callable[[Snapshot], list[Finding]]
 
 
 EVERYTHING: Final = Question(

@@ -147,7 +147,7 @@ class LogCheck:
         following = listing.segments[index + 1] if index + 1 < len(listing.segments) else None
         indexes = OffsetIndexCheck(listing.file(base_offset, OFFSET_INDEX_SUFFIX), base_offset, self._damage)
         times = TimeIndexCheck(listing.file(base_offset, TIME_INDEX_SUFFIX), base_offset, self._damage)
-        end_position, reason = 0, "an incomplete batch"
+        end_position, reason, is_incomplete = 0, "an incomplete batch", True
         start_offset = self._next_offset = max(self._next_offset, base_offset)
         with LogFile(listing.file(base_offset, LOG_SUFFIX)) as log:
             report.size_bytes += log.size
@@ -155,14 +155,14 @@ class LogCheck:
                 for batch in log.batches():
                     wrong = self._what_is_wrong(batch, base_offset, following)
                     if wrong is not None:
-                        reason = wrong
+                        reason, is_incomplete = wrong, False
                         break
                     indexes.note(batch)
                     times.note(batch)
                     self._note(batch, log.path)
                     end_position = batch.position + batch.size_in_bytes
             except CorruptRecordsError as error:
-                reason = str(error)
+                reason, is_incomplete = str(error), False
             if end_position == log.size:
                 indexes.finish(end_position)
                 times.finish()
@@ -172,13 +172,13 @@ class LogCheck:
                 )
                 return None
             self._note_bytes(log.size - end_position)
-            if self._is_being_written(index, reason) or not self._is_content(log, end_position):
+            if (is_incomplete and self._is_being_written(index)) or not self._is_content(log, end_position):
                 return None
             return _Cut(index, end_position, self._next_offset, log.size - end_position, reason)
 
-    def _is_being_written(self, index: int, reason: str) -> bool:
+    def _is_being_written(self, index: int) -> bool:
         is_last = index + 1 == len(self._listing.segments)
-        return self._state.is_in_use and is_last and reason == "an incomplete batch"
+        return self._state.is_in_use and is_last
 
     def _is_content(self, log: LogFile, position: int) -> bool:
         """Return whether the rest of a file contains anything but the zeros of preallocation."""

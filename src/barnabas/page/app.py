@@ -3,7 +3,7 @@
 GET  /                   the first cluster
 GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` returns its value, `text/event-stream` its
                          HTML each time that it is computed again
-     /c/CLUSTER/change/  changes (`change_desk.py`)
+     /c/CLUSTER/change/  changes (`change_forms.py`)
 POST /c/CLUSTER/search   start or stop a search; GET shows it, and starts none
 GET  /c/CLUSTER/download the raw key or value of a record
 GET  /login, POST /login, POST /logout
@@ -29,9 +29,9 @@ from barnabas.page.authentication.request_checks import RequestChecks
 from barnabas.page.authentication.sessions import LONGEST_S, Session, Sessions
 from barnabas.page.authentication.shares import share_of
 from barnabas.page.cluster import Cluster
-from barnabas.page.live import Live, Moment
+from barnabas.page.live import Live, ViewSnapshot
 from barnabas.page.messages.conditions import ConditionError
-from barnabas.page.messages.desk import Desk
+from barnabas.page.messages.state import MessageState
 from barnabas.page.rendering import load_assets, new_environment
 from barnabas.page.settings import Settings
 from barnabas.page.view import Asked, View, ViewKind, as_json, connection, reason
@@ -67,11 +67,11 @@ class Page:
         self._live = Live()
         self._assets = load_assets()
         self._templates = new_environment(settings.root_path)
-        self._desk = Desk(settings.masks, settings.max_read_rate)
-        self._kinds = (*VIEWS, *messages.kinds(self._desk))
+        self._messages = MessageState(settings.masks, settings.max_read_rate)
+        self._kinds = (*VIEWS, *messages.kinds(self._messages))
         self._search_kind = next(each for each in self._kinds if each.path == search.PATH)
         if settings.pipeline is not None:
-            self._kinds += (pipeline.kind(self._desk, settings.pipeline),)
+            self._kinds += (pipeline.kind(self._messages, settings.pipeline),)
         guest = Session()
         if not settings.mechanisms:
             clusters = settings.clusters.items()
@@ -96,9 +96,9 @@ class Page:
     def _changes(self) -> list[Route]:
         """Return the routes of changes; most pages allow none and start faster without their code."""
         if self._settings.allows_changes:
-            from barnabas.page.change_desk import ChangeDesk
+            from barnabas.page.change_forms import ChangeForms
 
-            return ChangeDesk(self._settings, self._render).routes
+            return ChangeForms(self._settings, self._render).routes
         paths = ("/c/{cluster}/changes", "/c/{cluster}/change/{name}")
         return [Route(each, self._no_changes, methods=["GET", "POST"]) for each in paths]
 
@@ -112,7 +112,7 @@ class Page:
 
     async def close(self) -> None:
         """End all searches, sessions and connections."""
-        await self._desk.close()
+        await self._messages.close()
         await self._sessions.close()
 
     # --- views
@@ -159,11 +159,11 @@ class Page:
         asked = asked._replace(query=search.asked_of(form))
         try:
             if "stop" in form:
-                await search.stop(self._desk, asked)
+                await search.stop(self._messages, asked)
             else:
-                await search.begin(self._desk, asked)
+                await search.begin(self._messages, asked)
         except ConditionError as refused:
-            view = search.look(self._desk, asked, str(refused))
+            view = search.look(self._messages, asked, str(refused))
             return self._refused_search(request, asked, view)
         except KafkaError as error:
             return self._problem(request, _status(error), reason(error))
@@ -186,19 +186,21 @@ class Page:
         if isinstance(asked, Response):
             return asked
         try:
-            name, data = await messages.download(self._desk, asked)
+            name, data = await messages.download(self._messages, asked)
         except BarnabasError as error:
             return self._problem(request, _status(error), reason(error))
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(data, media_type="application/octet-stream", headers=headers)
 
-    async def _whole(self, request: Request, kind: ViewKind, asked: Asked, moment: Moment) -> Response:
-        status = 200 if moment.view is not None else _status(moment.failure)
+    async def _whole(self, request: Request, kind: ViewKind, asked: Asked, snapshot: ViewSnapshot) -> Response:
+        status = 200 if snapshot.view is not None else _status(snapshot.failure)
         before, after = self._around(request, kind, asked)
-        text = before + await self._fragment(kind, asked, moment, request.state.session) + after
+        text = before + await self._fragment(kind, asked, snapshot, request.state.session) + after
         return Response(text, status, media_type="text/html", headers={"vary": "accept"})
 
-    def _begun(self, request: Request, kind: ViewKind, asked: Asked, getting: "asyncio.Future[Moment]") -> Response:
+    def _begun(
+        self, request: Request, kind: ViewKind, asked: Asked, getting: "asyncio.Future[ViewSnapshot]"
+    ) -> Response:
         """Return a response that sends the frame at once, and the view as soon as it is ready."""
 
         async def parts() -> AsyncIterator[str]:
@@ -217,15 +219,15 @@ class Page:
         before, _, after = text.partition(_VIEW_HERE)
         return before, after
 
-    async def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment, session: Session) -> str:
+    async def _fragment(self, kind: ViewKind, asked: Asked, snapshot: ViewSnapshot, session: Session) -> str:
         """Render a view; its value is shared by all sessions of a user, so only the form's token is of this session."""
         # Leaves the event loop free for other requests.
         return await asyncio.to_thread(
             self._templates.get_template("fragment.html.jinja").render,
             csrf=session.csrf,
             kind=kind,
-            view=moment.view,
-            failure=None if moment.failure is None else reason(moment.failure),
+            view=snapshot.view,
+            failure=None if snapshot.failure is None else reason(snapshot.failure),
             cluster=asked.cluster.name,
             paths=_PATHS,
             here=f"{self._settings.root_path}/c/{asked.cluster.name}",
@@ -239,8 +241,8 @@ class Page:
         owner = (cluster.name, cluster.user or share_of(request.state.address))
 
         async def events() -> AsyncIterator[bytes]:
-            async for moment in self._live.watch(kind, asked, owner):
-                lines = (await self._fragment(kind, asked, moment, session)).splitlines()
+            async for snapshot in self._live.watch(kind, asked, owner):
+                lines = (await self._fragment(kind, asked, snapshot, session)).splitlines()
                 yield ("event: view\n" + "".join(f"data: {line}\n" for line in lines) + "\n").encode()
 
         return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
@@ -315,8 +317,8 @@ def _status(failure: BarnabasError | None) -> int:
     return _STATUSES.get(failure.code, 503) if isinstance(failure, KafkaError) else 503
 
 
-def _json(moment: Moment) -> Response:
-    failure = None if moment.failure is None else reason(moment.failure)
-    status = 200 if moment.view is not None else _status(moment.failure)
-    text = to_json({"view": as_json(moment.view), "failure": failure})
+def _json(snapshot: ViewSnapshot) -> Response:
+    failure = None if snapshot.failure is None else reason(snapshot.failure)
+    status = 200 if snapshot.view is not None else _status(snapshot.failure)
+    text = to_json({"view": as_json(snapshot.view), "failure": failure})
     return Response(text, status, media_type="application/json", headers={"vary": "accept"})

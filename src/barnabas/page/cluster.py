@@ -11,7 +11,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import Question
-from barnabas.explain.seen import Asked, Seen
+from barnabas.explain.snapshot import Asked, Snapshot
 
 A = TypeVar("A")
 
@@ -47,7 +47,7 @@ class Cluster:
         """Return an admin client of the cluster: a class of `clients/admin_*.py`."""
         return kind(self.pool, PATIENCE_MS)
 
-    async def see(self, question: Question, asked: Asked | None = None) -> Seen:
+    async def collect(self, question: Question, asked: Asked | None = None) -> Snapshot:
         """Collect the snapshot for a question; movement is known from the second snapshot on.
 
         Raises:

@@ -31,7 +31,7 @@ Key = tuple[str, str, str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ViewSnapshot:
     """A view's value at one time.
 
     Attributes:
@@ -51,7 +51,7 @@ class _Shared:
     """One view, shared by all its viewers."""
 
     def __init__(self) -> None:
-        self.moment = Moment(0, None, None, 0)
+        self.snapshot = ViewSnapshot(0, None, None, 0)
         self.watchers = 0
         self._made_s = float("-inf")
         self._making: asyncio.Task[None] | None = None
@@ -60,30 +60,30 @@ class _Shared:
     def is_wanted(self) -> bool:
         """Return whether the view has viewers, or may get some soon."""
         age_s = asyncio.get_running_loop().time() - self._made_s
-        return self.watchers > 0 or self._making is not None or age_s < max(self.moment.good_for_s, _KEPT_S)
+        return self.watchers > 0 or self._making is not None or age_s < max(self.snapshot.good_for_s, _KEPT_S)
 
     def expire(self) -> None:
         """Compute the view again on the next request."""
         self._made_s = float("-inf")
 
-    async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> Moment:
+    async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> ViewSnapshot:
         """Return a value that is still valid.
 
         Args:
             watched_count: How many views are looked at.
         """
         loop = asyncio.get_running_loop()
-        if self._making is None and loop.time() - self._made_s >= self.moment.good_for_s:
+        if self._making is None and loop.time() - self._made_s >= self.snapshot.good_for_s:
             self._making = loop.create_task(self._make(kind, asked, max(watched_count, 1)))
         if self._making is not None:
             # A viewer that leaves must not cancel the task for others.
             await asyncio.shield(self._making)
-        return self.moment
+        return self.snapshot
 
     async def _make(self, kind: ViewKind, asked: Asked, watched_count: int) -> None:
         loop = asyncio.get_running_loop()
         begin_s = loop.time()
-        view, failure = self.moment.view, None
+        view, failure = self.snapshot.view, None
         try:
             view = await kind.build(asked)
         except BarnabasError as error:
@@ -95,7 +95,7 @@ class _Shared:
         good_for_s = max(kind.every_s, min(took_s * _REST * watched_count, _LONGEST_S))
         if view is not None and failure is None and view.is_final:
             good_for_s = _FOR_GOOD_S
-        self.moment = Moment(self.moment.number + 1, view, failure, good_for_s)
+        self.snapshot = ViewSnapshot(self.snapshot.number + 1, view, failure, good_for_s)
 
 
 class Live:
@@ -111,11 +111,11 @@ class Live:
     def _watched_count(self) -> int:
         return sum(each.watchers > 0 for each in self._shared.values())
 
-    async def get(self, kind: ViewKind, asked: Asked) -> Moment:
+    async def get(self, kind: ViewKind, asked: Asked) -> ViewSnapshot:
         """Return the current value of a view."""
         return await self._of(kind, asked).fresh(kind, asked, self._watched_count)
 
-    async def watch(self, kind: ViewKind, asked: Asked, owner: Hashable) -> AsyncIterator[Moment]:
+    async def watch(self, kind: ViewKind, asked: Asked, owner: Hashable) -> AsyncIterator[ViewSnapshot]:
         """Yield a view each time it is computed, until the page stops, the session ends, or the stream makes room.
 
         Args:
@@ -132,11 +132,11 @@ class Live:
         try:
             last = -1
             while not any(each.is_set() for each in ends):
-                moment = await shared.fresh(kind, asked, self._watched_count)
-                if moment.number != last:
-                    last = moment.number
-                    yield moment
-                await self._rest(ends, max(moment.good_for_s, 0.5))
+                snapshot = await shared.fresh(kind, asked, self._watched_count)
+                if snapshot.number != last:
+                    last = snapshot.number
+                    yield snapshot
+                await self._rest(ends, max(snapshot.good_for_s, 0.5))
         finally:
             self._streams.pop(ended, None)
             shared.watchers -= 1

@@ -11,8 +11,8 @@ from typing import Final
 
 from barnabas.charts.time_plot import Series, TimePlot, buckets
 from barnabas.core.types import TopicPartition
-from barnabas.explain.seen import Group, Seen
-from barnabas.explain.seen import Series as Offsets
+from barnabas.explain.snapshot import Group, Snapshot
+from barnabas.explain.snapshot import Series as Offsets
 
 # The number of distinguishable colours.
 MOST_LINES: Final = 6
@@ -24,22 +24,22 @@ _MINUTE: Final = timedelta(minutes=1)
 _LAST_MS: Final = 221_845_392_000_000
 
 
-def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
+def lag_plot(snapshot: Snapshot, group: Group) -> TimePlot | None:
     """Return the lag of the partitions that are furthest behind; None if no lag is known.
 
     Barnabas's brokers report the last hour of ends and commits. For Kafka, the data is what the page saw itself.
     """
-    known = [name for name in group.commits if group.commits[name] and name in seen.logs]
-    behind = nlargest(_MOST_LOOKED_AT, known, lambda name: seen.logs[name].end_offset - group.committed[name])
-    moves = _moves(seen, group, behind)
+    known = [name for name in group.commits if group.commits[name] and name in snapshot.logs]
+    behind = nlargest(_MOST_LOOKED_AT, known, lambda name: snapshot.logs[name].end_offset - group.committed[name])
+    moves = _moves(snapshot, group, behind)
     if not moves:
         return None
-    began_ms = max(min(max(ends[0][0], commits[0][0]) for ends, commits in moves.values()), seen.since_ms)
+    began_ms = max(min(max(ends[0][0], commits[0][0]) for ends, commits in moves.values()), snapshot.since_ms)
     # Brokers' clocks may be ahead of the page's.
-    began_ms = min(began_ms, seen.now_ms)
-    start, step, count = buckets(_moment(began_ms), _moment(seen.now_ms), _FINEST)
+    began_ms = min(began_ms, snapshot.now_ms)
+    start, step, count = buckets(_datetime(began_ms), _datetime(snapshot.now_ms), _FINEST)
     first_ms, step_ms = round(start.replace(tzinfo=UTC).timestamp() * 1_000), step // timedelta(milliseconds=1)
-    times = [min(first_ms + n * step_ms, seen.now_ms) for n in range(1, count + 1)]
+    times = [min(first_ms + n * step_ms, snapshot.now_ms) for n in range(1, count + 1)]
     lags = {name: _lags(times, *of) for name, of in moves.items()}
     most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
     # By name, so that a partition keeps its colour when the order of lags changes.
@@ -48,17 +48,19 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
 
 
-def _moves(seen: Seen, group: Group, names: Sequence[TopicPartition]) -> dict[TopicPartition, tuple[Offsets, Offsets]]:
+def _moves(
+    snapshot: Snapshot, group: Group, names: Sequence[TopicPartition]
+) -> dict[TopicPartition, tuple[Offsets, Offsets]]:
     """Return the movement of ends and commits of partitions."""
     committed_ms = {
         TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
-        for row in seen.rows("groups", group=group.name)
+        for row in snapshot.rows("groups", group=group.name)
         for each in row["commits"]
     }
     # A broker keeps one point for an unchanged offset: for a commit, the time of that commit.
-    ends_ms = seen.since_ms if seen.tellers else seen.now_ms
+    ends_ms = snapshot.since_ms if snapshot.reporters else snapshot.now_ms
     return {
-        name: (_from(seen.logs[name].ends, ends_ms), _from(group.commits[name], committed_ms.get(name)))
+        name: (_from(snapshot.logs[name].ends, ends_ms), _from(group.commits[name], committed_ms.get(name)))
         for name in names
     }
 
@@ -88,11 +90,11 @@ def _at(series: Offsets, at_ms: int) -> int | None:
     return series[index - 1][1] if index else None
 
 
-def bytes_plot(seen: Seen) -> TimePlot | None:
+def bytes_plot(snapshot: Snapshot) -> TimePlot | None:
     """Return bytes in and out per minute of the last hour, of all reporting brokers; None if there are none."""
     came: dict[int, int] = {}
     went: dict[int, int] = {}
-    for row in seen.rows("broker"):
+    for row in snapshot.rows("broker"):
         for minute in row["minutes"]:
             # A minute is recorded at its end.
             at = (minute["at_ms"] - 30_000) // 60_000
@@ -108,8 +110,8 @@ def bytes_plot(seen: Seen) -> TimePlot | None:
         Series("out", "s2", [went.get(each) for each in minutes]),
     )
     about = "Bytes/s on the wire, in each minute"
-    return TimePlot(about, "bytes", _moment(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
+    return TimePlot(about, "bytes", _datetime(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
 
 
-def _moment(at_ms: int) -> datetime:
+def _datetime(at_ms: int) -> datetime:
     return datetime.fromtimestamp(min(max(at_ms, 0), _LAST_MS) / 1_000, UTC).replace(tzinfo=None)

@@ -16,8 +16,8 @@ from markupsafe import Markup, escape
 from barnabas.core.advised_commands import with_options
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.explain.finding import Finding, Severity
-from barnabas.explain.words import amount, count, duration
-from barnabas.page.view import moment
+from barnabas.explain.formatting import amount, count, duration
+from barnabas.page.view import timestamp
 
 _MEDIA_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -59,7 +59,7 @@ def new_environment(root_path: str) -> Environment:
         "bytes": _bytes,
         "amount": amount,
         "duration": lambda value: "–" if value is None else duration(value),
-        "moment": moment,
+        "timestamp": timestamp,
         "severity": _severity,
         "place": _place,
         "items": count,

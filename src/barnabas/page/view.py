@@ -11,7 +11,7 @@ from barnabas.core.advised_commands import options
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.cluster import Cluster
 
 T = TypeVar("T")
@@ -104,21 +104,21 @@ def cut(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> Cut[T]:
 
 
 class Known(NamedTuple):
-    """The fields of `View` that come from a snapshot; pass them as `**known(seen)._asdict()`."""
+    """The fields of `View` that come from a snapshot; pass them as `**known(snapshot)._asdict()`."""
 
     now_ms: int
     silent: Mapping[int, str]
     not_told: tuple[str, ...]
 
 
-def known(seen: Seen) -> Known:
+def known(snapshot: Snapshot) -> Known:
     """Return the time of the snapshot, the silent brokers, and the refusals, each once."""
     whats: dict[str, dict[str, None]] = {}
-    for text in seen.refused:
+    for text in snapshot.refused:
         what, _, why = text.rpartition(": ")
         whats.setdefault(why, {})[what] = None
     not_told = (f"{', '.join(filter(None, each))}: {why}".removeprefix(": ") for why, each in whats.items())
-    return Known(seen.now_ms, dict(sorted(seen.silent.items())), tuple(not_told))
+    return Known(snapshot.now_ms, dict(sorted(snapshot.silent.items())), tuple(not_told))
 
 
 def as_json(value: object) -> object:
@@ -155,7 +155,7 @@ def connection(servers: str) -> str:
     return "" if servers == DEFAULT_SERVER else options(("--bootstrap-server", servers))
 
 
-def moment(timestamp_ms: int | None) -> str:
+def timestamp(timestamp_ms: int | None) -> str:
     """Return a time in UTC, with the date unless it is today; empty for None."""
     if timestamp_ms is None:
         return ""

@@ -10,11 +10,11 @@ literal rows. There are these kinds of function:
 - `refresh` is given the job's own tables and gives the rows of outputs that are derived from them, in batch, whenever
   the tables have grown. What is derived so is right in whatever order the events came, needs no state that could be
   lost, and is the same however often it is done.
-- `digest` sums up the facts of some units of event time (hours, say), for `refresh` to be given few rows in the place
-  of many. It is given the facts of those units alone in which something changed.
+- `aggregate` computes incremental aggregates: it sums up the facts of some time windows of event time (hours, say), so
+  that `refresh` reads few rows instead of many. It gets only the facts of windows in which something changed.
 
-`refresh` and `digest` are given the tables of other jobs, too, that the job reads (`TableInput`), as far as there are
-any; `transform` is not, so that what is appended depends on the events alone.
+`refresh` and `aggregate` also get the tables of other jobs that the job reads (`TableInput`), as far as they exist;
+`transform` does not, so that what is appended depends on the events alone.
 
 Shape of what `transform` is given, for each input by its name: the columns of the event's schema (`events/`), then
 those of `PLACE`: where the record stands. An append table that keeps the place's columns can be cut at an offset, so it
@@ -62,9 +62,9 @@ class Mode(Enum):
     REPLACE = "replace"
     """All rows at once, instead of all that were there: what `refresh` gives."""
 
-    DIGEST = "digest"
-    """What `digest` gives: the rows of some units of event time (column `unit`) instead of those of the same units; or,
-    where the output has a key, those of some subjects, instead of those with the same key."""
+    AGGREGATE = "aggregate"
+    """What `aggregate` returns: rows of some time windows (column `unit`), which replace those of the same windows; or,
+    if the output has a key, rows of some subjects, which replace those with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +155,16 @@ class Job:
 
     `facts` gets an input's name, and its events with the columns of `PLACE`; it may be called with no rows. It returns
     rows of the job's only append table, with the same columns and types for each input. Spark's Python workers import
-    or unpickle it. What a row holds depends on its event alone: the run's parameters are for `digest` and `refresh`.
+    or unpickle it. What a row holds depends on its event alone: the run's parameters are for `aggregate` and `refresh`.
 
-    `digest` gives the rows of all outputs of `Mode.DIGEST`, with the unit's number since 1970 in the column `unit`, and
-    of each unit that has a fact at least one row in one of them. What it gives depends on the facts of that unit and
-    the parameters, and on nothing else but what `mark` says of the facts. Outputs with a key have no units: their rows
-    are those of all subjects with facts among the ones it is given, and depend on all facts of the subject, which it is
-    given as `all_` and the table's name.
+    `aggregate` returns the rows of all outputs of `Mode.AGGREGATE`, with the number of the time window since 1970 in
+    the column `unit`, and at least one row in one of them for each window that has a fact. Its result depends only on
+    the facts of that window, the parameters, and what `mark` says of the facts. Outputs with a key have no windows:
+    their rows are those of all subjects with facts among the ones it is given, and depend on all facts of the subject,
+    which it is given as `all_` and the table's name.
 
-    `mark` puts beside facts, in the column `mark`, what the tables that are read say of each: a text, or null. A unit
-    in which that has changed is computed anew.
+    `mark` puts beside facts, in the column `mark`, what the tables that are read say of each: a text, or null. A window
+    in which that has changed is recomputed.
     """
 
     name: str
@@ -173,9 +173,9 @@ class Job:
     outputs: tuple[TopicOutput | TableOutput, ...]
     transform: Transform | None = None
     refresh: Transform | None = None
-    digest: Transform | None = None
+    aggregate: Transform | None = None
     mark: Mark | None = None
-    unit_s: int = 3600
+    window_s: int = 3600
     parameters: tuple[Parameter, ...] = ()
     summarize: Summarize | None = None
     facts: MakeFacts | None = None

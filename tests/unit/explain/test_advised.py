@@ -11,9 +11,9 @@ from barnabas.core.advised_commands import NAME, command, options, with_options
 from barnabas.explain.rules.group import explain_group
 from barnabas.explain.rules.lag import explain_lag
 from barnabas.explain.rules.transaction import explain_transaction
-from barnabas.explain.seen import Open
+from barnabas.explain.snapshot import OpenTransaction
 from tests.patience import PATIENCE_S
-from tests.unit.explain.worlds import NOW_MS, VIEWS, all_of, behind, group, log, seen
+from tests.unit.explain.worlds import NOW_MS, VIEWS, all_of, behind, group, log, snapshot
 
 SERVER = "real:9092"
 NAMES = (
@@ -67,11 +67,11 @@ def advised(name: str) -> dict[str, str]:
     """What is advised about a group and a transactional id of a name: the parameter that the name is, by command."""
     groups = {name: replace(group({VIEWS[0]: 5}), name=name)}
     state = TransactionState(name, 3, 7, 0, 60_000, TransactionStatus.Ongoing, [VIEWS[0]], NOW_MS, NOW_MS)
-    opened = Open(VIEWS[0], 7, 0, 600, NOW_MS, is_hanging=False)
+    opened = OpenTransaction(VIEWS[0], 7, 0, 600, NOW_MS, is_hanging=False)
     found = (
-        *explain_group(seen(groups=groups)),
-        *explain_lag(replace(behind(5, log()), groups=groups, ahead={})),
-        *explain_transaction(seen(open_transactions=[opened], transactional_ids={name: state})),
+        *explain_group(snapshot(groups=groups)),
+        *explain_lag(replace(behind(5, log()), groups=groups, unread={})),
+        *explain_transaction(snapshot(open_transactions=[opened], transactional_ids={name: state})),
     )
     lines = {line for each in all_of(found) for line in each.commands}
     assert len(lines) >= 4

@@ -13,7 +13,7 @@ from tests.unit.explain.worlds import (
     member,
     of,
     rebalance,
-    seen,
+    snapshot,
     verdicts,
 )
 
@@ -34,7 +34,7 @@ REASONS = (
 
 def told(*rebalances, state="Stable", **parts):
     groups = {"billing": group({}, [member(*VIEWS)], state)}
-    return explain_group(seen(groups=groups, facts=group_facts(*rebalances), **parts))
+    return explain_group(snapshot(groups=groups, facts=group_facts(*rebalances), **parts))
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -140,34 +140,34 @@ def test_what_happened_before_the_window_does_not_count() -> None:
 def test_where_no_reasons_are_kept_two_looks_tell_who_came_and_went_and_why_is_unknown() -> None:
     now = {"billing": group({}, [member(*VIEWS), member(client_id="new")])}
     before = {"billing": [member(*VIEWS), member(client_id="old")]}
-    found = explain_group(seen(groups=now, members_before=before, tellers=set()))
+    found = explain_group(snapshot(groups=now, members_before=before, reporters=set()))
     assert verdicts(found) == ["members-changed", "unknown"]
     assert found[0].text == "group billing is Stable with 2 members; joined: new at /10.0.0.7; left: old at /10.0.0.7"
     assert of(found, "unknown").certainty is Certainty.UNKNOWN
 
 
 def test_a_coordinator_that_does_not_answer_is_named() -> None:
-    found = explain_group(seen(groups={"billing": group({}, [member()])}, silent={1: "refused"}))
+    found = explain_group(snapshot(groups={"billing": group({}, [member()])}, silent={1: "refused"}))
     assert of(found, "unknown").silent == (1,)
 
 
 def test_a_coordinator_that_is_new_is_told_where_a_rebalance_followed() -> None:
     groups = {"billing": group({}, [member(*VIEWS)], "Stable")}
     rows = [rebalance("leader_rejoined", 5), rebalance("joined", 1)]
-    (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
+    (found,) = explain_group(snapshot(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
     assert verdicts([found]) == ["rebalanced", "leader-rejoined", "coordinator-moved", "joined"]
     cause = found.causes[0].causes[0]
     assert (cause.certainty, cause.figures["rebalance_count"]) == (Certainty.INFERRED, 1)
     assert cause.text.startswith("broker 1 became its coordinator, or was started, 60.0 s before")
-    (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 30 * MINUTE_MS)))
+    (found,) = explain_group(snapshot(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 30 * MINUTE_MS)))
     assert "coordinator-moved" not in verdicts([found])
 
 
 def test_what_members_do_of_their_own_accord_comes_of_no_coordinator_that_is_new() -> None:
     groups = {"billing": group({}, [member(*VIEWS)], "Stable")}
     rows = [rebalance("left", 5), rebalance("joined", 4)]
-    (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
+    (found,) = explain_group(snapshot(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
     assert verdicts([found]) == ["rebalanced", "left", "joined", "coordinator-moved"]
     own = [rebalance(reason, 5) for reason in ("left", "removed", "subscription_changed")]
-    (found,) = explain_group(seen(groups=groups, facts=group_facts(*own, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
+    (found,) = explain_group(snapshot(groups=groups, facts=group_facts(*own, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
     assert "coordinator-moved" not in verdicts([found])

@@ -3,8 +3,8 @@
 import random
 from typing import Any
 
+from barnabas.explain.answers import _definitions
 from barnabas.explain.json_schema import complaints, quick_check
-from barnabas.explain.told import _definitions
 
 DEFINITIONS = _definitions()
 DEPTH = 4

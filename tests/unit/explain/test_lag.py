@@ -6,7 +6,7 @@ from barnabas.clients.transaction_log import TransactionState, TransactionStatus
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Severity
 from barnabas.explain.rules.lag import explain_lag
-from barnabas.explain.seen import Ahead, Open
+from barnabas.explain.snapshot import OpenTransaction, UnreadRecords
 from tests.unit.explain.worlds import (
     MINUTE_MS,
     NOW_MS,
@@ -19,11 +19,11 @@ from tests.unit.explain.worlds import (
     of,
     partition,
     rebalance,
-    seen,
+    snapshot,
     verdicts,
 )
 
-NONE_AHEAD = {("billing", VIEWS[0]): Ahead(None, 0, is_whole=True)}
+NONE_AHEAD = {("billing", VIEWS[0]): UnreadRecords(None, 0, is_whole=True)}
 
 
 def hold(**more):
@@ -41,20 +41,20 @@ def full(ago_ms=0):
     return {**row, "last_ms": NOW_MS - ago_ms}
 
 
-OPENED = Open(VIEWS[0], 7, 0, 600, NOW_MS - MINUTE_MS, is_hanging=False)
+OPENED = OpenTransaction(VIEWS[0], 7, 0, 600, NOW_MS - MINUTE_MS, is_hanging=False)
 
 CASES = {
     "no-lag": behind(1_000, log()),
     "no-leader": behind(5, log(), logs={}, cluster=None, away=(1,)),
-    "never-committed": seen(groups={"billing": group({}, [member(VIEWS[0])])}, logs={VIEWS[0]: log()}),
+    "never-committed": snapshot(groups={"billing": group({}, [member(VIEWS[0])])}, logs={VIEWS[0]: log()}),
     "behind-start": behind(5, log(start=400)),
     "beyond-end": behind(2_000, log()),
-    "open-transaction": behind(600, log(stable=600, end=900), ahead=NONE_AHEAD, open_transactions=[OPENED]),
-    "markers-only": behind(990, log(), ahead=NONE_AHEAD),
+    "open-transaction": behind(600, log(stable=600, end=900), unread=NONE_AHEAD, open_transactions=[OPENED]),
+    "markers-only": behind(990, log(), unread=NONE_AHEAD),
     "group-empty": behind(5, log(), ()),
     "rebalancing": behind(5, log(), state="PreparingRebalance"),
     "not-assigned": behind(5, log(), [member()]),
-    "not-assigned, and new": seen(
+    "not-assigned, and new": snapshot(
         groups={"billing": group({VIEWS[0]: 1_000}, [member(VIEWS[0])])}, logs=dict.fromkeys(VIEWS[:2], log())
     ),
     "held": behind(5, log(), facts={"holds": [hold()]}),
@@ -69,7 +69,9 @@ CASES = {
     "falls-behind, and asks often": behind(500, log(per_s=2), per_s=1, fetched={(1, "reader"): [0, 9] * 15}),
     "falls-behind, and was cold": behind(500, log(per_s=2), per_s=1, facts={"requests": [slow_fetch(60_000)]}),
     "catches-up": behind(500, log(per_s=1), per_s=2),
-    "keeps-up": behind(990, log(per_s=10), per_s=10, ahead={("billing", VIEWS[0]): Ahead(NOW_MS - 900, 10, True)}),
+    "keeps-up": behind(
+        990, log(per_s=10), per_s=10, unread={("billing", VIEWS[0]): UnreadRecords(NOW_MS - 900, 10, True)}
+    ),
 }
 CASES["no-leader"].cluster.partitions[:] = [partition(leader_id=-1, isr=[1])]
 
@@ -102,8 +104,8 @@ def test_a_group_that_is_behind_says_by_how_much() -> None:
 
 
 def test_where_nothing_moves_it_is_said_so() -> None:
-    ahead = {("billing", VIEWS[0]): Ahead(NOW_MS - 20_000, 500, is_whole=True)}
-    cause = of(explain_lag(behind(500, log(per_s=0), per_s=0, ahead=ahead)), "falls-behind")
+    unread = {("billing", VIEWS[0]): UnreadRecords(NOW_MS - 20_000, 500, is_whole=True)}
+    cause = of(explain_lag(behind(500, log(per_s=0), per_s=0, unread=unread)), "falls-behind")
     assert cause.text == "views-0: nothing arrives and nothing is committed: at this pace the group never catches up"
 
 
@@ -144,7 +146,7 @@ def test_a_transaction_in_the_way_is_named_with_its_end() -> None:
 
 def test_a_transaction_that_hangs_is_urgent_and_can_be_aborted() -> None:
     opened = [OPENED._replace(is_hanging=True)]
-    found = explain_lag(behind(600, log(stable=600, end=900), ahead=NONE_AHEAD, open_transactions=opened))
+    found = explain_lag(behind(600, log(stable=600, end=900), unread=NONE_AHEAD, open_transactions=opened))
     assert verdicts(found) == ["behind", "open-transaction", "hanging"]
     assert found[0].severity is Severity.URGENT
     assert found[0].causes[0].causes[0].commands[1] == (
@@ -202,15 +204,18 @@ def test_rates_that_nobody_saw_are_unknown() -> None:
 def test_one_partition_with_all_the_lag_is_told_apart(per_s: float, why: str) -> None:
     logs = {VIEWS[0]: log(per_s=per_s), VIEWS[1]: log(per_s=0.5), VIEWS[2]: log(per_s=0.5)}
     offsets = {VIEWS[0]: 0, VIEWS[1]: 1_000, VIEWS[2]: 995}
-    ahead = {("billing", VIEWS[0]): Ahead(0, 1_000, True), ("billing", VIEWS[2]): Ahead(NOW_MS, 5, True)}
-    world = seen(groups={"billing": group(offsets, [member(*VIEWS)], per_s=0.05)}, logs=logs, ahead=ahead)
+    unread = {
+        ("billing", VIEWS[0]): UnreadRecords(0, 1_000, True),
+        ("billing", VIEWS[2]): UnreadRecords(NOW_MS, 5, True),
+    }
+    world = snapshot(groups={"billing": group(offsets, [member(*VIEWS)], per_s=0.05)}, logs=logs, unread=unread)
     found = explain_lag(world)
     assert "one-partition" in verdicts(found)
     assert why in of(found, "one-partition").text
 
 
 def test_one_partition_is_not_told_apart_where_lag_has_nothing_to_do_with_pace() -> None:
-    world = seen(
+    world = snapshot(
         groups={"billing": group({}, [member(*VIEWS)])}, logs={**dict.fromkeys(VIEWS, log(0, 0)), VIEWS[0]: log()}
     )
     assert verdicts(explain_lag(world)) == ["behind", "never-committed"]
@@ -218,11 +223,11 @@ def test_one_partition_is_not_told_apart_where_lag_has_nothing_to_do_with_pace()
 
 def test_causes_of_many_partitions_are_told_together() -> None:
     logs = dict.fromkeys(VIEWS, log(start=400))
-    world = seen(groups={"billing": group(dict.fromkeys(VIEWS, 5), [member(*VIEWS)])}, logs=logs)
+    world = snapshot(groups={"billing": group(dict.fromkeys(VIEWS, 5), [member(*VIEWS)])}, logs=logs)
     (cause,) = explain_lag(world)[0].causes
     assert cause.figures["partitions"] == ["views-0", "views-1", "views-2"]
     assert cause.figures["lost_records"] == 3 * 395
 
 
 def test_a_group_without_partitions_reads_nothing() -> None:
-    assert verdicts(explain_lag(seen(groups={"billing": group({})}))) == ["reads-nothing"]
+    assert verdicts(explain_lag(snapshot(groups={"billing": group({})}))) == ["reads-nothing"]

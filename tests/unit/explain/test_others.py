@@ -8,9 +8,20 @@ from barnabas.explain.rules.client import explain_client
 from barnabas.explain.rules.disk import explain_disk
 from barnabas.explain.rules.overview import explain_all
 from barnabas.explain.rules.slow import explain_slow
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from barnabas.wire.quotas.entities import DEFAULT, Entity
-from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, behind, directory, log, of, partition, seen, settings, verdicts
+from tests.unit.explain.worlds import (
+    MINUTE_MS,
+    NOW_MS,
+    behind,
+    directory,
+    log,
+    of,
+    partition,
+    settings,
+    snapshot,
+    verdicts,
+)
 
 GIB = 1 << 30
 
@@ -18,7 +29,7 @@ GIB = 1 << 30
 
 
 def test_a_disk_that_is_nearly_full_says_when_it_is_full() -> None:
-    world = seen(
+    world = snapshot(
         directories=[directory(total_bytes=100 * GIB, free_bytes=5 * GIB)],
         facts={"broker": [{"broker_id": 1, "minutes": [{"produced_bytes_per_s": GIB / 3_600}]}]},
     )
@@ -31,13 +42,15 @@ def test_a_disk_that_is_nearly_full_says_when_it_is_full() -> None:
 
 
 def test_a_directory_that_failed_is_urgent_and_one_that_tells_nothing_is_unknown() -> None:
-    found = explain_disk(seen(directories=[directory(), directory(2, "KAFKA_STORAGE_ERROR")]))
+    found = explain_disk(snapshot(directories=[directory(), directory(2, "KAFKA_STORAGE_ERROR")]))
     assert verdicts(found) == ["failed", "used"]
     assert found[1].certainty is Certainty.UNKNOWN
 
 
 def test_what_is_never_removed_is_told_with_where_that_is_set() -> None:
-    found = explain_disk(seen(directories=[directory()], settings=settings(retention_ms="-1", retention_bytes="-1")))
+    found = explain_disk(
+        snapshot(directories=[directory()], settings=settings(retention_ms="-1", retention_bytes="-1"))
+    )
     assert verdicts(found) == ["used", "kept-forever"]
     assert "retention.ms=-1 (by topic)" in of(found, "kept-forever").text
 
@@ -47,11 +60,11 @@ def test_a_log_that_is_not_compacted_any_more_is_told_without_its_topic() -> Non
     facts = {
         "broker": [{"broker_id": 2, "limits": [], "minutes": [], "bad_logs": [log, {**log, "trouble": "damaged"}]}]
     }
-    found = explain_disk(seen(facts=facts))
+    found = explain_disk(snapshot(facts=facts))
     assert verdicts(found) == ["uncleanable"]
     assert (found[0].subject, found[0].commands) == ("partition views-0", ("barnabas explain disk views",))
     assert found[0].text.endswith("until that broker restarts: offset 7 is damaged")
-    assert "uncleanable" in verdicts(explain_all(seen(facts=facts)))
+    assert "uncleanable" in verdicts(explain_all(snapshot(facts=facts)))
 
 
 def stored(*segments, **more):
@@ -75,7 +88,7 @@ def stored(*segments, **more):
 def test_why_a_segment_is_still_here(kept_by: str, severity: Severity) -> None:
     segment = {"base": 0, "bytes": 100, "goes_at_ms": None, "rule": None, "kept_by": kept_by}
     row = stored(segment)
-    world = seen(name="views", directories=[directory()], facts={"segments": [row]})
+    world = snapshot(name="views", directories=[directory()], facts={"segments": [row]})
     world.settings = settings(cleanup_policy="delete", retention_ms="60000")
     found = explain_disk(world)
     assert verdicts(found)[1:] == [f"kept-{kept_by.replace(' ', '-').replace('.', '-')}"]
@@ -85,7 +98,7 @@ def test_why_a_segment_is_still_here(kept_by: str, severity: Severity) -> None:
 
 def test_a_segment_whose_time_is_over_waits_for_the_next_look() -> None:
     segment = {"base": 0, "bytes": 100, "goes_at_ms": None, "rule": "retention.ms", "kept_by": None}
-    found = explain_disk(seen(name="views", facts={"segments": [stored(segment)]}))
+    found = explain_disk(snapshot(name="views", facts={"segments": [stored(segment)]}))
     assert verdicts(found) == ["kept", "going"]
     assert "it has expired" in found[0].causes[0].text
 
@@ -99,7 +112,7 @@ def test_a_segment_that_goes_says_when() -> None:
         "kept_by": "retention.ms",
     }
     row = stored(segment, segment)
-    found = explain_disk(seen(name="views", facts={"segments": [row]}))
+    found = explain_disk(snapshot(name="views", facts={"segments": [row]}))
     assert found[0].causes[0].text == (
         "views-0 on broker 1: 2 segments of 200 bytes stay: its newest record is not old enough (retention.ms); the "
         "next one is deleted in 60.0 s"
@@ -111,18 +124,18 @@ def test_what_retention_took_and_what_is_not_compacted_any_more_is_told() -> Non
     removed = [{"at_ms": NOW_MS - MINUTE_MS, "base": 0, "bytes": 9, "rule": "retention.ms"}]
     kept = {"base": 9, "bytes": 100, "goes_at_ms": None, "rule": None, "kept_by": "compaction"}
     row = stored(kept, removed=removed, compaction=dirty)
-    found = explain_disk(seen(name="views", facts={"segments": [row, {**row, "is_leader": False}]}))
+    found = explain_disk(snapshot(name="views", facts={"segments": [row, {**row, "is_leader": False}]}))
     assert verdicts(found) == ["kept", "uncleanable", "removed", "kept-compaction"]
     assert "1 segment of views-0 deleted recently, the last one by retention.ms 60.0 s ago" in found[0].causes[1].text
     assert found[0].causes[2].text.endswith("25% of it is new since it was compacted")
-    assert verdicts(explain_disk(seen(name="views", facts={"segments": [stored(failure="gone")]}))) == [
+    assert verdicts(explain_disk(snapshot(name="views", facts={"segments": [stored(failure="gone")]}))) == [
         "kept",
         "unreadable",
     ]
 
 
 def test_segments_of_a_kafka_are_unknown() -> None:
-    assert verdicts(explain_disk(seen(name="views", tellers=set()))) == ["kept", "unknown"]
+    assert verdicts(explain_disk(snapshot(name="views", reporters=set()))) == ["kept", "unknown"]
 
 
 # --- slow
@@ -136,7 +149,7 @@ def request(**more):
 
 @pytest.mark.parametrize("stage", ["queue", "local", "remote", "send"])
 def test_the_stage_that_took_the_time_is_named(stage: str) -> None:
-    found = explain_slow(seen(facts={"requests": [request(**{f"{stage}_ms": 880})]}))
+    found = explain_slow(snapshot(facts={"requests": [request(**{f"{stage}_ms": 880})]}))
     assert verdicts(found) == [f"slow-{stage}"]
     assert found[0].figures["stage_ms"] == 880
 
@@ -144,7 +157,7 @@ def test_the_stage_that_took_the_time_is_named(stage: str) -> None:
 def test_what_it_waited_for_is_told_and_a_stall_of_that_time_below_it() -> None:
     stall = {"at_ms": NOW_MS - 1_100, "ms": 400, "computing_ms": 0, "what": "fsync", "broker_id": 1}
     facts = {"requests": [request(remote_ms=880, waited_for="followers")] * 2, "stalls": [stall]}
-    found = explain_slow(seen(facts=facts))
+    found = explain_slow(snapshot(facts=facts))
     assert verdicts(found) == ["slow-remote", "stalled"]
     assert (
         "2 Produce requests of app took 1.8 s in total, up to 900 ms each; 98% of that time they waited for the "
@@ -154,11 +167,11 @@ def test_what_it_waited_for_is_told_and_a_stall_of_that_time_below_it() -> None:
 
 def test_slow_requests_of_another_client_or_of_long_ago_are_left_out() -> None:
     facts = {"requests": [request(client_id="other"), request(at_ms=0)]}
-    assert verdicts(explain_slow(seen(name="app", facts=facts))) == ["not-slow"]
+    assert verdicts(explain_slow(snapshot(name="app", facts=facts))) == ["not-slow"]
 
 
 def test_of_a_kafka_its_round_trip_is_known_alone() -> None:
-    (found,) = explain_slow(seen(round_trips_ms={2: 1.25}, tellers=set()))
+    (found,) = explain_slow(snapshot(round_trips_ms={2: 1.25}, reporters=set()))
     assert (found.verdict, found.certainty, found.figures["round_trip_ms"]) == ("round-trip", Certainty.UNKNOWN, 1.25)
 
 
@@ -173,20 +186,20 @@ def limited(**more):
 
 def test_a_client_that_is_held_is_told_the_limit_and_who_shares_it() -> None:
     sharers = [{"client_id": "app", "user": "alice"}, {"client_id": "other", "user": "alice"}]
-    world = seen(limits=[limited(throttle_ms=1_500, sharers=sharers)])
+    world = snapshot(limits=[limited(throttle_ms=1_500, sharers=sharers)])
     found = explain_client(world)
     assert verdicts(found) == ["held"]
     assert found[0].text.endswith("measured 900 bytes/s, the next request waits 1.5 s; other shares it")
 
 
 def test_a_limit_that_holds_nobody_is_fine() -> None:
-    assert verdicts(explain_client(seen(limits=[limited()]))) == ["limited", "not-held"]
+    assert verdicts(explain_client(snapshot(limits=[limited()]))) == ["limited", "not-held"]
 
 
 def test_holds_of_the_hour_are_added_up() -> None:
     row = {"client_id": "app", "user": "alice", "quota": "producer_byte_rate", "broker_id": 1, "count": 2}
     row |= {"throttle_ms": 700, "total_ms": 1_000, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS}
-    found = explain_client(seen(asked=Asked(client_id="app"), facts={"holds": [row, {**row, "broker_id": 2}]}))
+    found = explain_client(snapshot(asked=Asked(client_id="app"), facts={"holds": [row, {**row, "broker_id": 2}]}))
     assert verdicts(found) == ["was-held"]
     assert found[0].text == (
         "app of alice was throttled 4 times by producer_byte_rate: 2.0 s in total, up to 700 ms at a time"
@@ -196,7 +209,7 @@ def test_holds_of_the_hour_are_added_up() -> None:
 def test_a_wait_for_receive_memory_is_no_quotas() -> None:
     row = {"client_id": "app", "user": "alice", "quota": "queued.max.request.bytes", "broker_id": 1, "count": 1}
     row |= {"throttle_ms": 700, "total_ms": 700, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS}
-    (found,) = explain_client(seen(asked=Asked(client_id="app"), facts={"holds": [row]}))
+    (found,) = explain_client(snapshot(asked=Asked(client_id="app"), facts={"holds": [row]}))
     assert verdicts([found]) == ["was-held"]
     assert found.commands == ("barnabas explain broker 1",)
     assert found.text == (
@@ -206,11 +219,11 @@ def test_a_wait_for_receive_memory_is_no_quotas() -> None:
 
 
 def test_of_a_kafka_limits_follow_from_their_order() -> None:
-    configured = {
+    configured_quotas = {
         Entity("alice", DEFAULT): {"producer_byte_rate": 5_000.0},
         Entity(None, "app"): {"request_percentage": 9.0},
     }
-    world = seen(asked=Asked(user="alice", client_id="app"), configured=configured, tellers=set())
+    world = snapshot(asked=Asked(user="alice", client_id="app"), configured_quotas=configured_quotas, reporters=set())
     found = explain_client(world)
     assert verdicts(found) == ["limited", "limited", "not-held"]
     assert [each.certainty for each in found] == [Certainty.UNKNOWN] * 3
@@ -220,13 +233,13 @@ def test_of_a_kafka_limits_follow_from_their_order() -> None:
 
 
 def test_a_broker_may_stop_or_says_why_not() -> None:
-    assert verdicts(explain_broker(seen())) == ["may-stop"] * 3
-    (found,) = explain_broker(seen(partition(isr=[1, 2], replicas=[1, 2]), name="1"))
+    assert verdicts(explain_broker(snapshot())) == ["may-stop"] * 3
+    (found,) = explain_broker(snapshot(partition(isr=[1, 2], replicas=[1, 2]), name="1"))
     assert found.text == "broker 1 (h:9091) may not stop now: acks=all would fail for views-0"
 
 
 def test_a_broker_that_nobody_knows_is_not_there() -> None:
-    assert verdicts(explain_broker(seen(name="9"))) == ["not-there"]
+    assert verdicts(explain_broker(snapshot(name="9"))) == ["not-there"]
 
 
 def test_a_limit_that_is_near_is_told() -> None:
@@ -234,24 +247,24 @@ def test_a_limit_that_is_near_is_told() -> None:
         {"name": "max.connections", "used": 90, "most": 100},
         {"name": "queued.max.requests", "used": 1, "most": 9},
     ]
-    found = explain_broker(seen(name="1", facts={"broker": [{"broker_id": 1, "limits": limits}]}))
+    found = explain_broker(snapshot(name="1", facts={"broker": [{"broker_id": 1, "limits": limits}]}))
     assert verdicts(found) == ["near-limit", "may-stop"]
     assert found[0].text == "broker 1 (h:9091) has nearly reached max.connections: 90 of 100"
-    assert verdicts(explain_all(seen(facts={"broker": [{"broker_id": 1, "limits": limits}]}))) == ["near-limit"]
+    assert verdicts(explain_all(snapshot(facts={"broker": [{"broker_id": 1, "limits": limits}]}))) == ["near-limit"]
 
 
 def test_a_broker_that_does_not_answer_comes_first() -> None:
-    found = explain_broker(seen(away=(2,)))
+    found = explain_broker(snapshot(away=(2,)))
     assert (found[0].verdict, found[0].silent) == ("silent", (2,))
 
 
 def test_a_cluster_that_is_well_has_one_line() -> None:
-    (found,) = explain_all(seen())
+    (found,) = explain_all(snapshot())
     assert found.text == "no problems: 3 brokers, 3 partitions, 0 groups"
 
 
 def test_who_may_not_see_all_is_not_told_that_all_is_well() -> None:
-    (found,) = explain_all(seen(refused=["broker: Cluster authorization failed."]))
+    (found,) = explain_all(snapshot(refused=["broker: Cluster authorization failed."]))
     assert found.text == "no problems in the part that you may see: 3 brokers, 3 partitions, 0 groups"
     assert found.certainty is Certainty.UNKNOWN
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from barnabas.explain.finding import Certainty
 from barnabas.explain.rules.refused import Question, explain_refused, may
-from barnabas.explain.seen import Asked
+from barnabas.explain.snapshot import Asked
 from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
-from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, of, seen, verdicts
+from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, of, snapshot, verdicts
 
 ALICE = Principal("User", "alice")
 TOPIC = Pattern(ResourceType.TOPIC, "views")
@@ -23,7 +23,7 @@ def rule(permission=Permission.ALLOW, operation=Operation.WRITE, principal=ALICE
 
 
 def asked(*rules, of_whom=WRITE):
-    return explain_refused(seen(asked=of_whom, rules=list(rules)))
+    return explain_refused(snapshot(asked=of_whom, rules=list(rules)))
 
 
 def test_who_is_allowed_is_told_by_which_rule() -> None:
@@ -70,7 +70,7 @@ def test_other_resources(wanted: Asked) -> None:
 
 
 def test_rules_that_are_not_told_leave_it_unknown() -> None:
-    assert verdicts(explain_refused(seen(asked=WRITE))) == ["unknown"]
+    assert verdicts(explain_refused(snapshot(asked=WRITE))) == ["unknown"]
 
 
 PATTERNS = st.builds(
@@ -98,7 +98,7 @@ def test_the_verdict_is_always_the_brokers(bindings: list[Binding], operation: O
     for each in bindings:
         rules.set(each.pattern, rules.entries(each.pattern) | {each.entry})
     rights = rules.rights(ALICE, "h1", ResourceType.TOPIC, "views")
-    found = may(seen(rules=bindings), Question(ALICE, "h1", operation, ResourceType.TOPIC, "views"))
+    found = may(snapshot(rules=bindings), Question(ALICE, "h1", operation, ResourceType.TOPIC, "views"))
     expected = {None: {"no-rule"}, False: {"denied", "right-missing"}, True: {"allowed"}}
     assert found.verdict in expected[None if rights is None else bool(rights >> operation & 1)]
 
@@ -117,14 +117,14 @@ def refusal(kind, **more):
 
 
 def test_what_was_refused_comes_with_the_rule_that_follows() -> None:
-    world = seen(facts={"refusals": [refusal("acl")]}, rules=[rule(Permission.DENY)])
+    world = snapshot(facts={"refusals": [refusal("acl")]}, rules=[rule(Permission.DENY)])
     found = explain_refused(world)
     assert verdicts(found) == ["refused-acl", "denied"]
     assert found[0].text == "alice (app at 10.0.0.7) was denied WRITE on TOPIC views 3 times (request it is so)"
 
 
 def test_a_failed_login_names_no_user_that_is_not_known() -> None:
-    found = explain_refused(seen(facts={"refusals": [refusal("login", user=None, count=1)]}))
+    found = explain_refused(snapshot(facts={"refusals": [refusal("login", user=None, count=1)]}))
     assert verdicts(found) == ["refused-login"]
     assert found[0].text == "a login from app at 10.0.0.7 by PLAIN on listener SASL failed once: it is so"
     assert found[0].subject == "host 10.0.0.7"
@@ -132,22 +132,22 @@ def test_a_failed_login_names_no_user_that_is_not_known() -> None:
 
 def test_users_are_listed_where_a_login_goes_by_them() -> None:
     commands = {
-        mechanism: explain_refused(seen(facts={"refusals": [refusal("login", mechanism=mechanism)]}))[0].commands
+        mechanism: explain_refused(snapshot(facts={"refusals": [refusal("login", mechanism=mechanism)]}))[0].commands
         for mechanism in ("SCRAM-SHA-256", "OAUTHBEARER", None)
     }
     assert commands == {"SCRAM-SHA-256": ("barnabas users list",), "OAUTHBEARER": (), None: ()}
 
 
 def test_a_limit_that_was_met() -> None:
-    assert of(explain_refused(seen(facts={"refusals": [refusal("limit")]})), "refused-limit").text.endswith(
+    assert of(explain_refused(snapshot(facts={"refusals": [refusal("limit")]})), "refused-limit").text.endswith(
         "it is so of group views"
     )
 
 
 def test_other_users_and_what_was_long_ago_are_left_out() -> None:
     rows = [refusal("acl", user="bob"), refusal("acl", last_ms=0)]
-    assert verdicts(explain_refused(seen(name="alice", facts={"refusals": rows}))) == ["nothing-refused"]
+    assert verdicts(explain_refused(snapshot(name="alice", facts={"refusals": rows}))) == ["nothing-refused"]
 
 
 def test_where_nobody_keeps_refusals_it_is_unknown() -> None:
-    assert verdicts(explain_refused(seen(tellers=set()))) == ["unknown"]
+    assert verdicts(explain_refused(snapshot(reporters=set()))) == ["unknown"]

@@ -5,10 +5,10 @@ import pytest
 from barnabas.clients.transaction_log import TransactionState, TransactionStatus
 from barnabas.explain.finding import Certainty, Severity
 from barnabas.explain.rules.transaction import explain_transaction
-from barnabas.explain.seen import Open
-from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, VIEWS, of, seen, verdicts
+from barnabas.explain.snapshot import OpenTransaction
+from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, VIEWS, of, snapshot, verdicts
 
-OPENED = Open(VIEWS[0], 7, 0, 600, NOW_MS - 2 * MINUTE_MS, is_hanging=False)
+OPENED = OpenTransaction(VIEWS[0], 7, 0, 600, NOW_MS - 2 * MINUTE_MS, is_hanging=False)
 
 
 def state(status=TransactionStatus.Ongoing, timeout_ms=600_000):
@@ -27,7 +27,7 @@ def aborted(reason="timeout", **more):
 
 def test_a_transaction_that_is_open_for_long_is_a_problem_and_says_whose_it_is() -> None:
     facts = {"transactions": [{"transactional_id": "pay", "outcome": "open", "client_id": "p", "host": "/10.0.0.9"}]}
-    found = explain_transaction(seen(open_transactions=[OPENED], transactional_ids=state(), facts=facts))
+    found = explain_transaction(snapshot(open_transactions=[OPENED], transactional_ids=state(), facts=facts))
     assert verdicts(found) == ["open"]
     assert found[0].severity is Severity.PROBLEM
     assert found[0].text.startswith("transactional id pay of p at /10.0.0.9 has a transaction open for 2.0 min")
@@ -35,7 +35,7 @@ def test_a_transaction_that_is_open_for_long_is_a_problem_and_says_whose_it_is()
 
 
 def test_one_whose_timeout_is_over_is_about_to_end() -> None:
-    found = explain_transaction(seen(open_transactions=[OPENED], transactional_ids=state(timeout_ms=1_000)))
+    found = explain_transaction(snapshot(open_transactions=[OPENED], transactional_ids=state(timeout_ms=1_000)))
     assert found[0].text.endswith("its timeout is over, and its coordinator is about to end it")
 
 
@@ -43,18 +43,18 @@ def test_one_that_is_being_ended_says_so() -> None:
     prepared = state(TransactionStatus.PrepareAbort)
     assert (
         "; it is PrepareAbort"
-        in explain_transaction(seen(open_transactions=[OPENED], transactional_ids=prepared))[0].text
+        in explain_transaction(snapshot(open_transactions=[OPENED], transactional_ids=prepared))[0].text
     )
 
 
 def test_one_that_hangs_is_urgent() -> None:
-    found = explain_transaction(seen(open_transactions=[OPENED._replace(is_hanging=True)]))
+    found = explain_transaction(snapshot(open_transactions=[OPENED._replace(is_hanging=True)]))
     assert verdicts(found) == ["hanging"]
     assert found[0].severity is Severity.URGENT
 
 
 def test_whose_transaction_it_is_may_be_unknown() -> None:
-    (found,) = explain_transaction(seen(open_transactions=[OPENED]))
+    (found,) = explain_transaction(snapshot(open_transactions=[OPENED]))
     assert (found.verdict, found.certainty) == ("open", Certainty.UNKNOWN)
 
 
@@ -67,7 +67,7 @@ def test_whose_transaction_it_is_may_be_unknown() -> None:
     ],
 )
 def test_why_it_was_aborted(reason: str, text: str, severity: Severity) -> None:
-    found = explain_transaction(seen(facts={"transactions": [aborted(reason)]}))
+    found = explain_transaction(snapshot(facts={"transactions": [aborted(reason)]}))
     assert verdicts(found) == [f"aborted-{reason.replace('_', '-')}"]
     assert text in found[0].text
     assert found[0].text.endswith("60.0 s after it began")
@@ -76,18 +76,18 @@ def test_why_it_was_aborted(reason: str, text: str, severity: Severity) -> None:
 
 def test_aborts_are_counted_and_markers_that_are_owed_are_a_problem() -> None:
     rows = [aborted(count=3, at_ms=NOW_MS - 2_000), aborted("newer_producer", markers_owed=2)]
-    (found,) = explain_transaction(seen(facts={"transactions": rows}))
+    (found,) = explain_transaction(snapshot(facts={"transactions": rows}))
     assert "was aborted 4 times" in found.text
     assert "2 markers of it could not be written yet" in found.text
     assert (found.severity, found.figures["timeout_count"]) == (Severity.PROBLEM, 3)
 
 
 def test_of_one_id_its_last_state_is_told_and_why_it_was_aborted_is_unknown_where_nobody_keeps_it() -> None:
-    world = seen(name="pay", transactional_ids=state(TransactionStatus.CompleteAbort), tellers=set())
+    world = snapshot(name="pay", transactional_ids=state(TransactionStatus.CompleteAbort), reporters=set())
     found = explain_transaction(world)
     assert verdicts(found) == ["last-state", "unknown"]
     assert of(found, "unknown").certainty is Certainty.UNKNOWN
 
 
 def test_an_id_that_nobody_knows() -> None:
-    assert verdicts(explain_transaction(seen(name="other", transactional_ids=state()))) == ["not-known"]
+    assert verdicts(explain_transaction(snapshot(name="other", transactional_ids=state()))) == ["not-known"]

@@ -11,7 +11,7 @@ from barnabas.cli.parser import read_options
 from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
-from barnabas.explain.seen import Ahead, Asked, Directory, Group, Log, Member, Seen, Setting
+from barnabas.explain.snapshot import Asked, Directory, Group, Log, Member, Setting, Snapshot, UnreadRecords
 
 NOW_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
@@ -38,11 +38,11 @@ def partition(
     return Partition(name, leader_id, list(replicas), list(isr), min_isr, list(adding))
 
 
-def seen(*partitions: Partition, name: str | None = None, **parts: Any) -> Seen:
+def snapshot(*partitions: Partition, name: str | None = None, **parts: Any) -> Snapshot:
     """Three brokers of ours, with facts of the last hour."""
     there = parts.pop("cluster", None) or cluster(*(partitions or map(partition, VIEWS)), away=parts.pop("away", ()))
-    parts = {"asked": Asked(name), "tellers": {1, 2, 3}, **parts}
-    return Seen(NOW_MS, NOW_MS - 60 * MINUTE_MS, cluster=there, **parts)
+    parts = {"asked": Asked(name), "reporters": {1, 2, 3}, **parts}
+    return Snapshot(NOW_MS, NOW_MS - 60 * MINUTE_MS, cluster=there, **parts)
 
 
 def log(start: int = 0, stable: int = 1_000, end: int | None = None, per_s: float = 0.0) -> Log:
@@ -71,13 +71,13 @@ def member(*partitions: TopicPartition, client_id: str = "reader") -> Member:
 
 def behind(
     offset: int, of: Log, member_of: Sequence[Member] | None = None, *, per_s: float = 0.0, **parts: Any
-) -> Seen:
+) -> Snapshot:
     """A group that is at an offset of views-0, whose oldest record ahead is two minutes old."""
-    ahead = Ahead(NOW_MS - 2 * MINUTE_MS, max(of.stable_offset - offset, 0), is_whole=True)
+    unread = UnreadRecords(NOW_MS - 2 * MINUTE_MS, max(of.stable_offset - offset, 0), is_whole=True)
     members = [member(VIEWS[0])] if member_of is None else member_of
     state = parts.pop("state", "Stable")
-    parts = {"ahead": {("billing", VIEWS[0]): ahead}, "logs": {VIEWS[0]: of}, **parts}
-    return seen(groups={"billing": group({VIEWS[0]: offset}, members, state, per_s)}, **parts)
+    parts = {"unread": {("billing", VIEWS[0]): unread}, "logs": {VIEWS[0]: of}, **parts}
+    return snapshot(groups={"billing": group({VIEWS[0]: offset}, members, state, per_s)}, **parts)
 
 
 def directory(broker_id: int = 1, failure: str = "", sizes: dict[TopicPartition, int] | None = None, **more: Any):

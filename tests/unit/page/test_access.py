@@ -6,11 +6,11 @@ from barnabas.page.views.access import Form, answer_to, form_of, user_rows
 from barnabas.wire.security.acls import Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
-from tests.unit.explain.worlds import seen
+from tests.unit.explain.worlds import snapshot
 
 ALICE = Principal("User", "alice")
 READS = Binding(Pattern(ResourceType.TOPIC, "orders"), Entry(ALICE, "*", Operation.READ, Permission.ALLOW))
-WORLD = seen(rules=[READS])
+WORLD = snapshot(rules=[READS])
 
 
 def asks(user="alice", operation="Read", resource_type="topic", name="orders", host=""):
@@ -59,8 +59,8 @@ def test_nothing_is_answered_where_nobody_is_asked_about():
 
 
 def test_without_rules_the_answer_is_unknown():
-    assert answer_to(seen(), Form("alice", "Read", "topic", "orders", ""))[1].verdict == "unknown"
-    assert user_rows(seen(), {"alice": {}})[0].rule_count is None
+    assert answer_to(snapshot(), Form("alice", "Read", "topic", "orders", ""))[1].verdict == "unknown"
+    assert user_rows(snapshot(), {"alice": {}})[0].rule_count is None
 
 
 def test_users_have_their_mechanisms_and_how_many_rules_name_them():

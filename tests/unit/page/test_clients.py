@@ -12,7 +12,7 @@ from barnabas.page.views.clients import HoldRow, LimitRow, hold_rows, limit_rows
 from barnabas.page.views.try_limit import broker_try
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
-from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, seen
+from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, snapshot
 
 
 def used(client_id: str | None, **more: object) -> dict[str, object]:
@@ -22,7 +22,7 @@ def used(client_id: str | None, **more: object) -> dict[str, object]:
 def test_who_is_held_stands_first() -> None:
     held = used("held", parts_of_limits={"producer_byte_rate": 1.2}, throttle_ms=300, held_count=1)
     about = used("about", parts_of_limits={}, throttle_ms=900, held_count=0)
-    rows = use_rows(seen(use={2: [used("large"), used(None), held], 1: [about]}))
+    rows = use_rows(snapshot(use={2: [used("large"), used(None), held], 1: [about]}))
     assert [(row.broker_id, row.client_id, row.held_count, row.throttle_ms) for row in rows] == [
         (2, "held", 1, 300),
         (1, "about", 0, 900),
@@ -45,7 +45,7 @@ def test_holds_and_limits_are_told_as_they_are_kept() -> None:
         "last_ms": NOW_MS,
     }
     old = {**row, "last_ms": NOW_MS - 100 * MINUTE_MS}
-    world = seen(facts={"holds": [row, old]}, configured={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
+    world = snapshot(facts={"holds": [row, old]}, configured_quotas={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
     assert list(hold_rows(world)) == [
         HoldRow(1, "alice", "app", "producer_byte_rate", 3, 600, 400, NOW_MS - MINUTE_MS, NOW_MS)
     ]

@@ -2,11 +2,13 @@
 
 from barnabas.core.types import TopicPartition
 from barnabas.page.views.find import Hit, clients_of, hits_of, look_for
-from tests.unit.explain.worlds import VIEWS, behind, group, log, member, partition, seen
+from tests.unit.explain.worlds import VIEWS, behind, group, log, member, partition, snapshot
 
 
 def test_topics_groups_and_brokers_are_found():
-    world = seen(partition(VIEWS[0]), partition(TopicPartition("billing", 0)), groups={"billing": group({VIEWS[0]: 1})})
+    world = snapshot(
+        partition(VIEWS[0]), partition(TopicPartition("billing", 0)), groups={"billing": group({VIEWS[0]: 1})}
+    )
     hits = list(hits_of(world))
     assert look_for("BILL", hits) == [Hit("topic", "billing"), Hit("group", "billing")]
     assert [each.name for each in look_for("9092", hits)] == ["2 at h:9092"]

@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from barnabas.page.messages.conditions import Condition, ConditionError, keys_of, parse_conditions
+from barnabas.page.messages.criteria import Criteria
 from barnabas.page.messages.json_text import JsonValue, parse_json
 from barnabas.page.messages.raw_fields import RawField
 from barnabas.page.messages.reading import Fate
 from barnabas.page.messages.searcher import FATES, FRAME, MOST_HITS, Job
-from barnabas.page.messages.wanted import Wanted
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.record import Record
@@ -55,7 +55,7 @@ VALUE = (
     ],
 )
 def test_conditions_on_fields(text: str, is_wanted: bool) -> None:
-    wanted = Wanted(conditions=parse_conditions(text))
+    wanted = Criteria(conditions=parse_conditions(text))
     assert wanted.fits(Record(0, 0, None, VALUE)) is is_wanted
     if text:
         for value in (None, b"", b"status", b"[" * 100_000, b'{"status": 1e99999999999, "user": "\xff"}'):
@@ -139,14 +139,14 @@ def test_no_text_takes_long_to_be_refused() -> None:
 
 def test_keys_headers_and_texts() -> None:
     record = Record(0, 0, b"k", b"some text", (("trace", b"abc"), ("trace", b"def"), ("none", None)))
-    assert Wanted((b"x", b"k")).fits(record)
-    assert not Wanted((b"x",)).fits(record)
-    assert Wanted(header="trace=ef").fits(record)
-    assert Wanted(header="none").fits(record)
-    assert not Wanted(header="trac").fits(record)
-    assert not Wanted(header="trace=x").fits(record)
-    assert Wanted(text="me te").fits(record)
-    assert not Wanted(text="Some").fits(record)
+    assert Criteria((b"x", b"k")).fits(record)
+    assert not Criteria((b"x",)).fits(record)
+    assert Criteria(header="trace=ef").fits(record)
+    assert Criteria(header="none").fits(record)
+    assert not Criteria(header="trac").fits(record)
+    assert not Criteria(header="trace=x").fits(record)
+    assert Criteria(text="me te").fits(record)
+    assert not Criteria(text="Some").fits(record)
     assert keys_of("é", "auto") == ("é".encode(),)
     assert keys_of("-2", "integer") == (b"\xff\xff\xff\xfe", b"\xff" * 7 + b"\xfe")
     assert keys_of(str(1 << 40), "integer") == ((1 << 40).to_bytes(8, "big"),)

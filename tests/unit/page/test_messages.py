@@ -9,11 +9,11 @@ import pytest
 
 from barnabas.core.errors import ConfigError
 from barnabas.page.messages.decoding import KINDS, decode
-from barnabas.page.messages.desk import moment_ms
 from barnabas.page.messages.json_text import MOST_DEPTH, parse_json, write_json
 from barnabas.page.messages.masks import HIDDEN, masked, masks_of, parse_mask
 from barnabas.page.messages.reading import Fate, Found
-from barnabas.page.messages.rows import Sight
+from barnabas.page.messages.rows import RecordFormat
+from barnabas.page.messages.state import parse_time_ms
 from barnabas.page.rendering import new_environment
 from barnabas.page.views.messages import Wish
 from barnabas.wire.records.record import Record, RecordHeaders
@@ -172,7 +172,7 @@ def test_hostile_records_are_text() -> None:
     values = (b"<script>alert(1)</script>\x00", "\u202egpj.exe\r\n\u2028".encode(), DEEP, b'{"a":"\\ud800</script>"}')
     found = [Found(record(value, b"\xff\x00" * 1_000, headers), Fate.NONE, -1) for value in values]
     for masks in ((), (parse_mask("*:a"),)):
-        rows = Sight("t", masks).rows(0, found)
+        rows = RecordFormat("t", masks).rows(0, found)
         assert [each.header_count for each in rows] == [10_000] * 4
         assert len(repr(rows)) < 100_000
         source = (
@@ -187,9 +187,9 @@ def test_hostile_records_are_text() -> None:
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state"])
 @pytest.mark.parametrize("key", [None, b"", b"\x00", b"\x00\x01\x7f\xff", b"\x7f\xff", b"\x00\x02\x00\x01g"])
 def test_what_is_no_record_of_an_internal_topic_is_shown_as_bytes(topic: str, key: bytes | None) -> None:
-    (row,) = Sight(topic).rows(0, [Found(record(b"\x00\x01junk", key), Fate.NONE, -1)])
+    (row,) = RecordFormat(topic).rows(0, [Found(record(b"\x00\x01junk", key), Fate.NONE, -1)])
     assert row.key.kind in ("null", "text", "hex", "integer", topic)
-    (marker,) = Sight(topic).rows(0, [Found(record(b"", key), Fate.MARKER, -1)])
+    (marker,) = RecordFormat(topic).rows(0, [Found(record(b"", key), Fate.MARKER, -1)])
     assert marker.fate is Fate.MARKER
 
 
@@ -198,7 +198,7 @@ def test_what_a_query_can_not_mean_is_as_if_it_were_not_there() -> None:
     wrong = {"partition": "-1", "start": "x", "before": "9" * 30, "time": "never", "place": "here", "all": "no"}
     assert Wish.of(wrong) == Wish.of({})
     assert Wish.of({"start": "5", "place": "oldest", "all": "yes"}) == Wish(None, "", 5, None, None, False)
-    assert moment_ms("1970-01-01T00:01") == 60_000
-    assert moment_ms("1970-01-01T01:00:01+01:00") == 1_000
-    assert moment_ms("12") == 12
+    assert parse_time_ms("1970-01-01T00:01") == 60_000
+    assert parse_time_ms("1970-01-01T01:00:01+01:00") == 1_000
+    assert parse_time_ms("12") == 12
     assert HIDDEN == "***"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from barnabas.explain.answers import valid_rows
 from barnabas.explain.questions import EVERYTHING, QUESTIONS
-from barnabas.explain.seen import Asked, Seen
-from barnabas.explain.told import fitting
+from barnabas.explain.snapshot import Asked, Snapshot
 from barnabas.page.plots import bytes_plot, lag_plot
 from barnabas.page.rendering import new_environment
 from barnabas.page.view import as_json
@@ -54,29 +54,39 @@ def odd(schema: dict[str, Any], dice: random.Random, name: str = "") -> Any:
     return None
 
 
-def odd_world(dice: random.Random) -> Seen:
+def odd_world(dice: random.Random) -> Snapshot:
     """See a cluster with facts that are as the schema has them, whatever they say."""
-    seen = behind(3, log(), asked=Asked(dice.choice(("views", "billing", None))))
+    snapshot = behind(3, log(), asked=Asked(dice.choice(("views", "billing", None))))
     for subject, schema in SCHEMA.items():
-        rows, wrong = fitting(subject, [odd(schema, dice) for _ in range(3)])
+        rows, wrong = valid_rows(subject, [odd(schema, dice) for _ in range(3)])
         assert wrong == ""
-        seen.facts[subject] = [{**row, "broker_id": dice.choice((1, 2, 3))} for row in rows]
-    seen.since_ms = dice.choice(TIMES)
-    ends = dict(topics.ends(seen))
-    seen.logs = {name: each._replace(ends=ends.get(name) or each.ends) for name, each in seen.logs.items()}
-    return seen
+        snapshot.facts[subject] = [{**row, "broker_id": dice.choice((1, 2, 3))} for row in rows]
+    snapshot.since_ms = dice.choice(TIMES)
+    ends = dict(topics.ends(snapshot))
+    snapshot.logs = {name: each._replace(ends=ends.get(name) or each.ends) for name, each in snapshot.logs.items()}
+    return snapshot
 
 
 @pytest.mark.parametrize("seed", range(100))
 def test_no_figure_is_too_odd_to_be_shown(seed: int) -> None:
-    seen = odd_world(random.Random(seed))
-    shown: list[object] = [question.rule(seen) for question in (EVERYTHING, *QUESTIONS.values())]
-    billing = seen.groups["billing"]
-    shown += [lag_plot(seen, billing), bytes_plot(seen), topics.topic_rows(seen), groups.group_rows(seen)]
-    shown += [list(topic.partition_rows(seen, "views")), list(topic.segment_rows(seen, "views"))]
-    shown += [list(group.partition_rows(seen, billing)), list(slow.request_rows(seen)), list(find.clients_of(seen, []))]
+    snapshot = odd_world(random.Random(seed))
+    shown: list[object] = [question.rule(snapshot) for question in (EVERYTHING, *QUESTIONS.values())]
+    billing = snapshot.groups["billing"]
     shown += [
-        list(each(seen)) for each in (slow.kind_rows, clients.hold_rows, transactions.open_rows, transactions.end_rows)
+        lag_plot(snapshot, billing),
+        bytes_plot(snapshot),
+        topics.topic_rows(snapshot),
+        groups.group_rows(snapshot),
+    ]
+    shown += [list(topic.partition_rows(snapshot, "views")), list(topic.segment_rows(snapshot, "views"))]
+    shown += [
+        list(group.partition_rows(snapshot, billing)),
+        list(slow.request_rows(snapshot)),
+        list(find.clients_of(snapshot, [])),
+    ]
+    shown += [
+        list(each(snapshot))
+        for each in (slow.kind_rows, clients.hold_rows, transactions.open_rows, transactions.end_rows)
     ]
     json.dumps([as_json(each) for each in shown])
     source = (
@@ -87,5 +97,5 @@ def test_no_figure_is_too_odd_to_be_shown(seed: int) -> None:
 
 @pytest.mark.parametrize("number", [*NUMBERS, *TIMES, None])
 def test_no_number_is_too_odd_to_be_written(number: int | None) -> None:
-    for name in ("number", "rate", "bytes", "duration", "moment"):
+    for name in ("number", "rate", "bytes", "duration", "timestamp"):
         assert isinstance(PAGE.filters[name](number), str)

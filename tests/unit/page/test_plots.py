@@ -4,23 +4,23 @@ import re
 from dataclasses import replace
 
 from barnabas.core.types import TopicPartition
-from barnabas.explain.seen import Log
+from barnabas.explain.snapshot import Log
 from barnabas.page.plots import MOST_LINES, bytes_plot, lag_plot
 from barnabas.page.rendering import load_assets, new_environment
 from barnabas.page.view import as_json
-from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, VIEWS, group, seen
+from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, VIEWS, group, snapshot
 
 HOUR_AGO_MS = NOW_MS - 60 * MINUTE_MS
 
 
-def moving(ends, commits, committed_ms=None, tellers=(1, 2, 3)):
+def moving(ends, commits, committed_ms=None, reporters=(1, 2, 3)):
     """A group of one partition, whose end and commits moved so; told by our brokers."""
     of = group({VIEWS[0]: commits[-1][1]})
     of.commits = {VIEWS[0]: commits}
     told = {"topic": "views", "partition": 0, "at_ms": committed_ms or commits[-1][0]}
     facts = {"groups": [{"group": "billing", "broker_id": 1, "rebalances": [], "commits": [told]}]}
     log = Log(0, ends[-1][1], ends[-1][1], ends)
-    return seen(groups={"billing": of}, logs={VIEWS[0]: log}, facts=facts, tellers=set(tellers))
+    return snapshot(groups={"billing": of}, logs={VIEWS[0]: log}, facts=facts, reporters=set(reporters))
 
 
 def values(world):
@@ -56,7 +56,7 @@ def test_what_never_moved_is_known_from_its_commit_on():
 
 def test_of_a_kafka_that_was_seen_twice_it_is_what_was_seen():
     ends, commits = [(NOW_MS - 2_000, 10), (NOW_MS, 30)], [(NOW_MS - 2_000, 5), (NOW_MS, 5)]
-    plot, lags = values(moving(ends, commits, tellers=()))
+    plot, lags = values(moving(ends, commits, reporters=()))
     assert plot.column_count <= 2
     assert lags[-1] == 25
     world = moving(ends, commits)
@@ -67,7 +67,7 @@ def test_of_many_partitions_those_that_were_most_behind_are_drawn():
     names = [TopicPartition("t", index) for index in range(20)]
     of = group(dict.fromkeys(names, 0))
     logs = {name: Log(0, name.partition, name.partition, [(HOUR_AGO_MS, name.partition)]) for name in names}
-    world = seen(groups={"billing": of}, logs=logs)
+    world = snapshot(groups={"billing": of}, logs=logs)
     plot = lag_plot(world, of)
     assert [each.name for each in plot.series] == [f"t-{index}" for index in range(20 - MOST_LINES, 20)]
     assert "6 of 20" in plot.about
@@ -83,12 +83,12 @@ def test_bytes_are_added_up_over_brokers_and_minutes_that_nobody_tells_are_gaps(
         {"broker_id": 1, "minutes": [minute(4, 10, 1), minute(2, 30, 0)]},
         {"broker_id": 2, "minutes": [minute(2, 5, 2)]},
     ]
-    plot = bytes_plot(seen(facts={"broker": rows}))
+    plot = bytes_plot(snapshot(facts={"broker": rows}))
     assert [list(each.values) for each in plot.series] == [[10, None, 35], [1, None, 2]]
     told = as_json(plot)
     assert isinstance(told, dict)
     assert (told["start"][-1], told["step"]) == ("Z", 60.0)
-    assert bytes_plot(seen()) is None
+    assert bytes_plot(snapshot()) is None
 
 
 def shown(plot):
@@ -116,7 +116,7 @@ def test_a_plot_is_text_that_can_be_heard_and_has_colours_by_classes_alone():
 def test_a_topic_that_wants_to_be_a_script_is_text_in_a_plot():
     name = TopicPartition("<script>\u202e", 0)
     of = group({name: 0})
-    world = seen(groups={"billing": of}, logs={name: Log(0, 9, 9, [(HOUR_AGO_MS, 0), (NOW_MS, 9)])})
+    world = snapshot(groups={"billing": of}, logs={name: Log(0, 9, 9, [(HOUR_AGO_MS, 0), (NOW_MS, 9)])})
     text = shown(lag_plot(world, of))
     assert "<script" not in text
     assert "\u202e" not in text

@@ -3,7 +3,7 @@
 from barnabas.page.rendering import new_environment
 from barnabas.page.view import Cut
 from barnabas.page.views.slow import KindRow, Slow, kind_rows, request_rows
-from tests.unit.explain.worlds import NOW_MS, seen
+from tests.unit.explain.worlds import NOW_MS, snapshot
 
 
 def request(**more: object) -> dict[str, object]:
@@ -19,7 +19,7 @@ def test_slow_requests_are_told_by_api_client_and_stage() -> None:
         request(api="Fetch", send_ms=800, total_ms=810),
         request(at_ms=0, queue_ms=800),
     ]
-    world = seen(facts={"requests": rows})
+    world = snapshot(facts={"requests": rows})
     followers = "waited for the followers to replicate its records (acks=all)"
     assert list(kind_rows(world)) == [
         KindRow("Produce", "app", 2, 2_800, 1_900, "remote", 2_760, followers, NOW_MS),
@@ -35,7 +35,7 @@ def test_slow_requests_are_told_by_api_client_and_stage() -> None:
 
 
 def test_an_answer_that_was_not_taken_has_no_time_of_its_own() -> None:
-    world = seen(facts={"requests": [request(send_ms=None, remote_ms=880, client_id="<b>")]})
+    world = snapshot(facts={"requests": [request(send_ms=None, remote_ms=880, client_id="<b>")]})
     kinds, requests = tuple(kind_rows(world)), tuple(request_rows(world))
     view = Slow(
         now_ms=NOW_MS,

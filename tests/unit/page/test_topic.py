@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.core.types import TopicPartition
 from barnabas.page.views.topic import SegmentRow, partition_rows, segment_rows
-from tests.unit.explain.worlds import NOW_MS, VIEWS, directory, log, partition, seen
+from tests.unit.explain.worlds import NOW_MS, VIEWS, directory, log, partition, snapshot
 
 
 def test_a_partition_tells_where_it_is_and_how_it_grows() -> None:
@@ -14,7 +14,7 @@ def test_a_partition_tells_where_it_is_and_how_it_grows() -> None:
         "high_watermark": 1_000,
         "ends": [[NOW_MS - 30_000, 700], [NOW_MS, 1_000]],
     }
-    world = seen(
+    world = snapshot(
         partition(VIEWS[0], isr=(1,), adding=(3,)),
         partition(VIEWS[1], leader_id=-1, isr=()),
         partition(TopicPartition("clicks", 0)),
@@ -39,7 +39,7 @@ def test_each_segment_tells_when_it_goes_and_what_keeps_it() -> None:
         {**kept, "base": 9, "newest_ms": -1, "goes_at_ms": None, "rule": "retention.bytes", "kept_by": None},
     ]
     row = {"topic": "views", "partition": 0, "broker_id": 1, "is_leader": True, "segments": segments}
-    world = seen(facts={"segments": [row, {**row, "is_leader": False}]})
+    world = snapshot(facts={"segments": [row, {**row, "is_leader": False}]})
     assert list(segment_rows(world, "views")) == [
         SegmentRow(0, 0, 100, NOW_MS - 1, NOW_MS + 5, "its newest record is not old enough (retention.ms)"),
         SegmentRow(0, 9, 100, None, None, "nothing: retention.bytes is about to delete it"),

@@ -17,7 +17,7 @@ from barnabas.page.views.group import partition_rows
 from barnabas.page.views.groups import group_rows
 from barnabas.page.views.overview import Overview
 from barnabas.page.views.topics import Reader, topic_rows
-from tests.unit.explain.worlds import NOW_MS, VIEWS, behind, directory, group, log, member, partition, seen
+from tests.unit.explain.worlds import NOW_MS, VIEWS, behind, directory, group, log, member, partition, snapshot
 
 
 def asked(**query: str) -> Asked:
@@ -34,7 +34,7 @@ def test_a_topic_tells_its_rate_size_lag_and_what_it_lacks() -> None:
         }
         for index in (0, 1)
     ]
-    world = seen(
+    world = snapshot(
         partition(VIEWS[0], isr=(1,)),
         partition(VIEWS[1]),
         groups={"billing": group({VIEWS[0]: 400})},
@@ -51,7 +51,7 @@ def test_a_topic_tells_its_rate_size_lag_and_what_it_lacks() -> None:
 
 
 def test_what_nobody_tells_is_no_figure() -> None:
-    (row,) = topic_rows(seen(partition(VIEWS[0]), groups={"billing": group({VIEWS[0]: 400})}))
+    (row,) = topic_rows(snapshot(partition(VIEWS[0]), groups={"billing": group({VIEWS[0]: 400})}))
     assert (row.rate_per_s, row.size_bytes, row.readers) == (None, None, (Reader("billing", None),))
 
 
@@ -66,7 +66,9 @@ def test_a_group_tells_its_lag_in_all_and_by_partition() -> None:
 
 
 def test_what_may_not_be_seen_is_told_once_for_each_reason() -> None:
-    world = seen(refused=["groups: it takes a right", "ends: it takes a right", "not now", "ends: it takes a right"])
+    world = snapshot(
+        refused=["groups: it takes a right", "ends: it takes a right", "not now", "ends: it takes a right"]
+    )
     assert known(world).not_told == ("groups, ends: it takes a right", "not now")
 
 
@@ -107,7 +109,9 @@ def test_any_name_is_shown_and_nothing_more(name: str, shown: str) -> None:
 def test_of_very_many_findings_as_many_are_shown_as_somebody_reads() -> None:
     def shown(count: int) -> str:
         found = tuple(Finding(f"group {number}", "behind", f"it is number {number}") for number in range(count))
-        view = Overview(**known(seen())._asdict(), cluster_id="", counts={}, findings=found, traffic=None, brokers=())
+        view = Overview(
+            **known(snapshot())._asdict(), cluster_id="", counts={}, findings=found, traffic=None, brokers=()
+        )
         return new_environment("").get_template("overview.html.jinja").render(view=view, connection="", here="")
 
     assert "it is number 99\n" in shown(150)
@@ -137,17 +141,17 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
 
         kind = ViewKind("/", "", "", build, 0, "/")
         live, windows = Live(), [asked(), asked()]
-        moments = await asyncio.gather(*(live.get(kind, each) for each in windows))
+        snapshots = await asyncio.gather(*(live.get(kind, each) for each in windows))
         assert calls == 1
-        assert {each.number for each in moments} == {1}
+        assert {each.number for each in snapshots} == {1}
         # Another user, another value.
         other = Asked(Cluster("c", "127.0.0.1:1", "bob"), {})
         assert (await live.get(kind, other)).view.now_ms == 2
         failure = KafkaError(ErrorCode.NETWORK_EXCEPTION, "it is gone")
-        moment = moments[0]
-        while moment.failure is None:
-            moment = await live.get(kind, windows[0])
-        assert (moment.view.now_ms, str(moment.failure)) == (1, str(failure))
+        snapshot = snapshots[0]
+        while snapshot.failure is None:
+            snapshot = await live.get(kind, windows[0])
+        assert (snapshot.view.now_ms, str(snapshot.failure)) == (1, str(failure))
 
         async def build_final(_: Asked) -> View:
             nonlocal calls
@@ -159,7 +163,7 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
         assert await live.get(final, windows[1]) is first
 
         watching = live.watch(kind, windows[1], "somebody")
-        assert (await anext(watching)).number >= moment.number
+        assert (await anext(watching)).number >= snapshot.number
         live.stop()
         assert [each async for each in watching] == []
 

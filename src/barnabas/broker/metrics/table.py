@@ -353,9 +353,7 @@ METRICS: tuple[Family, ...] = (
         ("version", "clusterId", "brokerId"),
     ),
     *QUOTAS,
-    _metric(
-        Kind.GAUGE, "kafka.server:type=Produce#queue-size", "Connections that a quota holds at the moment.", "resource"
-    ),
+    _metric(Kind.GAUGE, "kafka.server:type=Produce#queue-size", "Connections that a quota throttles now.", "resource"),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=Request#exempt-request-time",
@@ -384,7 +382,7 @@ METRICS: tuple[Family, ...] = (
             "RequestQueueTimeMs": "Until the request's turn came, in milliseconds.",
             "LocalTimeMs": "Until its answer was complete, or its handler began to wait, in milliseconds.",
             "RemoteTimeMs": "Waiting for what the answer needs: records, other members, the disk; in milliseconds.",
-            "ThrottleTimeMs": "For how long quotas held the client, in milliseconds; not in the total.",
+            "ThrottleTimeMs": "For how long quotas throttled the client, in milliseconds; not in the total.",
             "ResponseQueueTimeMs": "Until the answers that leave together were complete, in milliseconds.",
             "ResponseSendTimeMs": "Until the socket had taken all of the answer, in milliseconds.",
             "RequestBytes": "Sizes of requests, in bytes.",
@@ -515,7 +513,7 @@ METRICS: tuple[Family, ...] = (
         "Bytes that compaction read and wrote.",
     )._replace(name="kafka_utils_throttler_cleaner_io_total"),
     # --- Kafka has none of these
-    _own(Kind.COUNTER, "barnabas_loop_stalls_total", "Times when the event loop stood still for 50 ms or more."),
+    _own(Kind.COUNTER, "barnabas_loop_stalls_total", "Times when the event loop was blocked for 50 ms or more."),
     _own(Kind.COUNTER, "barnabas_loop_stalled_ms_total", "How long those were together, in milliseconds."),
     _own(Kind.GAUGE, "barnabas_loop_longest_stall_ms", "The longest one since the start, in milliseconds."),
     _own(

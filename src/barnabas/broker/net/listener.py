@@ -164,7 +164,7 @@ class Listener:
     ) -> bool:
         """Begin a connection, or turn it away; whether others may come in now."""
         if self._quotas is not None and not self._quotas.take(self.name, address[0]):
-            log.info("a connection from %s is turned away: it has all that it may have", address[0])
+            log.info("a connection from %s is refused: it has its maximum number of connections", address[0])
             self._quotas.on_refused(self.name, address[0], "max.connections.per.ip")
             peer.close()
             return True

@@ -144,7 +144,7 @@ def _why(levels: list[LevelLimit], in_force: Level | None) -> str:
         others = [each for each in levels if each.limit is not None]
         if others:
             return f"none is in force: level {int(others[0].level)} does not count for clients without an id"
-        return "nobody set a limit on any of the nine levels"
+        return "no limit is set on any of the nine levels"
     text = _name(named[in_force])
     skipped = [each for each in levels if each.level > in_force and each.limit is not None]
     also = ", ".join(str(int(each.level)) for each in skipped)

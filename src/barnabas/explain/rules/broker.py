@@ -9,8 +9,8 @@ from typing import Final
 from barnabas.clients.cluster_state import Broker, Cluster
 from barnabas.core.advised_commands import command
 from barnabas.explain.finding import Figure, Finding, Severity, worst_first
-from barnabas.explain.seen import Seen
-from barnabas.explain.words import duration, silence, times
+from barnabas.explain.formatting import duration, silence, times
+from barnabas.explain.snapshot import Snapshot
 
 # A stall of the event loop of this length delays every client.
 _STALL_MS: Final = 200
@@ -18,74 +18,74 @@ _STALL_MS: Final = 200
 _NEAR: Final = 0.8
 
 
-def explain_broker(seen: Seen) -> list[Finding]:
+def explain_broker(snapshot: Snapshot) -> list[Finding]:
     """Explain each broker, or the one that is asked about, the most severe first."""
-    cluster = seen.cluster
+    cluster = snapshot.cluster
     assert cluster is not None
     found: list[Finding] = []
     for each in cluster.brokers.values():
-        if seen.asked.name in (None, str(each.broker_id)):
-            found += _broker(seen, cluster, each)
-    if not found and seen.asked.name is not None:
-        text = f"broker {seen.asked.name} is not registered, and no partition has a replica on it"
+        if snapshot.asked.name in (None, str(each.broker_id)):
+            found += _broker(snapshot, cluster, each)
+    if not found and snapshot.asked.name is not None:
+        text = f"broker {snapshot.asked.name} is not registered, and no partition has a replica on it"
         see = command("cluster", "status")
-        found.append(Finding(f"broker {seen.asked.name}", "not-there", text, Severity.NOTICE, commands=(see,)))
+        found.append(Finding(f"broker {snapshot.asked.name}", "not-there", text, Severity.NOTICE, commands=(see,)))
     return worst_first(found)
 
 
-def silent_brokers(seen: Seen) -> Iterator[Finding]:
+def silent_brokers(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield findings about brokers that do not answer."""
-    failures = dict(seen.silent)
-    for each in () if seen.cluster is None else seen.cluster.brokers.values():
+    failures = dict(snapshot.silent)
+    for each in () if snapshot.cluster is None else snapshot.cluster.brokers.values():
         if each.failure:
             failures[each.broker_id] = each.failure
     for broker_id, failure in sorted(failures.items()):
-        text = silence(seen.address(broker_id), failure)
+        text = silence(snapshot.address(broker_id), failure)
         see = command("cluster", "status")
         yield Finding(f"broker {broker_id}", "silent", text, Severity.URGENT, commands=(see,), silent=(broker_id,))
 
 
-def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
+def _broker(snapshot: Snapshot, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
     broker_id, subject = broker.broker_id, f"broker {broker.broker_id}"
-    if broker.failure or broker_id in seen.silent:
-        yield from (each for each in silent_brokers(seen) if each.subject == subject)
+    if broker.failure or broker_id in snapshot.silent:
+        yield from (each for each in silent_brokers(snapshot) if each.subject == subject)
         return
     obstacles = cluster.obstacles(broker_id)
     see = command("cluster", "status", ("--broker", broker_id))
     if obstacles:
-        text = f"{seen.address(broker_id)} may not stop now: {'; '.join(obstacles)}"
+        text = f"{snapshot.address(broker_id)} may not stop now: {'; '.join(obstacles)}"
         figures = {"obstacles": obstacles}
         yield Finding(subject, "may-not-stop", text, Severity.FINE, figures=figures, commands=(see,))
     else:
-        text = f"{seen.address(broker_id)} may stop now: other brokers have all of its data"
+        text = f"{snapshot.address(broker_id)} may stop now: other brokers have all of its data"
         yield Finding(subject, "may-stop", text, commands=(see,))
-    yield from stalls(seen, broker_id)
-    yield from near_limits(seen, broker_id)
+    yield from stalls(snapshot, broker_id)
+    yield from near_limits(snapshot, broker_id)
 
 
-def near_limits(seen: Seen, wanted_id: int | None = None) -> Iterator[Finding]:
+def near_limits(snapshot: Snapshot, wanted_id: int | None = None) -> Iterator[Finding]:
     """Yield findings about nearly reached limits of a broker, at which it rejects or delays clients."""
-    for row in seen.rows("broker"):
+    for row in snapshot.rows("broker"):
         broker_id = row["broker_id"]
         for limit in row["limits"] if wanted_id in (None, broker_id) else ():
             used, most = limit["used"], limit["most"]
             if used < _NEAR * most:
                 continue
-            text = f"{seen.address(broker_id)} has nearly reached {limit['name']}: {used:,} of {most:,}"
+            text = f"{snapshot.address(broker_id)} has nearly reached {limit['name']}: {used:,} of {most:,}"
             figures: dict[str, Figure] = {"limit": limit["name"], "used": used, "most": most}
             yield Finding(f"broker {broker_id}", "near-limit", text, Severity.NOTICE, figures=figures)
 
 
-def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
+def stalls(snapshot: Snapshot, broker_id: int | None = None) -> Iterator[Finding]:
     """Yield findings about stalls of a broker's event loop, with count and longest cause."""
     by_broker: dict[int, list[tuple[int, int, str]]] = {}
-    for row in seen.facts.get("stalls", ()):
-        if row["at_ms"] >= seen.since_ms and row["ms"] >= _STALL_MS and broker_id in (None, row["broker_id"]):
+    for row in snapshot.facts.get("stalls", ()):
+        if row["at_ms"] >= snapshot.since_ms and row["ms"] >= _STALL_MS and broker_id in (None, row["broker_id"]):
             by_broker.setdefault(row["broker_id"], []).append((row["ms"], row["at_ms"], row["what"]))
     for each, found in by_broker.items():
         longest_ms, at_ms, what = max(found)
         text = (
-            f"the event loop of {seen.address(each)} stalled {times(len(found))}, for up to {duration(longest_ms)}"
+            f"the event loop of {snapshot.address(each)} stalled {times(len(found))}, for up to {duration(longest_ms)}"
             f"{f' ({what})' if what else ''}: requests had to wait meanwhile"
         )
         figures: dict[str, Figure] = {"stall_count": len(found), "longest_ms": longest_ms, "what": what or None}

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import amount, duration, listed, times
 from barnabas.explain.rules.broker import stalls
 from barnabas.explain.rules.refused import lately_refused
 from barnabas.explain.rules.slow import explain_slow
-from barnabas.explain.seen import Row, Seen
-from barnabas.explain.words import amount, duration, listed, times
+from barnabas.explain.snapshot import Row, Snapshot
 from barnabas.wire.quotas.levels import Limits
 
 _UNITS: Final = {
@@ -25,30 +25,30 @@ _UNITS: Final = {
 _RECEIVE_MEMORY: Final = "queued.max.request.bytes"
 
 
-def explain_client(seen: Seen) -> list[Finding]:
+def explain_client(snapshot: Snapshot) -> list[Finding]:
     """Explain the throttling of a client: the caller, or the one that is asked about."""
-    found = [each for row in seen.limits for each in _limits(seen, row)]
-    found += _holds(seen)
-    found += [each for each in explain_slow(seen) if each.severity]
-    found += lately_refused(seen)
-    found += stalls(seen)
-    if not seen.limits and seen.asked.client_id is not None:
-        found += _by_order(seen, seen.asked.user or "ANONYMOUS", seen.asked.client_id)
+    found = [each for row in snapshot.limits for each in _limits(snapshot, row)]
+    found += _holds(snapshot)
+    found += [each for each in explain_slow(snapshot) if each.severity]
+    found += lately_refused(snapshot)
+    found += stalls(snapshot)
+    if not snapshot.limits and snapshot.asked.client_id is not None:
+        found += _by_order(snapshot, snapshot.asked.user or "ANONYMOUS", snapshot.asked.client_id)
     if not any(each.severity for each in found):
-        text = f"nothing throttles {_name(seen)}"
-        certainty = Certainty.MEASURED if seen.limits or seen.tellers else Certainty.UNKNOWN
-        found.append(Finding(f"client {_name(seen)}", "not-held", text, certainty=certainty))
+        text = f"nothing throttles {_name(snapshot)}"
+        certainty = Certainty.MEASURED if snapshot.limits or snapshot.reporters else Certainty.UNKNOWN
+        found.append(Finding(f"client {_name(snapshot)}", "not-held", text, certainty=certainty))
     return worst_first(found)
 
 
-def _name(seen: Seen) -> str:
-    return seen.asked.client_id or "this client"
+def _name(snapshot: Snapshot) -> str:
+    return snapshot.asked.client_id or "this client"
 
 
-def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
+def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
     """Yield a finding for each quota that a broker reports as in force."""
-    see = ("quotas", "explain", ("--user", told["user"]), ("--client-id", told["client_id"]))
-    for quota in told["quotas"]:
+    see = ("quotas", "explain", ("--user", answer["user"]), ("--client-id", answer["client_id"]))
+    for quota in answer["quotas"]:
         if quota["limit"] is None:
             continue
         limit, unit = quota["limit"], quota["unit"]
@@ -56,10 +56,10 @@ def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
         is_held = bool(quota["held_count"] or quota["throttle_ms"])
         state = f"the next request waits {duration(quota['throttle_ms'])}" if is_held else "nobody is throttled"
         text = (
-            f"{seen.address(told['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} ({quota['why']}); "
-            f"measured {measured}, {state}"
+            f"{snapshot.address(answer['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} "
+            f"({quota['why']}); measured {measured}, {state}"
         )
-        others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != told["client_id"]]
+        others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != answer["client_id"]]
         text += f"; {listed(others)} share{'s' if len(others) == 1 else ''} it" if others else ""
         figures: dict[str, Figure] = {
             "quota": quota["key"],
@@ -71,15 +71,15 @@ def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
         }
         severity = Severity.PROBLEM if is_held else Severity.FINE
         verdict = "held" if is_held else "limited"
-        subject = f"client {told['client_id'] or '-'}"
+        subject = f"client {answer['client_id'] or '-'}"
         yield Finding(subject, verdict, text, severity, figures=figures, commands=(command(*see),))
 
 
-def _holds(seen: Seen) -> Iterator[Finding]:
+def _holds(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield findings about the throttling of clients in the window: how often, and by which quota."""
     by_client: dict[tuple[str, str, str], list[Row]] = {}
-    for row in seen.facts.get("holds", ()):
-        if row["last_ms"] >= seen.since_ms and seen.asked.client_id in (None, row["client_id"]):
+    for row in snapshot.facts.get("holds", ()):
+        if row["last_ms"] >= snapshot.since_ms and snapshot.asked.client_id in (None, row["client_id"]):
             by_client.setdefault((row["user"], row["client_id"] or "", row["quota"]), []).append(row)
     for (user, client_id, quota), rows in by_client.items():
         number = sum(int(row["count"]) for row in rows)
@@ -104,17 +104,17 @@ def _holds(seen: Seen) -> Iterator[Finding]:
         yield Finding(subject, "was-held", text, Severity.NOTICE, since_ms=since_ms, figures=figures, commands=(see,))
 
 
-def held_clients(seen: Seen) -> list[Finding]:
+def held_clients(snapshot: Snapshot) -> list[Finding]:
     """Return findings about all throttled clients."""
-    return list(_holds(seen))
+    return list(_holds(snapshot))
 
 
-def _by_order(seen: Seen, user: str, client_id: str) -> Iterator[Finding]:
+def _by_order(snapshot: Snapshot, user: str, client_id: str) -> Iterator[Finding]:
     """Yield the quotas in force by their order alone; whether they throttle a client is unknown."""
     subject = f"client {client_id}"
     for key, unit in _UNITS.items():
         limits = Limits()
-        for entity, values in seen.configured.items():
+        for entity, values in snapshot.configured_quotas.items():
             if key in values:
                 limits.set(entity, values[key])
         resolution = limits.resolve(user, client_id)

@@ -6,8 +6,8 @@ from typing import Final
 from barnabas.core.advised_commands import NAME, command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.seen import Directory, Row, Seen, Setting
-from barnabas.explain.words import amount, count, duration, listed
+from barnabas.explain.formatting import amount, count, duration, listed
+from barnabas.explain.snapshot import Directory, Row, Setting, Snapshot
 
 _NEARLY_FULL: Final = 0.9
 _MOST_TOPICS: Final = 5
@@ -28,12 +28,12 @@ _FUTURE: Final = "timestamp in the future"
 _GOING: Final = ""
 
 
-def explain_disk(seen: Seen) -> list[Finding]:
+def explain_disk(snapshot: Snapshot) -> list[Finding]:
     """Explain disk usage; with a topic, the reasons why its segments stay."""
-    if seen.asked.name is not None:
-        return worst_first(_topic(seen, seen.asked.name))
-    found = [_directory(seen, each) for each in seen.directories]
-    found += [_uncleanable(seen, *log, reason) for log, reason in seen.bad_logs("uncleanable").items()]
+    if snapshot.asked.name is not None:
+        return worst_first(_topic(snapshot, snapshot.asked.name))
+    found = [_directory(snapshot, each) for each in snapshot.directories]
+    found += [_uncleanable(snapshot, *log, reason) for log, reason in snapshot.bad_logs("uncleanable").items()]
     return worst_first(found)
 
 
@@ -45,16 +45,16 @@ def kept_by(segment: Mapping[str, object]) -> str:
     return _KEPT_BY.get(reason, reason)
 
 
-def full_disks(seen: Seen) -> list[Finding]:
+def full_disks(snapshot: Snapshot) -> list[Finding]:
     """Return findings about failed or nearly full directories, and about logs that only grow."""
-    return [each for each in explain_disk(seen) if each.severity]
+    return [each for each in explain_disk(snapshot) if each.severity]
 
 
-def _directory(seen: Seen, directory: Directory) -> Finding:
+def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
     subject = f"directory {directory.path} of broker {directory.broker_id}"
     see = command("log-dirs", "--describe", ("--broker-list", directory.broker_id))
     if directory.failure:
-        text = f"{directory.path} of {seen.address(directory.broker_id)} can't be used: {directory.failure}"
+        text = f"{directory.path} of {snapshot.address(directory.broker_id)} can't be used: {directory.failure}"
         return Finding(subject, "failed", text, Severity.URGENT, commands=(see,))
     by_topic: dict[str, int] = {}
     for name, size in directory.logs.items():
@@ -67,15 +67,17 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
         "free_bytes": directory.free_bytes,
     }
     what = listed([f"{topic} {amount(size, 'bytes')}" for topic, size in largest])
-    text = f"{directory.path} of {seen.address(directory.broker_id)} has {amount(log_bytes, 'bytes')} of logs ({what})"
-    causes = tuple(_kept_forever(seen, topic, size) for topic, size in largest if _is_forever(seen, topic))
+    text = (
+        f"{directory.path} of {snapshot.address(directory.broker_id)} has {amount(log_bytes, 'bytes')} of logs ({what})"
+    )
+    causes = tuple(_kept_forever(snapshot, topic, size) for topic, size in largest if _is_forever(snapshot, topic))
     if directory.total_bytes is None or directory.free_bytes is None:
         text += "; the broker does not report the size of its disk"
         return Finding(
             subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(see,)
         )
     part = 1 - directory.free_bytes / max(directory.total_bytes, 1)
-    growth = _growth_per_s(seen, directory.broker_id)
+    growth = _growth_per_s(snapshot, directory.broker_id)
     text += f"; {part:.0%} of its disk is used, {amount(directory.free_bytes, 'bytes')} are free"
     certainty = Certainty.MEASURED
     if growth is not None and growth > 0:
@@ -89,21 +91,21 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
     return Finding(subject, verdict, text, severity, certainty, figures=figures, causes=causes, commands=(see,))
 
 
-def _growth_per_s(seen: Seen, broker_id: int) -> float | None:
+def _growth_per_s(snapshot: Snapshot, broker_id: int) -> float | None:
     """Return the bytes/s that clients wrote to a broker in its last minute; None: not reported."""
-    minutes = [each for row in seen.rows("broker", broker_id=broker_id) for each in row["minutes"]]
+    minutes = [each for row in snapshot.rows("broker", broker_id=broker_id) for each in row["minutes"]]
     return float(minutes[-1]["produced_bytes_per_s"]) if minutes else None
 
 
-def _is_forever(seen: Seen, topic: str) -> bool:
-    settings = seen.settings.get(topic, {})
+def _is_forever(snapshot: Snapshot, topic: str) -> bool:
+    settings = snapshot.settings.get(topic, {})
     is_deleted = "delete" in settings.get("cleanup.policy", Setting("delete", "default")).value
     values = [settings[name].value for name in ("retention.ms", "retention.bytes") if name in settings]
     return len(values) == 2 and is_deleted and all(value == _FOREVER for value in values)
 
 
-def _kept_forever(seen: Seen, topic: str, size: int) -> Finding:
-    settings = seen.settings[topic]
+def _kept_forever(snapshot: Snapshot, topic: str, size: int) -> Finding:
+    settings = snapshot.settings[topic]
     text = (
         f"{topic} is never deleted: retention.ms=-1 (by {settings['retention.ms'].where}) and retention.bytes=-1 "
         f"(by {settings['retention.bytes'].where})"
@@ -116,22 +118,22 @@ def _kept_forever(seen: Seen, topic: str, size: int) -> Finding:
     return Finding(f"topic {topic}", "kept-forever", text, Severity.NOTICE, figures=figures, commands=commands)
 
 
-def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
-    size = sum(bytes_ for each in seen.directories for name, bytes_ in each.logs.items() if name.topic == topic)
-    settings = seen.settings.get(topic, {})
+def _topic(snapshot: Snapshot, topic: str) -> Iterator[Finding]:
+    size = sum(bytes_ for each in snapshot.directories for name, bytes_ in each.logs.items() if name.topic == topic)
+    settings = snapshot.settings.get(topic, {})
     policy = settings["cleanup.policy"].value.split(",") if "cleanup.policy" in settings else []
     wanted = ["cleanup.policy", *(name for each in policy for name in _SETTINGS.get(each.strip(), ()))]
     rules = {name: settings[name] for name in wanted if name in settings}
-    told = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
-    text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(told)}"
+    texts = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
+    text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(texts)}"
     see = command("configs", "--describe", ("--topic", topic))
-    rows = list(seen.rows("segments", topic=topic, is_leader=True))
-    causes = [each for row in rows for each in _segments(seen, row)]
+    rows = list(snapshot.rows("segments", topic=topic, is_leader=True))
+    causes = [each for row in rows for each in _segments(snapshot, row)]
     if not rows:
         unknown = "why its segments stay is unknown: the broker does not report it"
         causes.append(Finding(f"topic {topic}", "unknown", unknown, certainty=Certainty.UNKNOWN))
-    if _is_forever(seen, topic):
-        causes.insert(0, _kept_forever(seen, topic, size))
+    if _is_forever(snapshot, topic):
+        causes.insert(0, _kept_forever(snapshot, topic, size))
     figures: dict[str, Figure] = {"log_bytes": size, **{name: each.value for name, each in rules.items()}}
     yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(see,))
 
@@ -143,9 +145,9 @@ _SETTINGS: Final = {
 }
 
 
-def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) -> Finding:
+def _uncleanable(snapshot: Snapshot, broker_id: int, name: TopicPartition, reason: str) -> Finding:
     text = (
-        f"{name} on {seen.address(broker_id)} is not compacted any more, and grows, until that broker restarts: "
+        f"{name} on {snapshot.address(broker_id)} is not compacted any more, and grows, until that broker restarts: "
         f"{reason}"
     )
     figures: dict[str, Figure] = {"broker": broker_id}
@@ -153,13 +155,13 @@ def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) 
     return Finding(f"partition {name}", "uncleanable", text, Severity.PROBLEM, figures=figures, commands=(see,))
 
 
-def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
+def _segments(snapshot: Snapshot, row: Row) -> Iterator[Finding]:
     """Yield findings about a partition's segments, grouped by reason, with the time of the next deletion."""
     name = TopicPartition(row["topic"], row["partition"])
     subject = f"partition {name}"
     compaction = row["compaction"]
     if compaction is not None and compaction["uncleanable"] is not None:
-        yield _uncleanable(seen, row["broker_id"], name, compaction["uncleanable"])
+        yield _uncleanable(snapshot, row["broker_id"], name, compaction["uncleanable"])
     if row["failure"] is not None:
         text = f"why the segments of {name} stay is unknown: {row['failure']}"
         yield Finding(subject, "unreadable", text, Severity.PROBLEM, Certainty.UNKNOWN)
@@ -167,7 +169,7 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
         last = row["removed"][-1]
         text = (
             f"{count(len(row['removed']), 'segment')} of {name} deleted recently, the last one by {last['rule']} "
-            f"{duration(max(seen.now_ms - last['at_ms'], 0))} ago"
+            f"{duration(max(snapshot.now_ms - last['at_ms'], 0))} ago"
         )
         yield Finding(subject, "removed", text, since_ms=last["at_ms"])
     by_reason: dict[str, list[Mapping[str, object]]] = {}
@@ -175,7 +177,7 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
     for each in row["segments"]:
         if each["kept_by"] is None:
             by_reason.setdefault(_GOING, []).append(each)
-        elif each["goes_at_ms"] is None or each["goes_at_ms"] > seen.now_ms:
+        elif each["goes_at_ms"] is None or each["goes_at_ms"] > snapshot.now_ms:
             by_reason.setdefault(each["kept_by"], []).append(each)
     for reason, segments in by_reason.items():
         size = sum(int(str(each["bytes"])) for each in segments)
@@ -186,7 +188,7 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
         text = f"{text if len(segments) > 1 else text + 's'}: {why}"
         dates = [int(str(each["goes_at_ms"])) for each in segments if each["goes_at_ms"] is not None]
         if dates:
-            text += f"; the next one is deleted in {duration(max(min(dates) - seen.now_ms, 0))}"
+            text += f"; the next one is deleted in {duration(max(min(dates) - snapshot.now_ms, 0))}"
         figures: dict[str, Figure] = {
             "segment_count": len(segments),
             "bytes": size,

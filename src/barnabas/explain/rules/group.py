@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.seen import Group, Row, Seen
-from barnabas.explain.words import count, duration, listed, times
+from barnabas.explain.formatting import count, duration, listed, times
+from barnabas.explain.snapshot import Group, Row, Snapshot
 
 # A group that rebalances this often, or is idle for this share of the time, has a problem.
 _OFTEN: Final = 3
@@ -70,30 +70,30 @@ def _who(rebalance: Row) -> str:
     return listed(went) if went and not rebalance["client_id"] else _member(rebalance)
 
 
-def explain_group(seen: Seen) -> list[Finding]:
+def explain_group(snapshot: Snapshot) -> list[Finding]:
     """Explain the rebalances of each group in the snapshot, the most severe first."""
-    return worst_first(_group(seen, group) for group in seen.groups.values())
+    return worst_first(_group(snapshot, group) for group in snapshot.groups.values())
 
 
-def _group(seen: Seen, group: Group) -> Finding:
-    rows = list(seen.rows("groups", group=group.name))
-    kept = [each for row in rows for each in row["rebalances"] if each["began_ms"] >= seen.since_ms]
+def _group(snapshot: Snapshot, group: Group) -> Finding:
+    rows = list(snapshot.rows("groups", group=group.name))
+    kept = [each for row in rows for each in row["rebalances"] if each["began_ms"] >= snapshot.since_ms]
     kept.sort(key=lambda each: int(each["began_ms"]))
     subject = f"group {group.name}"
     members = count(len(group.members), "member")
     see = command("groups", "--describe", ("--group", group.name), "--members")
     figures: dict[str, Figure] = {"state": group.state, "member_count": len(group.members)}
     if not rows:
-        return _by_looking(seen, group, figures, see)
+        return _by_looking(snapshot, group, figures, see)
     if not kept:
-        window = duration(seen.now_ms - seen.since_ms)
+        window = duration(snapshot.now_ms - snapshot.since_ms)
         text = f"group {group.name} is {group.state} with {members} and has not rebalanced in {window}"
         return Finding(subject, "at-rest", text, figures=figures, commands=(see,))
     disturbing = [each for each in kept if not _disturbs_nobody(each, len(group.members))]
-    idle_ms = sum(_idle_ms(each, seen.now_ms) for each in disturbing)
-    recent = sum(each["began_ms"] >= seen.now_ms - _OFTEN_MS for each in disturbing)
+    idle_ms = sum(_idle_ms(each, snapshot.now_ms) for each in disturbing)
+    recent = sum(each["began_ms"] >= snapshot.now_ms - _OFTEN_MS for each in disturbing)
     idle_part = None
-    if disturbing and (window_ms := seen.now_ms - int(disturbing[0]["began_ms"])) >= _OFTEN_MS:
+    if disturbing and (window_ms := snapshot.now_ms - int(disturbing[0]["began_ms"])) >= _OFTEN_MS:
         idle_part = min(idle_ms / window_ms, 1.0)
     figures |= {
         "rebalance_count": len(kept),
@@ -220,24 +220,24 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
             )
 
 
-def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> Finding:
+def _by_looking(snapshot: Snapshot, group: Group, figures: dict[str, Any], see: str) -> Finding:
     """Return a finding from two snapshots, for a coordinator that records no reasons."""
     subject = f"group {group.name}"
     now = {each.member_id: each for each in group.members}
-    then = {each.member_id: each for each in seen.members_before.get(group.name, group.members)}
+    then = {each.member_id: each for each in snapshot.members_before.get(group.name, group.members)}
     came = [f"{now[each].client_id} at {now[each].host}" for each in sorted(now.keys() - then.keys())]
     went = [f"{then[each].client_id} at {then[each].host}" for each in sorted(then.keys() - now.keys())]
     figures |= {"came": came, "went": went}
     text = f"group {group.name} is {group.state} with {count(len(now), 'member')}"
     text += f"; joined: {listed(came)}" if came else ""
     text += f"; left: {listed(went)}" if went else ""
-    is_silent = group.coordinator_id in seen.silent
+    is_silent = group.coordinator_id in snapshot.silent
     why = "does not answer" if is_silent else "records no reasons"
     cause = Finding(
         subject,
         "unknown",
-        f"the reasons of its rebalances are unknown: its coordinator, {seen.address(group.coordinator_id)}, {why}; see "
-        "its log",
+        f"the reasons of its rebalances are unknown: its coordinator, {snapshot.address(group.coordinator_id)}, {why}; "
+        "see its log",
         certainty=Certainty.UNKNOWN,
         silent=(group.coordinator_id,) if is_silent else (),
     )

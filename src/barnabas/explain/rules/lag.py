@@ -27,9 +27,9 @@ from typing import Final
 from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, tell
-from barnabas.explain.seen import Group, Member, Seen, rate_per_s, still_since_ms
-from barnabas.explain.words import count, duration
+from barnabas.explain.formatting import count, duration
+from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, describe
+from barnabas.explain.snapshot import Group, Member, Snapshot, rate_per_s, still_since_ms
 
 # Members commit every 5 s by default, so a shorter silence proves nothing.
 _SILENT_MS: Final = 30_000
@@ -46,22 +46,22 @@ _PACES: Final = ("falls-behind", "asks-seldom", "cold", "answers-full", "catches
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
-def explain_lag(seen: Seen) -> list[Finding]:
+def explain_lag(snapshot: Snapshot) -> list[Finding]:
     """Explain the lag of each group in the snapshot, the most severe first."""
-    return worst_first(_group(seen, group) for group in seen.groups.values())
+    return worst_first(_group(snapshot, group) for group in snapshot.groups.values())
 
 
-def _group(seen: Seen, group: Group) -> Finding:
+def _group(snapshot: Snapshot, group: Group) -> Finding:
     owners = group.owners
-    names = group.committed.keys() | owners.keys() | _unknown_to(seen, owners)
-    parts = [_behind(seen, group, each, owners.get(each)) for each in sorted(names)]
+    names = group.committed.keys() | owners.keys() | _unknown_to(snapshot, owners)
+    parts = [_behind(snapshot, group, each, owners.get(each)) for each in sorted(names)]
     late = [each for each in parts if each.is_late]
     causes: dict[tuple[str, str], list[Behind]] = {}
     for each in late:
-        causes.setdefault(_cause(seen, group, each), []).append(each)
-    told = worst_first(tell(seen, group, *which, behind) for which, behind in causes.items())
-    if any(each.verdict in _PACES for each in told):
-        told = [*_single(parts, told), *told]
+        causes.setdefault(_cause(snapshot, group, each), []).append(each)
+    findings = worst_first(describe(snapshot, group, *which, behind) for which, behind in causes.items())
+    if any(each.verdict in _PACES for each in findings):
+        findings = [*_single(parts, findings), *findings]
     subject = f"group {group.name}"
     lag = sum(each.lag or 0 for each in late)
     records = sum(each.record_count for each in late)
@@ -69,7 +69,7 @@ def _group(seen: Seen, group: Group) -> Finding:
     figures: dict[str, Figure] = {
         "lag_offsets": lag,
         "lag_records": records,
-        "is_lag_exact": all(each.ahead is not None and each.ahead.is_whole for each in late),
+        "is_lag_exact": all(each.unread is not None and each.unread.is_whole for each in late),
         "oldest_ms": age_ms,
         "partition_count": len(parts),
         "late_partition_count": len(late),
@@ -78,49 +78,49 @@ def _group(seen: Seen, group: Group) -> Finding:
     if not parts:
         text = f"group {group.name} has committed nothing, and its members have no partitions"
         return Finding(subject, "reads-nothing", text, Severity.NOTICE, figures=figures, commands=(see,))
-    if not records and not any(each.severity for each in told):
+    if not records and not any(each.severity for each in findings):
         text = f"group {group.name} has read all of its {count(len(parts), 'partition')}"
-        return Finding(subject, "no-lag", text, figures=figures, causes=tuple(told))
+        return Finding(subject, "no-lag", text, figures=figures, causes=tuple(findings))
     age = "" if age_ms is None else f"; the oldest record that it has not committed is {duration(age_ms)} old"
     text = f"group {group.name} is {count(records, 'record')} behind in {len(late)} of {len(parts)} partitions{age}"
     return Finding(
         subject,
         "behind",
         text,
-        max((each.severity for each in told), default=Severity.FINE),
+        max((each.severity for each in findings), default=Severity.FINE),
         figures=figures,
-        causes=tuple(told),
+        causes=tuple(findings),
         commands=(see,),
-        silent=tuple(sorted(seen.silent)) if any(each.log is None for each in late) else (),
+        silent=tuple(sorted(snapshot.silent)) if any(each.log is None for each in late) else (),
     )
 
 
-def _unknown_to(seen: Seen, owners: Collection[TopicPartition]) -> set[TopicPartition]:
+def _unknown_to(snapshot: Snapshot, owners: Collection[TopicPartition]) -> set[TopicPartition]:
     """Find unassigned partitions with records, of topics that the members divide among themselves."""
     topics = {each.topic for each in owners}
-    names = (name for topic in topics for name in seen.logs_of(topic))
-    return {name for name in names if seen.logs[name].end_offset > seen.logs[name].start_offset}
+    names = (name for topic in topics for name in snapshot.logs_of(topic))
+    return {name for name in names if snapshot.logs[name].end_offset > snapshot.logs[name].start_offset}
 
 
-def _behind(seen: Seen, group: Group, name: TopicPartition, owner: Member | None) -> Behind:
-    committed, log = group.committed.get(name), seen.logs.get(name)
+def _behind(snapshot: Snapshot, group: Group, name: TopicPartition, owner: Member | None) -> Behind:
+    committed, log = group.committed.get(name), snapshot.logs.get(name)
     if log is None:
         return Behind(name, committed, None, None, owner, None, None, None, None)
     lag = max(log.end_offset - max(log.start_offset, committed or 0), 0)
-    ahead = seen.ahead.get((group.name, name))
-    first_ms = None if ahead is None else ahead.first_ms
-    if ahead is not None and not ahead.record_count:
-        first_ms = min((each.started_ms for each in seen.open_transactions if each.partition == name), default=None)
-    age_ms = None if first_ms is None else max(seen.now_ms - first_ms, 0)
-    outgoing = rate_per_s(group.commits.get(name, []), seen.now_ms)
-    return Behind(name, committed, log, ahead, owner, lag, age_ms, rate_per_s(log.ends, seen.now_ms), outgoing)
+    unread = snapshot.unread.get((group.name, name))
+    first_ms = None if unread is None else unread.first_ms
+    if unread is not None and not unread.record_count:
+        first_ms = min((each.started_ms for each in snapshot.open_transactions if each.partition == name), default=None)
+    age_ms = None if first_ms is None else max(snapshot.now_ms - first_ms, 0)
+    outgoing = rate_per_s(group.commits.get(name, []), snapshot.now_ms)
+    return Behind(name, committed, log, unread, owner, lag, age_ms, rate_per_s(log.ends, snapshot.now_ms), outgoing)
 
 
-def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
+def _cause(snapshot: Snapshot, group: Group, part: Behind) -> tuple[str, str]:
     """Return the cause of one partition's lag: a verdict, and its subject; equal ones become one finding."""
     name, committed, log = part.name, part.committed, part.log
     if log is None:
-        known = seen.partitions.get(name)
+        known = snapshot.partitions.get(name)
         if known is None:
             return ("no-topic", name.topic)
         return ("no-leader" if known.leader_id < 0 else "leader-silent", str(known.leader_id))
@@ -131,32 +131,32 @@ def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
         return ("behind-start", name.topic)
     if committed > log.end_offset:
         return ("beyond-end", name.topic)
-    is_at_stable = committed <= log.stable_offset and part.ahead is not None and part.ahead.is_whole
-    if is_at_stable and part.ahead is not None and not part.ahead.record_count:
+    is_at_stable = committed <= log.stable_offset and part.unread is not None and part.unread.is_whole
+    if is_at_stable and part.unread is not None and not part.unread.record_count:
         if log.stable_offset == log.end_offset:
             return ("markers-only", "")
         # A consumer that reads everything has no reason to stop exactly here.
-        return ("open-transaction", _opener(seen, name))
-    return _of_members(seen, group, part)
+        return ("open-transaction", _opener(snapshot, name))
+    return _of_members(snapshot, group, part)
 
 
-def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
-    if not group.members and (_was_left(seen, group) or not part.outgoing):
+def _of_members(snapshot: Snapshot, group: Group, part: Behind) -> tuple[str, str]:
+    if not group.members and (_was_left(snapshot, group) or not part.outgoing):
         return ("group-empty", "")
     if group.state in _REBALANCING:
         return ("rebalancing", "")
     if part.owner is None and group.members:
         return ("not-assigned", part.name.topic)
     client_id = part.owner.client_id if part.owner else None
-    for row in seen.rows("holds", client_id=client_id):
+    for row in snapshot.rows("holds", client_id=client_id):
         until_ms = row["last_ms"] + row["throttle_ms"]
-        if row["quota"] in CONSUMING and until_ms >= max(seen.since_ms, seen.now_ms - _LATELY_MS):
+        if row["quota"] in CONSUMING and until_ms >= max(snapshot.since_ms, snapshot.now_ms - _LATELY_MS):
             return ("held", row["client_id"])
     since_ms = still_since_ms(group.commits.get(part.name, []))
     if (
         part.owner
         and since_ms is not None
-        and seen.now_ms - since_ms >= _SILENT_MS
+        and snapshot.now_ms - since_ms >= _SILENT_MS
         and (part.age_ms or 0) >= _SILENT_MS
     ):
         return ("commits-nothing", part.owner.member_id)
@@ -166,39 +166,39 @@ def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
         return ("unknown", "")
     if part.outgoing > part.incoming:
         return ("catches-up", "")
-    return _slowness(seen, part)
+    return _slowness(snapshot, part)
 
 
-def _slowness(seen: Seen, part: Behind) -> tuple[str, str]:
+def _slowness(snapshot: Snapshot, part: Behind) -> tuple[str, str]:
     """Return the cause of a member's slowness, as far as its fetches show it."""
     if part.owner is None:
         return ("falls-behind", "")
-    client_id, leader_id = part.owner.client_id, seen.partitions[part.name].leader_id
-    for row in seen.rows("requests", client_id=client_id, broker_id=leader_id, api="Fetch", waited_for="disk"):
-        if row["at_ms"] + row["total_ms"] >= seen.now_ms - _LATELY_MS:
+    client_id, leader_id = part.owner.client_id, snapshot.partitions[part.name].leader_id
+    for row in snapshot.rows("requests", client_id=client_id, broker_id=leader_id, api="Fetch", waited_for="disk"):
+        if row["at_ms"] + row["total_ms"] >= snapshot.now_ms - _LATELY_MS:
             return ("cold", client_id)
-    between_s = between_fetches_s(seen, leader_id, client_id)
+    between_s = between_fetches_s(snapshot, leader_id, client_id)
     if between_s is not None and between_s >= _SELDOM_S:
         return ("asks-seldom", client_id)
-    for row in seen.rows("full_answers", client_id=client_id, broker_id=leader_id):
-        if row["last_ms"] >= seen.now_ms - _LATELY_MS:
+    for row in snapshot.rows("full_answers", client_id=client_id, broker_id=leader_id):
+        if row["last_ms"] >= snapshot.now_ms - _LATELY_MS:
             return ("answers-full", client_id)
     return ("falls-behind", "")
 
 
-def _was_left(seen: Seen, group: Group) -> bool:
+def _was_left(snapshot: Snapshot, group: Group) -> bool:
     """Return whether the group's last member has left; consumers with manual assignment commit without members."""
-    ended = [row["rebalances"][-1] for row in seen.rows("groups", group=group.name) if row["rebalances"]]
+    ended = [row["rebalances"][-1] for row in snapshot.rows("groups", group=group.name) if row["rebalances"]]
     return any(each["outcome"] == "empty" for each in ended)
 
 
-def _opener(seen: Seen, name: TopicPartition) -> str:
+def _opener(snapshot: Snapshot, name: TopicPartition) -> str:
     """Return the producer id, as text, that keeps a partition's last stable offset in place; empty: unknown."""
-    there = [(each.first_offset, each.producer_id) for each in seen.open_transactions if each.partition == name]
+    there = [(each.first_offset, each.producer_id) for each in snapshot.open_transactions if each.partition == name]
     return str(min(there)[1]) if there else ""
 
 
-def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Finding]:
+def _single(all_parts: Sequence[Behind], findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield findings about single partitions that have nearly all of a topic's lag, with a possible reason."""
     by_topic: dict[str, list[Behind]] = {}
     for each in all_parts:
@@ -209,7 +209,7 @@ def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Fi
         if (
             len(parts) < 3
             or worst.record_count < max(_MOST_OF_IT * total, _MANY)
-            or all(not each.severity for each in told)
+            or all(not each.severity for each in findings)
         ):
             continue
         coming = sum(each.incoming or 0 for each in parts)

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 from barnabas.core.advised_commands import NAME, command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity
+from barnabas.explain.formatting import amount, count, duration, listed
 from barnabas.explain.rules.group import reason_text
 from barnabas.explain.rules.topic import why_offline
 from barnabas.explain.rules.transaction import of_open
-from barnabas.explain.seen import Ahead, Group, Log, Member, Seen, still_since_ms
-from barnabas.explain.words import amount, count, duration, listed
+from barnabas.explain.snapshot import Group, Log, Member, Snapshot, UnreadRecords, still_since_ms
 
 CONSUMING: Final = ("consumer_byte_rate", "request_percentage")
 """The quotas that throttle consumers."""
@@ -31,7 +31,7 @@ class Behind(NamedTuple):
     name: TopicPartition
     committed: int | None
     log: Log | None
-    ahead: Ahead | None
+    unread: UnreadRecords | None
     owner: Member | None
     lag: int | None
     age_ms: int | None
@@ -48,13 +48,13 @@ class Behind(NamedTuple):
     @property
     def record_count(self) -> int:
         """Return how many records can be read; if they were not counted to the end, the offsets are the bound."""
-        if self.ahead is None or not self.ahead.is_whole:
+        if self.unread is None or not self.unread.is_whole:
             return self.lag or 0
         open_count = 0 if self.log is None else self.log.end_offset - max(self.log.stable_offset, self.committed or 0)
-        return self.ahead.record_count + max(open_count, 0)
+        return self.unread.record_count + max(open_count, 0)
 
 
-def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
+def describe(snapshot: Snapshot, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
     """Return the finding for partitions with the same cause."""
     names = [each.name for each in parts]
     where = listed(names)
@@ -65,13 +65,13 @@ def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behin
         "lag_records": records,
     }
     subject = f"group {group.name}"
-    return _TEXTS[verdict](_Telling(seen, group, subject, verdict, key, parts, where, records, figures))
+    return _TEXTS[verdict](_Telling(snapshot, group, subject, verdict, key, parts, where, records, figures))
 
 
 class _Telling(NamedTuple):
     """The input of a text."""
 
-    seen: Seen
+    snapshot: Snapshot
     group: Group
     subject: str
     verdict: str
@@ -111,13 +111,13 @@ def _no_leader(of: _Telling) -> Finding:
 
 def _reasons(of: _Telling) -> Iterator[Finding]:
     for each in of.parts[:1]:
-        yield from why_offline(of.seen, of.seen.partitions[each.name])
+        yield from why_offline(of.snapshot, of.snapshot.partitions[each.name])
 
 
 def _leader_silent(of: _Telling) -> Finding:
     leader_id = int(of.key)
-    why = of.seen.silent.get(leader_id, "its answer was an error")
-    text = f"{of.where}: the leader, {of.seen.address(leader_id)}, does not report the end offset: {why}"
+    why = of.snapshot.silent.get(leader_id, "its answer was an error")
+    text = f"{of.where}: the leader, {of.snapshot.address(leader_id)}, does not report the end offset: {why}"
     return of.finding(text, Severity.PROBLEM, Certainty.UNKNOWN, commands=[command("cluster", "status")])
 
 
@@ -151,7 +151,7 @@ def _beyond_end(of: _Telling) -> Finding:
 
 
 def _open_transaction(of: _Telling) -> Finding:
-    causes = of_open(of.seen, {each.name for each in of.parts}, int(of.key) if of.key else None)
+    causes = of_open(of.snapshot, {each.name for each in of.parts}, int(of.key) if of.key else None)
     text = f"{of.where}: read_committed consumers wait for the end of an open transaction"
     severity = max((each.severity for each in causes), default=Severity.NOTICE)
     return of.finding(text, max(severity, Severity.NOTICE), Certainty.INFERRED, causes=causes)
@@ -163,7 +163,7 @@ def _markers_only(of: _Telling) -> Finding:
 
 
 def _group_empty(of: _Telling) -> Finding:
-    last = max(of.seen.rows("groups", group=of.group.name), key=lambda row: len(row["rebalances"]), default=None)
+    last = max(of.snapshot.rows("groups", group=of.group.name), key=lambda row: len(row["rebalances"]), default=None)
     went = [each for row in ([] if last is None else last["rebalances"][-1:]) for each in row["went"]]
     since_ms = None if last is None or not last["rebalances"] else last["rebalances"][-1]["began_ms"]
     names = listed([f"{each['client_id']} ({each['why']})" for each in went])
@@ -173,7 +173,7 @@ def _group_empty(of: _Telling) -> Finding:
 
 
 def _rebalancing(of: _Telling) -> Finding:
-    rows = of.seen.rows("groups", group=of.group.name)
+    rows = of.snapshot.rows("groups", group=of.group.name)
     last = next((each for row in rows for each in reversed(row["rebalances"])), None)
     why = "" if last is None else f": {reason_text(last)}"
     text = f"{of.where}: the group rebalances, and its members do not read until it is done{why}"
@@ -193,7 +193,7 @@ def _not_assigned(of: _Telling) -> Finding:
 
 
 def _held(of: _Telling) -> Finding:
-    rows = [row for row in of.seen.rows("holds", client_id=of.key) if row["quota"] in CONSUMING]
+    rows = [row for row in of.snapshot.rows("holds", client_id=of.key) if row["quota"] in CONSUMING]
     times = sum(row["count"] for row in rows)
     total_ms = sum(row["total_ms"] for row in rows)
     quotas = listed(sorted({row["quota"] for row in rows}))
@@ -207,11 +207,11 @@ def _held(of: _Telling) -> Finding:
 def _commits_nothing(of: _Telling) -> Finding:
     owner = of.parts[0].owner
     assert owner is not None
-    stills = [still_since_ms(of.group.commits[each.name]) or of.seen.now_ms for each in of.parts]
+    stills = [still_since_ms(of.group.commits[each.name]) or of.snapshot.now_ms for each in of.parts]
     since_ms = max(stills)
     text = (
         f"{of.where}: {owner.client_id} at {owner.host} is assigned and alive, but has committed nothing for "
-        f"{duration(of.seen.now_ms - since_ms)}: it is processing records, does not commit them, or is paused"
+        f"{duration(of.snapshot.now_ms - since_ms)}: it is processing records, does not commit them, or is paused"
     )
     see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, since_ms=since_ms, commands=[see])
@@ -236,15 +236,15 @@ def _catches_up(of: _Telling) -> Finding:
     return of.finding(text, Severity.NOTICE, Certainty.INFERRED)
 
 
-def between_fetches_s(seen: Seen, broker_id: int, client_id: str) -> float | None:
+def between_fetches_s(snapshot: Snapshot, broker_id: int, client_id: str) -> float | None:
     """Return the seconds between two non-empty fetches of a client; None: unknown."""
-    fetched = seen.fetched.get((broker_id, client_id), [])
+    fetched = snapshot.fetched.get((broker_id, client_id), [])
     count = sum(each > 0 for each in fetched)
     return len(fetched) / count if count else None
 
 
 def _asks_seldom(of: _Telling) -> Finding:
-    between_s = between_fetches_s(of.seen, of.seen.partitions[of.parts[0].name].leader_id, of.key) or 0
+    between_s = between_fetches_s(of.snapshot, of.snapshot.partitions[of.parts[0].name].leader_id, of.key) or 0
     of.figures.update(between_fetches_s=between_s)
     why = f"{of.key} fetches once in {between_s:.0f} s: processing or receiving the records takes that long"
     return _falls_behind(of, f"; {why}")
@@ -255,7 +255,7 @@ def _cold(of: _Telling) -> Finding:
 
 
 def _answers_full(of: _Telling) -> Finding:
-    row = max(of.seen.rows("full_answers", client_id=of.key), key=lambda each: each["last_ms"])
+    row = max(of.snapshot.rows("full_answers", client_id=of.key), key=lambda each: each["last_ms"])
     setting, most = row["setting"], amount(row["most_bytes"], "bytes")
     of.figures.update(setting=setting, most_bytes=row["most_bytes"])
     why = (

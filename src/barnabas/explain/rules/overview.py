@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from barnabas.explain.finding import Certainty, Finding, worst_first
+from barnabas.explain.formatting import count
 from barnabas.explain.rules.broker import near_limits, silent_brokers, stalls
 from barnabas.explain.rules.client import held_clients
 from barnabas.explain.rules.disk import full_disks
@@ -12,35 +13,34 @@ from barnabas.explain.rules.refused import lately_refused
 from barnabas.explain.rules.slow import explain_slow
 from barnabas.explain.rules.topic import explain_topic
 from barnabas.explain.rules.transaction import explain_transaction
-from barnabas.explain.seen import Seen
-from barnabas.explain.words import count
+from barnabas.explain.snapshot import Snapshot
 
 
-def explain_all(seen: Seen) -> list[Finding]:
+def explain_all(snapshot: Snapshot) -> list[Finding]:
     """List all problems, the most severe first; if there are none, one line says so.
 
     Users who may not see everything get another text.
     """
-    found = worst_first(each for each in _all(seen) if each.severity)
+    found = worst_first(each for each in _all(snapshot) if each.severity)
     if found:
         return found
-    brokers = 0 if seen.cluster is None else len(seen.cluster.brokers)
-    well = "no problems in the part that you may see" if seen.refused else "no problems"
-    text = f"{well}: {count(brokers, 'broker')}, {count(len(seen.partitions), 'partition')}, "
-    text += count(len(seen.groups), "group")
-    certainty = Certainty.UNKNOWN if seen.refused else Certainty.MEASURED
+    brokers = 0 if snapshot.cluster is None else len(snapshot.cluster.brokers)
+    well = "no problems in the part that you may see" if snapshot.refused else "no problems"
+    text = f"{well}: {count(brokers, 'broker')}, {count(len(snapshot.partitions), 'partition')}, "
+    text += count(len(snapshot.groups), "group")
+    certainty = Certainty.UNKNOWN if snapshot.refused else Certainty.MEASURED
     return [Finding("cluster", "well", text, certainty=certainty)]
 
 
-def _all(seen: Seen) -> Iterator[Finding]:
-    yield from silent_brokers(seen)
-    yield from explain_topic(seen)
-    yield from full_disks(seen)
-    yield from explain_lag(seen)
-    yield from explain_group(seen)
-    yield from explain_transaction(seen)
-    yield from held_clients(seen)
-    yield from lately_refused(seen)
-    yield from stalls(seen)
-    yield from near_limits(seen)
-    yield from explain_slow(seen)
+def _all(snapshot: Snapshot) -> Iterator[Finding]:
+    yield from silent_brokers(snapshot)
+    yield from explain_topic(snapshot)
+    yield from full_disks(snapshot)
+    yield from explain_lag(snapshot)
+    yield from explain_group(snapshot)
+    yield from explain_transaction(snapshot)
+    yield from held_clients(snapshot)
+    yield from lately_refused(snapshot)
+    yield from stalls(snapshot)
+    yield from near_limits(snapshot)
+    yield from explain_slow(snapshot)

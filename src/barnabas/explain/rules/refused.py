@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from barnabas.core.advised_commands import Word, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.seen import Asked, Row, Seen
-from barnabas.explain.words import duration, times
+from barnabas.explain.formatting import duration, times
+from barnabas.explain.snapshot import Asked, Row, Snapshot
 from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import (
     ANYBODY,
@@ -51,17 +51,21 @@ class Question(NamedTuple):
         return f"{word(self.operation)} on {where}"
 
 
-def explain_refused(seen: Seen) -> list[Finding]:
+def explain_refused(snapshot: Snapshot) -> list[Finding]:
     """Explain recent refusals or, with an operation, whether a user may perform it and by which rule."""
-    question = question_of(seen.asked)
+    question = question_of(snapshot.asked)
     if question is not None:
-        return [may(seen, question)]
-    kept = [row for row in seen.facts.get("refusals", ()) if row["last_ms"] >= seen.since_ms and _is_asked(seen, row)]
+        return [may(snapshot, question)]
+    kept = [
+        row
+        for row in snapshot.facts.get("refusals", ())
+        if row["last_ms"] >= snapshot.since_ms and _is_asked(snapshot, row)
+    ]
     kept.sort(key=lambda row: -int(row["count"]))
-    found = [_refusal(seen, row) for row in kept[:_MOST_ROWS]]
+    found = [_refusal(snapshot, row) for row in kept[:_MOST_ROWS]]
     if not found:
-        window = duration(seen.now_ms - seen.since_ms)
-        if seen.tellers:
+        window = duration(snapshot.now_ms - snapshot.since_ms)
+        if snapshot.reporters:
             found.append(Finding("cluster", "nothing-refused", f"nothing was refused in the last {window}"))
         else:
             text = (
@@ -72,10 +76,10 @@ def explain_refused(seen: Seen) -> list[Finding]:
     return worst_first(found)
 
 
-def _is_asked(seen: Seen, row: Row) -> bool:
-    if seen.asked.client_id is not None:
-        return bool(row["client_id"] == seen.asked.client_id)
-    return (seen.asked.user or seen.asked.name) in (None, row["user"])
+def _is_asked(snapshot: Snapshot, row: Row) -> bool:
+    if snapshot.asked.client_id is not None:
+        return bool(row["client_id"] == snapshot.asked.client_id)
+    return (snapshot.asked.user or snapshot.asked.name) in (None, row["user"])
 
 
 def question_of(asked: Asked) -> Question | None:
@@ -94,17 +98,17 @@ def question_of(asked: Asked) -> Question | None:
     return Question(principal, asked.host or _NOWHERE, OPERATIONS[asked.operation], ResourceType.CLUSTER, CLUSTER)
 
 
-def may(seen: Seen, question: Question) -> Finding:
+def may(snapshot: Snapshot, question: Question) -> Finding:
     """Return whether a principal may do something, with the rule or the missing right."""
     principal, what = question.principal, question.what
     subject = f"user {principal.name}"
     option = _OPTIONS.get(question.resource_type)
     place: Word = "--cluster" if option is None else (option, question.name)
-    if seen.rules is None:
+    if snapshot.rules is None:
         text = f"whether {principal} may {what} is unknown: the access rules are not visible"
         return Finding(subject, "unknown", text, Severity.NOTICE, Certainty.UNKNOWN)
     see = command("acls", "--list", place, ("--resource-pattern-type", "match"))
-    about = _about(seen.rules, question)
+    about = _about(snapshot.rules, question)
     if not about:
         text = (
             f"no rule is about {what.partition(' on ')[2]}: allow.everyone.if.no.acl.found (false by default) and "
@@ -165,7 +169,7 @@ def _rule(binding: Binding) -> str:
     )
 
 
-def _refusal(seen: Seen, row: Row) -> Finding:
+def _refusal(snapshot: Snapshot, row: Row) -> Finding:
     """Return a finding about a recorded refusal, with the responsible rule if rules are visible."""
     who = row["user"] or "an unauthenticated user"
     where = f"{row['client_id']} at {row['host']}" if row["client_id"] else row["host"]
@@ -190,8 +194,8 @@ def _refusal(seen: Seen, row: Row) -> Finding:
             text = f"{who} ({where}) was denied {row['operation']} on {row['resource']} {row['name']} {often}"
             text += f" (request {row['reason']})" if row["reason"] else ""
             question = _question(row)
-            if question is not None and seen.rules is not None:
-                causes = (may(seen, question),)
+            if question is not None and snapshot.rules is not None:
+                causes = (may(snapshot, question),)
         case _:
             text = f"{where} was rejected {often}, by {row['reason']}"
             text += f" of group {row['name']}" if row["name"] else ""
@@ -212,6 +216,6 @@ def _question(row: Row) -> Question | None:
     return Question(Principal(USER, row["user"]), row["host"], operation, resource_type, row["name"])
 
 
-def lately_refused(seen: Seen) -> Iterator[Finding]:
+def lately_refused(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield findings about recent refusals, if there are any."""
-    yield from (each for each in explain_refused(seen) if each.verdict.startswith("refused-"))
+    yield from (each for each in explain_refused(snapshot) if each.verdict.startswith("refused-"))

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.formatting import count, duration
 from barnabas.explain.rules.broker import stalls
-from barnabas.explain.seen import Row, Seen
-from barnabas.explain.words import count, duration
+from barnabas.explain.snapshot import Row, Snapshot
 
 _STAGES: Final = {
     "queue_ms": "waited in the queue: the broker served other requests",
@@ -43,12 +43,12 @@ class SlowKind(NamedTuple):
         return _STAGES[self.stage].format(_WAITED_FOR.get(self.waited_for, self.waited_for or "others"))
 
 
-def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
+def slow_kinds(snapshot: Snapshot) -> list[tuple[SlowKind, list[Row]]]:
     """Return the slow requests by kind, in descending order of time; only those of a named client."""
-    wanted = seen.asked.client_id or seen.asked.name
+    wanted = snapshot.asked.client_id or snapshot.asked.name
     by_kind: dict[SlowKind, list[Row]] = {}
-    for row in seen.facts.get("requests", ()):
-        if row["at_ms"] >= seen.since_ms and wanted in (None, row["client_id"]):
+    for row in snapshot.facts.get("requests", ()):
+        if row["at_ms"] >= snapshot.since_ms and wanted in (None, row["client_id"]):
             stage = max(_STAGES, key=lambda name: float(row[name] or 0))
             waited_for = row["waited_for"] or "" if stage == "remote_ms" else ""
             kind = SlowKind(row["api"], row["client_id"] or "", stage, waited_for)
@@ -56,19 +56,19 @@ def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
     return sorted(by_kind.items(), key=lambda each: -sum(float(row["total_ms"]) for row in each[1]))
 
 
-def explain_slow(seen: Seen) -> list[Finding]:
+def explain_slow(snapshot: Snapshot) -> list[Finding]:
     """Explain slow requests by API, client and stage, in descending order of time; only those of a named client."""
-    wanted = seen.asked.client_id or seen.asked.name
-    found = [_slow(seen, *kind) for kind in slow_kinds(seen)[:_MOST_ROWS]]
-    found += _without(seen)
-    if not found and seen.tellers:
-        window = duration(seen.now_ms - seen.since_ms)
+    wanted = snapshot.asked.client_id or snapshot.asked.name
+    found = [_slow(snapshot, *kind) for kind in slow_kinds(snapshot)[:_MOST_ROWS]]
+    found += _without(snapshot)
+    if not found and snapshot.reporters:
+        window = duration(snapshot.now_ms - snapshot.since_ms)
         text = f"no request was slow in the last {window}"
         found.append(Finding(f"client {wanted}" if wanted else "cluster", "not-slow", text))
     return worst_first(found)
 
 
-def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
+def _slow(snapshot: Snapshot, kind: SlowKind, rows: Sequence[Row]) -> Finding:
     api, client_id, stage, waited_for = kind
     longest = max(rows, key=lambda row: float(row["total_ms"]))
     in_stage_ms = sum(float(row[stage] or 0) for row in rows)
@@ -81,7 +81,7 @@ def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
     near = {row["broker_id"] for row in rows}
     held_ms = sum(float(row["throttle_ms"]) for row in rows)
     text += f"; then a quota throttled the client for {duration(held_ms)}" if held_ms else ""
-    causes = tuple(each for broker_id in sorted(near) for each in stalls(seen, broker_id))
+    causes = tuple(each for broker_id in sorted(near) for each in stalls(snapshot, broker_id))
     figures: dict[str, Figure] = {
         "api": api,
         "client_id": client_id,
@@ -100,12 +100,12 @@ def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
     return Finding(subject, verdict, text, Severity.NOTICE, since_ms=since_ms, figures=figures, causes=causes)
 
 
-def _without(seen: Seen) -> Iterator[Finding]:
+def _without(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield the round-trip times of brokers that do not report stages of requests."""
-    for broker_id, took_ms in sorted(seen.round_trips_ms.items()):
-        if broker_id not in seen.tellers:
+    for broker_id, took_ms in sorted(snapshot.round_trips_ms.items()):
+        if broker_id not in snapshot.reporters:
             text = (
-                f"{seen.address(broker_id)} answers a trivial request in {took_ms:.1f} ms; the causes of slow "
+                f"{snapshot.address(broker_id)} answers a trivial request in {took_ms:.1f} ms; the causes of slow "
                 "requests are unknown: it does not report them"
             )
             figures: dict[str, Figure] = {"round_trip_ms": took_ms}

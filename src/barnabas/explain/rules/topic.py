@@ -7,8 +7,8 @@ from barnabas.clients.cluster_state import Cluster, Partition, Trouble, named, t
 from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.seen import Row, Seen
-from barnabas.explain.words import count, silence
+from barnabas.explain.formatting import count, silence
+from barnabas.explain.snapshot import Row, Snapshot
 
 _UNCLEAN: Final = "unclean.leader.election.enable"
 _THROTTLED: Final = "follower.replication.throttled.replicas"
@@ -29,17 +29,17 @@ class _Missing(NamedTuple):
     broker_id: int
 
 
-def explain_topic(seen: Seen) -> list[Finding]:
+def explain_topic(snapshot: Snapshot) -> list[Finding]:
     """Explain degraded partitions, the most severe first; only those of a named topic."""
-    cluster = seen.cluster
+    cluster = snapshot.cluster
     assert cluster is not None
-    topic = seen.asked.name
+    topic = snapshot.asked.name
     looked_at = [each for each in cluster.partitions if topic in (None, each.name.topic)]
     found = []
     for trouble in (Trouble.OFFLINE, Trouble.UNDER_MIN_ISR, Trouble.UNDER_REPLICATED):
         lacking = [each for each in looked_at if troubles(each)[:1] == [trouble]]
         if lacking:
-            found.append(_lacking(seen, trouble, lacking))
+            found.append(_lacking(snapshot, trouble, lacking))
     if cluster.controller_id < 0:
         text = "there is no controller: no leaders are elected, and no topics are created"
         see = command("cluster", "status")
@@ -58,7 +58,7 @@ _LACKING: Final = {
 }
 
 
-def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
+def _lacking(snapshot: Snapshot, trouble: Trouble, lacking: list[Partition]) -> Finding:
     """Return the finding for partitions in the same degraded state, with causes."""
     severity, text = _LACKING[trouble]
     names = [each.name for each in lacking]
@@ -67,13 +67,13 @@ def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
     if trouble is Trouble.OFFLINE:
         by_text: dict[str, Finding] = {}
         for each in lacking:
-            for why in why_offline(seen, each):
+            for why in why_offline(snapshot, each):
                 by_text.setdefault(why.text.partition(": ")[2], why)
         causes += by_text.values()
-    causes += _missing(seen, lacking)
+    causes += _missing(snapshot, lacking)
     # A damaged log is the reason why the other replicas wait.
     causes.sort(key=lambda each: each.verdict != "log-damaged")
-    since = [row["at_ms"] for row in seen.facts.get("leaders", ()) if _name(row) in names]
+    since = [row["at_ms"] for row in snapshot.facts.get("leaders", ()) if _name(row) in names]
     figures: dict[str, Figure] = {
         "partitions": [str(each) for each in names[:_MOST_PARTITIONS]],
         "partition_count": len(names),
@@ -88,7 +88,7 @@ def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
         figures=figures,
         causes=tuple(causes),
         commands=(command("topics", "--describe", ("--topic", topics[0])), command("cluster", "status")),
-        silent=tuple(sorted(seen.silent)),
+        silent=tuple(sorted(snapshot.silent)),
     )
 
 
@@ -96,12 +96,12 @@ def _name(row: Row) -> TopicPartition:
     return TopicPartition(row["topic"], row["partition"])
 
 
-def why_offline(seen: Seen, partition: Partition) -> Iterator[Finding]:
+def why_offline(snapshot: Snapshot, partition: Partition) -> Iterator[Finding]:
     """Yield the reasons why a partition has no leader, for each candidate."""
-    cluster = seen.cluster
+    cluster = snapshot.cluster
     assert cluster is not None
-    settings = seen.settings.get(partition.name.topic, {})
-    waits_for = [seen.address(each) for each in partition.isr]
+    settings = snapshot.settings.get(partition.name.topic, {})
+    waits_for = [snapshot.address(each) for each in partition.isr]
     others = [each for each in partition.replicas if each not in partition.isr and not _is_away(cluster, each)]
     subject = f"partition {partition.name}"
     figures: dict[str, Figure] = {"isr": partition.isr, "replicas": partition.replicas}
@@ -124,31 +124,31 @@ def _is_away(cluster: Cluster, broker_id: int) -> bool:
     return broker is None or bool(broker.failure)
 
 
-def _missing(seen: Seen, lacking: list[Partition]) -> Iterator[Finding]:
+def _missing(snapshot: Snapshot, lacking: list[Partition]) -> Iterator[Finding]:
     """Yield the reasons why replicas are not in sync, once for each broker and reason."""
-    assert seen.cluster is not None
+    assert snapshot.cluster is not None
     by_reason: dict[_Missing, list[TopicPartition]] = {}
-    damaged = seen.bad_logs("damaged")
+    damaged = snapshot.bad_logs("damaged")
     for each in lacking:
         out = set(each.replicas) - set(each.isr)
         if each.leader_id < 0:
             out |= set(each.isr)
         for broker_id in sorted(out):
-            by_reason.setdefault(_reason(seen, each, broker_id, damaged), []).append(each.name)
+            by_reason.setdefault(_reason(snapshot, each, broker_id, damaged), []).append(each.name)
     for reason, names in sorted(by_reason.items()):
-        yield _replica(seen, reason, names)
+        yield _replica(snapshot, reason, names)
 
 
 def _reason(
-    seen: Seen, partition: Partition, broker_id: int, damaged: Collection[tuple[int, TopicPartition]]
+    snapshot: Snapshot, partition: Partition, broker_id: int, damaged: Collection[tuple[int, TopicPartition]]
 ) -> _Missing:
-    cluster = seen.cluster
+    cluster = snapshot.cluster
     assert cluster is not None
     if broker_id in partition.adding:
         return _Missing("being-added", broker_id)
     if _is_away(cluster, broker_id):
         return _Missing("broker-gone", broker_id)
-    own = [each for each in seen.directories if each.broker_id == broker_id]
+    own = [each for each in snapshot.directories if each.broker_id == broker_id]
     there = [each for each in own if partition.name in each.logs]
     if (broker_id, partition.name) in damaged:
         return _Missing("log-damaged", broker_id)
@@ -156,7 +156,7 @@ def _reason(
         return _Missing("directory-failed", broker_id)
     if own and not there:
         return _Missing("no-log", broker_id)
-    throttled = seen.settings.get(partition.name.topic, {}).get(_THROTTLED)
+    throttled = snapshot.settings.get(partition.name.topic, {}).get(_THROTTLED)
     is_throttled = throttled is not None and (
         throttled.value == "*" or f"{partition.name.partition}:{broker_id}" in throttled.value.split(",")
     )
@@ -167,20 +167,20 @@ def _reason(
     return _Missing("follower-behind", broker_id)
 
 
-def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Finding:
+def _replica(snapshot: Snapshot, reason: _Missing, names: list[TopicPartition]) -> Finding:
     """Return the finding about a broker's replicas that are not in sync."""
-    cluster = seen.cluster
+    cluster = snapshot.cluster
     assert cluster is not None
     broker_id = reason.broker_id
     broker, where = cluster.brokers.get(broker_id), named(names)
-    own = [each for each in seen.directories if each.broker_id == broker_id]
+    own = [each for each in snapshot.directories if each.broker_id == broker_id]
     behind = max((each.behind.get(name, 0) for each in own for name in names), default=0)
-    changes = [row for row in seen.facts.get("leaders", ()) if _name(row) in names and row["what"] == "isr"]
+    changes = [row for row in snapshot.facts.get("leaders", ()) if _name(row) in names and row["what"] == "isr"]
     why = _SHRUNK.get(changes[-1]["reason"], "") if changes else ""
     since_ms = changes[-1]["at_ms"] if changes else None
     figures: dict[str, Figure] = {"broker": broker_id, "partition_count": len(names)}
     severity, certainty, commands = Severity.PROBLEM, Certainty.MEASURED, (command("cluster", "status"),)
-    address = seen.address(broker_id)
+    address = snapshot.address(broker_id)
     match reason.verdict:
         case "broker-gone":
             failure = broker.failure if broker is not None else "is not registered"
@@ -192,7 +192,7 @@ def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Findi
         case "log-damaged":
             text = (
                 f"{address} can't open its log of {where}, which is damaged: "
-                f"{seen.bad_logs('damaged')[broker_id, names[0]]}; if another replica has all records, stop that "
+                f"{snapshot.bad_logs('damaged')[broker_id, names[0]]}; if another replica has all records, stop that "
                 "broker, move the log's directory away and start it again: it copies the log"
             )
             commands = (command("log-dirs", "--describe", ("--broker-list", broker_id)),)

@@ -8,8 +8,8 @@ from barnabas.clients.transaction_log import TransactionState
 from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.seen import Open, Row, Seen
-from barnabas.explain.words import count, duration, times
+from barnabas.explain.formatting import count, duration, times
+from barnabas.explain.snapshot import OpenTransaction, Row, Snapshot
 
 # A transaction open for this long is a problem; producers commit every second or so.
 _LONG_MS: Final = 60_000
@@ -20,13 +20,13 @@ _REASONS: Final = {
 }
 
 
-def explain_transaction(seen: Seen) -> list[Finding]:
+def explain_transaction(snapshot: Snapshot) -> list[Finding]:
     """Explain open and aborted transactions; only those of a named transactional id."""
-    wanted = seen.asked.name
-    found = [*of_open(seen, None, None), *_aborted(seen)]
-    for state in seen.transactional_ids.values():
+    wanted = snapshot.asked.name
+    found = [*of_open(snapshot, None, None), *_aborted(snapshot)]
+    for state in snapshot.transactional_ids.values():
         if wanted == state.transactional_id and not state.status.is_open:
-            found.append(_state(seen, state))
+            found.append(_state(snapshot, state))
     if wanted is not None:
         found = [each for each in found if each.subject == _subject(wanted)]
         if not found:
@@ -39,26 +39,28 @@ def _subject(transactional_id: str) -> str:
     return f"transactional id {transactional_id}"
 
 
-def of_open(seen: Seen, partitions: Collection[TopicPartition] | None, producer_id: int | None) -> list[Finding]:
+def of_open(
+    snapshot: Snapshot, partitions: Collection[TopicPartition] | None, producer_id: int | None
+) -> list[Finding]:
     """Return findings about open transactions, with their producers and end times.
 
     Args:
-        seen: The snapshot.
+        snapshot: The snapshot.
         partitions: The partitions; None: all.
         producer_id: The producer; None: any.
     """
-    by_producer: dict[int, list[Open]] = {}
-    for each in seen.open_transactions:
+    by_producer: dict[int, list[OpenTransaction]] = {}
+    for each in snapshot.open_transactions:
         if (partitions is None or each.partition in partitions) and producer_id in (None, each.producer_id):
             by_producer.setdefault(each.producer_id, []).append(each)
-    return worst_first(_open(seen, *each) for each in by_producer.items())
+    return worst_first(_open(snapshot, *each) for each in by_producer.items())
 
 
-def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
+def _open(snapshot: Snapshot, producer_id: int, opened: list[OpenTransaction]) -> Finding:
     first = min(opened, key=lambda each: each.started_ms)
-    state = next((each for each in seen.transactional_ids.values() if each.producer_id == producer_id), None)
+    state = next((each for each in snapshot.transactional_ids.values() if each.producer_id == producer_id), None)
     began_ms = state.started_ms if state is not None and state.started_ms >= 0 else first.started_ms
-    age_ms = max(seen.now_ms - began_ms, 0)
+    age_ms = max(snapshot.now_ms - began_ms, 0)
     figures: dict[str, Figure] = {
         "producer_id": producer_id,
         "producer_epoch": first.producer_epoch,
@@ -86,7 +88,7 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
         return Finding(subject, "open", text, severity, Certainty.UNKNOWN, began_ms, figures)
     left_ms = state.timeout_ms - age_ms
     figures |= {"transactional_id": state.transactional_id, "timeout_ms": state.timeout_ms, "ends_in_ms": left_ms}
-    who = next(seen.rows("transactions", transactional_id=state.transactional_id, outcome="open"), None)
+    who = next(snapshot.rows("transactions", transactional_id=state.transactional_id, outcome="open"), None)
     of_client = f" of {who['client_id']} at {who['host']}" if who is not None and who["client_id"] else ""
     text = (
         f"transactional id {state.transactional_id}{of_client} has a transaction open for {duration(age_ms)} in {where}"
@@ -105,12 +107,12 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
     )
 
 
-def _state(seen: Seen, state: TransactionState) -> Finding:
+def _state(snapshot: Snapshot, state: TransactionState) -> Finding:
     """Return a finding about the last logged state of a transactional id."""
-    rows = list(seen.rows("transactions", transactional_id=state.transactional_id))
+    rows = list(snapshot.rows("transactions", transactional_id=state.transactional_id))
     text = (
         f"transactional id {state.transactional_id} is {state.status.name} for "
-        f"{duration(max(seen.now_ms - state.updated_ms, 0))}, with producer {state.producer_id} of epoch "
+        f"{duration(max(snapshot.now_ms - state.updated_ms, 0))}, with producer {state.producer_id} of epoch "
         f"{state.producer_epoch}"
     )
     figures: dict[str, Figure] = {
@@ -133,11 +135,11 @@ def why_aborted(row: Row) -> str:
     return str(_REASONS.get(row["reason"], row["reason"] or "for an unknown reason"))
 
 
-def _aborted(seen: Seen) -> Iterator[Finding]:
+def _aborted(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield for each id how often its transactions were aborted, and the reason of the last abort."""
     by_id: dict[str, list[Row]] = {}
-    for row in seen.rows("transactions", outcome="aborted"):
-        if row["at_ms"] >= seen.since_ms:
+    for row in snapshot.rows("transactions", outcome="aborted"):
+        if row["at_ms"] >= snapshot.since_ms:
             by_id.setdefault(row["transactional_id"], []).append(row)
     for transactional_id, rows in by_id.items():
         last = max(rows, key=lambda row: int(row["at_ms"]))

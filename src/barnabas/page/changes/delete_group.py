@@ -6,7 +6,7 @@ from barnabas.clients.admin import Admin
 from barnabas.core.advised_commands import command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
-from barnabas.explain.words import count
+from barnabas.explain.formatting import count
 from barnabas.page.changes.change import Change, Field, Plan, Row, needed
 from barnabas.page.view import Asked
 

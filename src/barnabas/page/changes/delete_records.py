@@ -8,7 +8,7 @@ from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.advised_commands import command, quote
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.explain.words import count
+from barnabas.explain.formatting import count
 from barnabas.page.changes.change import Change, Field, Plan, Row, needed, needed_number, number
 from barnabas.page.view import Asked
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from barnabas.clients.admin_topics import TopicAdmin
 from barnabas.core.advised_commands import command
-from barnabas.explain.words import count
+from barnabas.explain.formatting import count
 from barnabas.page.changes.change import Change, Field, Plan, Row, needed, pattern
 from barnabas.page.changes.topic import known_topic
 from barnabas.page.view import Asked

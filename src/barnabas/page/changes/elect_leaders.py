@@ -7,7 +7,7 @@ from barnabas.core.advised_commands import Word, command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.explain.words import count
+from barnabas.explain.formatting import count
 from barnabas.page.changes.change import Change, Field, Plan, Row, choice, number, text
 from barnabas.page.view import Asked
 

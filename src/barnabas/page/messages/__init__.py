@@ -7,9 +7,9 @@ reading      records of a partition, with the fate of their transactions
 rows         a record as shown
 conditions   on fields of JSON
 raw_fields   a quick test of conditions on bytes, without parsing
-wanted       the criteria of a search
+criteria     the criteria of a search
 searcher     the process that checks the records of a search
 search       searches and their progress
 tail         the newest records, live
-desk         shared by all windows: masks, limits, searches, tails
+state        shared by all windows: masks, limits, searches, tails
 """

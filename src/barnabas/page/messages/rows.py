@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class RecordFormat:
     """The display options of a topic's records.
 
     Attributes:

@@ -19,10 +19,10 @@ from typing import BinaryIO, Final, NamedTuple
 
 from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.page.messages.conditions import Condition
+from barnabas.page.messages.criteria import Criteria
 from barnabas.page.messages.masks import masked, parse_mask
 from barnabas.page.messages.reading import Fate
-from barnabas.page.messages.rows import Sight
-from barnabas.page.messages.wanted import Wanted
+from barnabas.page.messages.rows import RecordFormat
 from barnabas.wire.records.batch import BatchHeader, read_header
 from barnabas.wire.records.errors import CorruptRecordsError
 from barnabas.wire.records.record import Record, iterate_payload, read_payload
@@ -59,9 +59,9 @@ class Job(NamedTuple):
 
 class _Searcher:
     def __init__(self, job: Job, out: BinaryIO) -> None:
-        self._sight = Sight(job.topic, tuple(map(parse_mask, job.masks)), job.key_as, job.value_as)
+        self._format = RecordFormat(job.topic, tuple(map(parse_mask, job.masks)), job.key_as, job.value_as)
         conditions = tuple(Condition(tuple(path), *rest) for path, *rest in job.conditions)
-        self._wanted = Wanted(tuple(map(bytes.fromhex, job.keys)), job.header, job.text, conditions)
+        self._criteria = Criteria(tuple(map(bytes.fromhex, job.keys)), job.header, job.text, conditions)
         self._is_internal = job.topic in INTERNAL_TOPICS
         self._starts = {int(name): offset for name, offset in job.starts.items()}
         self._out = out
@@ -76,7 +76,7 @@ class _Searcher:
         header = read_header(batch)
         try:
             for record in self._records(partition, header, batch):
-                self._tell({"row": self._sight.row_of_masked(partition, record, fate)})
+                self._tell({"row": self._format.row_of_masked(partition, record, fate)})
                 self.hit_count += 1
                 if self.hit_count >= MOST_HITS:
                     break
@@ -96,21 +96,21 @@ class _Searcher:
 
     def _records(self, partition: int, header: BatchHeader, batch: memoryview) -> Iterator[Record]:
         payload = read_payload(batch, header, _MOST_UNPACKED_BYTES)
-        masks, wanted, start = self._sight.masks, self._wanted, self._starts[partition]
-        if not masks and not self._is_internal and not wanted.may_be_in(payload):
+        masks, criteria, start = self._format.masks, self._criteria, self._starts[partition]
+        if not masks and not self._is_internal and not criteria.may_be_in(payload):
             return
         for record in iterate_payload(payload, header):
             seen = masked(record, masks) if masks else record
-            if record.offset >= start and (self._fits_internal(seen) if self._is_internal else wanted.fits(seen)):
+            if record.offset >= start and (self._fits_internal(seen) if self._is_internal else criteria.fits(seen)):
                 yield seen
 
     def _fits_internal(self, record: Record) -> bool:
         """Return whether the text of an internal topic's record matches."""
-        row = self._sight.row_of_masked(0, record, Fate.NONE)
+        row = self._format.row_of_masked(0, record, Fate.NONE)
         texts = record._replace(
             key=row.key.text.encode(errors="replace"), value=row.value.text.encode(errors="replace")
         )
-        return self._wanted.fits(texts)
+        return self._criteria.fits(texts)
 
     def _tell(self, told: dict[str, object]) -> None:
         self._out.write(json.dumps(told, default=lambda fate: fate.value).encode() + b"\n")

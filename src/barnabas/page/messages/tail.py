@@ -9,7 +9,7 @@ from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.types import TopicPartition
 from barnabas.page.authentication.shares import first_to_go
 from barnabas.page.messages.reading import read_back, spans
-from barnabas.page.messages.rows import Row, Sight
+from barnabas.page.messages.rows import RecordFormat, Row
 
 MOST_ROWS: Final = 500
 MOST_SHOWN_BYTES: Final = 256
@@ -27,13 +27,13 @@ class Tail:
     """
 
     def __init__(
-        self, partitions: Sequence[TopicPartition], sight: Sight, since_ms: int, *, is_committed: bool
+        self, partitions: Sequence[TopicPartition], record_format: RecordFormat, since_ms: int, *, is_committed: bool
     ) -> None:
         self.rows: deque[Row] = deque(maxlen=MOST_ROWS)
         self.since_ms = since_ms
         self.dropped_count = 0
         self.partitions = partitions
-        self._sight = sight
+        self._format = record_format
         self._is_committed = is_committed
         self._positions: dict[TopicPartition, int] = {}
 
@@ -53,7 +53,7 @@ class Tail:
             # The batch may begin before the last shown offset.
             new = [one for one in page.found if one.record.offset >= self._positions[each]]
             self.dropped_count += max(page.begin - self._positions[each], 0)
-            came += await asyncio.to_thread(self._sight.rows, each.partition, new)
+            came += await asyncio.to_thread(self._format.rows, each.partition, new)
         came.sort(key=lambda row: (row.timestamp_ms, row.offset))
         self.dropped_count += max(len(self.rows) + len(came) - MOST_ROWS, 0)
         self.rows += came

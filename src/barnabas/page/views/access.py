@@ -15,7 +15,7 @@ from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.refused import Question as Wanted
 from barnabas.explain.rules.refused import explain_refused, may
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 from barnabas.wire.security.acls import ANY_NAME, OPERATIONS
 from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, ResourceType
@@ -68,31 +68,31 @@ class Access(View):
 
 async def build(asked: Asked) -> Access:
     """Read rules and users. Raises KafkaError."""
-    seen = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     described: dict[str, dict[str, int]] = {}
     try:
         described = await asked.cluster.admin(UserAdmin).describe()
     except KafkaError as error:
-        seen.refused.append(f"users: {error.message}")
+        snapshot.refused.append(f"users: {error.message}")
     form = form_of(asked.query)
-    problem, answer = answer_to(seen, form)
-    rules = cut(seen.rules or [], asked, lambda rule: " ".join(rule.as_row().values()))
+    problem, answer = answer_to(snapshot, form)
+    rules = cut(snapshot.rules or [], asked, lambda rule: " ".join(rule.as_row().values()))
     by_name = asked._replace(query={"find": asked.query.get("find", "")})
     return Access(
-        **known(seen)._asdict(),
+        **known(snapshot)._asdict(),
         asked=form,
         problem=problem,
         answer=answer,
-        users=cut(user_rows(seen, described), by_name, lambda row: row.name),
+        users=cut(user_rows(snapshot, described), by_name, lambda row: row.name),
         rules=Cut(tuple(each.as_row() for each in rules.rows), rules.begin, rules.count, rules.find),
     )
 
 
-def user_rows(seen: Seen, described: Mapping[str, Mapping[str, int]]) -> list[UserRow]:
+def user_rows(snapshot: Snapshot, described: Mapping[str, Mapping[str, int]]) -> list[UserRow]:
     """Return the users by name."""
-    counts = Counter(str(each.entry.principal) for each in seen.rules or ())
+    counts = Counter(str(each.entry.principal) for each in snapshot.rules or ())
     return [
-        UserRow(name, mechanisms, None if seen.rules is None else counts[f"{USER}:{name}"])
+        UserRow(name, mechanisms, None if snapshot.rules is None else counts[f"{USER}:{name}"])
         for name, mechanisms in sorted(described.items())
     ]
 
@@ -102,7 +102,7 @@ def form_of(query: Mapping[str, str]) -> Form:
     return Form(*(query.get(field, "").strip() for field in ("user", "operation", "type", "resource", "host")))
 
 
-def answer_to(seen: Seen, form: Form) -> tuple[str, Finding | None]:
+def answer_to(snapshot: Snapshot, form: Form) -> tuple[str, Finding | None]:
     """Return why there is no answer, or the answer; neither if no user is named."""
     if not form.user:
         return "", None
@@ -118,7 +118,7 @@ def answer_to(seen: Seen, form: Form) -> tuple[str, Finding | None]:
         return f"Name the {form.resource_type}.", None
     name = CLUSTER if resource_type is ResourceType.CLUSTER else form.name
     who = Principal(USER, form.user.removeprefix(f"{USER}:"))
-    return "", may(seen, Wanted(who, form.host or ANY_NAME, OPERATIONS[form.operation], resource_type, name))
+    return "", may(snapshot, Wanted(who, form.host or ANY_NAME, OPERATIONS[form.operation], resource_type, name))
 
 
 VIEW = ViewKind("/access", "Access", "access.html.jinja", build, 10, "/access")

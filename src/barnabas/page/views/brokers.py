@@ -16,7 +16,7 @@ from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.broker import explain_broker
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 _QUESTION: Final = Question("how are the brokers", frozenset({Part.DIRECTORIES}), ("broker", "stalls"), explain_broker)
@@ -87,28 +87,28 @@ class Brokers(View):
 
 async def build(asked: Asked) -> Brokers:
     """Read brokers, directories and reassignments. Raises KafkaError."""
-    seen = await asked.cluster.see(_QUESTION)
+    snapshot = await asked.cluster.collect(_QUESTION)
     moves: dict[TopicPartition, Reassignment] = {}
     try:
         moves = await asked.cluster.admin(ReplicaAdmin).reassignments()
     except KafkaError as error:
-        seen.refused.append(f"reassignments: {error.message}")
-    return await asyncio.to_thread(brokers, seen, moves, asked)
+        snapshot.refused.append(f"reassignments: {error.message}")
+    return await asyncio.to_thread(brokers, snapshot, moves, asked)
 
 
-def brokers(seen: Seen, moves: Mapping[TopicPartition, Reassignment], asked: Asked) -> Brokers:
+def brokers(snapshot: Snapshot, moves: Mapping[TopicPartition, Reassignment], asked: Asked) -> Brokers:
     """Build the view from a snapshot."""
-    assert seen.cluster is not None
-    lacking = lacking_rows(seen.cluster.partitions)
+    assert snapshot.cluster is not None
+    lacking = lacking_rows(snapshot.cluster.partitions)
     return Brokers(
-        **known(seen)._asdict(),
-        controller_id=seen.cluster.controller_id if seen.cluster.controller_id >= 0 else None,
+        **known(snapshot)._asdict(),
+        controller_id=snapshot.cluster.controller_id if snapshot.cluster.controller_id >= 0 else None,
         counts=_counts(lacking, len(moves)),
-        findings=tuple(each for each in explain_broker(seen) if each.severity > Severity.FINE),
-        brokers=tuple(broker_row(seen, each) for each in seen.cluster.brokers.values()),
+        findings=tuple(each for each in explain_broker(snapshot) if each.severity > Severity.FINE),
+        brokers=tuple(broker_row(snapshot, each) for each in snapshot.cluster.brokers.values()),
         lacking=cut(lacking, asked, lambda row: str(row.partition)),
-        moving=tuple(moving_row(seen, name, move) for name, move in sorted(moves.items())),
-        directories=directory_rows(seen),
+        moving=tuple(moving_row(snapshot, name, move) for name, move in sorted(moves.items())),
+        directories=directory_rows(snapshot),
     )
 
 
@@ -117,11 +117,11 @@ def _counts(lacking: list[LackingRow], moving_count: int) -> dict[str, int]:
     return {**told, "being reassigned": moving_count}
 
 
-def broker_row(seen: Seen, broker: Broker) -> BrokerRow:
+def broker_row(snapshot: Snapshot, broker: Broker) -> BrokerRow:
     """Return a broker with the values of `barnabas cluster status`."""
-    cluster, broker_id = seen.cluster, broker.broker_id
+    cluster, broker_id = snapshot.cluster, broker.broker_id
     assert cluster is not None
-    failure = broker.failure or seen.silent.get(broker_id, "")
+    failure = broker.failure or snapshot.silent.get(broker_id, "")
     # Users who may not see brokers' versions may not see min.insync.replicas either.
     is_known = not failure and broker.software is not None
     obstacles = tuple(cluster.obstacles(broker_id)) if is_known else ()
@@ -157,15 +157,17 @@ def lacking_rows(partitions: list[Partition]) -> list[LackingRow]:
     ]
 
 
-def moving_row(seen: Seen, name: TopicPartition, move: Reassignment) -> MovingRow:
+def moving_row(snapshot: Snapshot, name: TopicPartition, move: Reassignment) -> MovingRow:
     """Return a reassignment with its progress."""
-    behind = [each.behind[name] for each in seen.directories if each.broker_id in move.adding and name in each.behind]
+    behind = [
+        each.behind[name] for each in snapshot.directories if each.broker_id in move.adding and name in each.behind
+    ]
     return MovingRow(
         name, tuple(move.replicas), tuple(move.adding), tuple(move.removing), max(behind) if behind else None
     )
 
 
-def directory_rows(seen: Seen) -> tuple[DirectoryRow, ...]:
+def directory_rows(snapshot: Snapshot) -> tuple[DirectoryRow, ...]:
     """Return the log directories, by broker."""
     return tuple(
         DirectoryRow(
@@ -177,7 +179,7 @@ def directory_rows(seen: Seen) -> tuple[DirectoryRow, ...]:
             each.total_bytes,
             each.failure,
         )
-        for each in sorted(seen.directories, key=lambda each: (each.broker_id, each.path))
+        for each in sorted(snapshot.directories, key=lambda each: (each.broker_id, each.path))
     )
 
 

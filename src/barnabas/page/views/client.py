@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import QUESTIONS
-from barnabas.explain.seen import Asked as AskedAbout
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Asked as AskedAbout
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, View, ViewKind, known
 
 
@@ -36,18 +36,18 @@ async def build(asked: Asked) -> Client:
     """Read the clients named by `?user=` and `?client_id=`. Raises KafkaError."""
     user, client_id = asked.query.get("user", ""), asked.query.get("client_id", "")
     question = QUESTIONS["client"]
-    seen = await asked.cluster.see(question, AskedAbout(user=user or None, client_id=client_id))
+    snapshot = await asked.cluster.collect(question, AskedAbout(user=user or None, client_id=client_id))
     return Client(
-        **known(seen)._asdict(),
+        **known(snapshot)._asdict(),
         user=user,
         client_id=client_id,
-        findings=tuple(question.rule(seen)),
-        levels=tuple(_levels(seen)),
+        findings=tuple(question.rule(snapshot)),
+        levels=tuple(_levels(snapshot)),
     )
 
 
-def _levels(seen: Seen) -> Iterator[LevelRow]:
-    for told in seen.limits:
+def _levels(snapshot: Snapshot) -> Iterator[LevelRow]:
+    for told in snapshot.limits:
         for quota in told["quotas"]:
             for each in quota["levels"]:
                 if each["limit"] is not None:

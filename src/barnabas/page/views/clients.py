@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.client import held_clients
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 _QUESTION: Final = Question("who is held", frozenset({Part.USE}), ("holds",), held_clients)
@@ -67,21 +67,23 @@ class Clients(View):
 
 async def build(asked: Asked) -> Clients:
     """Read usage, throttling and quotas. Raises KafkaError."""
-    seen = await asked.cluster.see(_QUESTION)
-    told = known(seen)
-    if not seen.tellers:
+    snapshot = await asked.cluster.collect(_QUESTION)
+    told = known(snapshot)
+    if not snapshot.reporters:
         told = told._replace(not_told=(*told.not_told, "usage and throttling: no broker reports them"))
     first = asked._replace(query={"find": asked.query.get("find", "")})
-    holds = cut(sorted(hold_rows(seen), key=lambda row: -row.last_ms), first, lambda row: f"{row.user} {row.client_id}")
+    holds = cut(
+        sorted(hold_rows(snapshot), key=lambda row: -row.last_ms), first, lambda row: f"{row.user} {row.client_id}"
+    )
     return Clients(
         **told._asdict(),
-        clients=cut(use_rows(seen), asked, lambda row: f"{row.user} {row.client_id}"),
+        clients=cut(use_rows(snapshot), asked, lambda row: f"{row.user} {row.client_id}"),
         holds=holds.rows,
-        limits=cut(list(limit_rows(seen)), first, lambda row: row.whom),
+        limits=cut(list(limit_rows(snapshot)), first, lambda row: row.whom),
     )
 
 
-def use_rows(seen: Seen) -> list[UseRow]:
+def use_rows(snapshot: Snapshot) -> list[UseRow]:
     """Return usage, with throttled clients first, then in descending order."""
     rows = [
         UseRow(
@@ -93,16 +95,16 @@ def use_rows(seen: Seen) -> list[UseRow]:
             row.get("held_count", 0),
             row.get("throttle_ms", 0),
         )
-        for broker_id, clients in sorted(seen.use.items())
+        for broker_id, clients in sorted(snapshot.use.items())
         for row in clients
     ]
     return sorted(rows, key=lambda row: (-row.held_count, -row.throttle_ms))
 
 
-def hold_rows(seen: Seen) -> Iterator[HoldRow]:
+def hold_rows(snapshot: Snapshot) -> Iterator[HoldRow]:
     """Yield the throttled clients of the last hour."""
-    for row in seen.rows("holds"):
-        if row["last_ms"] >= seen.since_ms:
+    for row in snapshot.rows("holds"):
+        if row["last_ms"] >= snapshot.since_ms:
             yield HoldRow(
                 row["broker_id"],
                 row["user"],
@@ -116,9 +118,9 @@ def hold_rows(seen: Seen) -> Iterator[HoldRow]:
             )
 
 
-def limit_rows(seen: Seen) -> Iterator[LimitRow]:
+def limit_rows(snapshot: Snapshot) -> Iterator[LimitRow]:
     """Yield all quotas, by level."""
-    for entity, values in seen.configured.items():
+    for entity, values in snapshot.configured_quotas.items():
         for name, value in sorted(values.items()):
             yield LimitRow(int(entity.level), str(entity), name, value)
 

@@ -8,11 +8,11 @@ from barnabas.clients.admin_quota_states import QuotaStateAdmin, Told
 from barnabas.core.errors import KafkaError
 from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.cluster import Cluster
 from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, known
 
-_QUESTION: Final = Question("what is there", frozenset({Part.GROUPS}), ("holds", "requests"), lambda seen: [])
+_QUESTION: Final = Question("what is there", frozenset({Part.GROUPS}), ("holds", "requests"), lambda snapshot: [])
 _KINDS: Final = ("topic", "group", "broker", "client")
 _LONGEST: Final = 200
 # Clients that used a quota within this time are found.
@@ -49,18 +49,18 @@ class Found(View):
 async def build(asked: Asked) -> Found:
     """Search for `?text=`. Raises KafkaError."""
     text = asked.query.get("text", "").strip()[:_LONGEST]
-    seen = await asked.cluster.see(_QUESTION)
-    used = await _used(asked.cluster, seen) if text and seen.tellers else []
-    hits = look_for(text, [*hits_of(seen), *clients_of(seen, used)])
-    return Found(**known(seen)._asdict(), text=text, hits=tuple(hits[:MOST_ROWS]), hit_count=len(hits))
+    snapshot = await asked.cluster.collect(_QUESTION)
+    used = await _used(asked.cluster, snapshot) if text and snapshot.reporters else []
+    hits = look_for(text, [*hits_of(snapshot), *clients_of(snapshot, used)])
+    return Found(**known(snapshot)._asdict(), text=text, hits=tuple(hits[:MOST_ROWS]), hit_count=len(hits))
 
 
-async def _used(cluster: Cluster, seen: Seen) -> list[Told]:
+async def _used(cluster: Cluster, snapshot: Snapshot) -> list[Told]:
     """Ask Barnabas's brokers for the clients that sent requests recently."""
     try:
         return await cluster.admin(QuotaStateAdmin).top(_OF_LATE_S)
     except KafkaError as error:
-        seen.refused.append(f"clients: {error.message}")
+        snapshot.refused.append(f"clients: {error.message}")
         return []
 
 
@@ -76,20 +76,20 @@ def _distance(wanted: str, name: str) -> int:
     return 0 if folded == wanted else 1 if folded.startswith(wanted) else 2
 
 
-def hits_of(seen: Seen) -> Iterator[Hit]:
+def hits_of(snapshot: Snapshot) -> Iterator[Hit]:
     """Yield all topics, groups and brokers."""
-    yield from (Hit("topic", name) for name in {each.topic for each in seen.partitions})
-    yield from (Hit("group", name) for name in seen.groups)
-    for each in () if seen.cluster is None else seen.cluster.brokers.values():
+    yield from (Hit("topic", name) for name in {each.topic for each in snapshot.partitions})
+    yield from (Hit("group", name) for name in snapshot.groups)
+    for each in () if snapshot.cluster is None else snapshot.cluster.brokers.values():
         where = "" if each.address is None else f" at {each.address[0]}:{each.address[1]}"
         yield Hit("broker", f"{each.broker_id}{where}")
 
 
-def clients_of(seen: Seen, used: list[Told]) -> Iterator[Hit]:
+def clients_of(snapshot: Snapshot, used: list[Told]) -> Iterator[Hit]:
     """Yield the known client ids: of members, of throttled or slow clients, and of recent quota usage."""
-    members = {each.client_id: group.name for group in seen.groups.values() for each in group.members}
+    members = {each.client_id: group.name for group in snapshot.groups.values() for each in group.members}
     users = {(name, ""): None for name in members}
-    users |= {(row["client_id"], row["user"]): None for kind in ("holds", "requests") for row in seen.rows(kind)}
+    users |= {(row["client_id"], row["user"]): None for kind in ("holds", "requests") for row in snapshot.rows(kind)}
     # Clients too small for rows of their own share one row without a name.
     users |= {
         (row["client_id"], row["user"]): None for told in used for row in told["clients"] if row["user"] is not None

@@ -13,15 +13,15 @@ from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.group import explain_group, reason_text
 from barnabas.explain.rules.lag import explain_lag
-from barnabas.explain.seen import Asked as AskedAbout
-from barnabas.explain.seen import Group as SeenGroup
-from barnabas.explain.seen import Row, Seen, rate_per_s
+from barnabas.explain.snapshot import Asked as AskedAbout
+from barnabas.explain.snapshot import Group as SnapshotGroup
+from barnabas.explain.snapshot import Row, Snapshot, rate_per_s
 from barnabas.page.plots import lag_plot
 from barnabas.page.view import Asked, View, ViewKind, known
 
 
-def _explain(seen: Seen) -> list[Finding]:
-    return worst_first([*explain_lag(seen), *explain_group(seen)])
+def _explain(snapshot: Snapshot) -> list[Finding]:
+    return worst_first([*explain_lag(snapshot), *explain_group(snapshot)])
 
 
 _QUESTION: Final = Question(
@@ -84,35 +84,39 @@ class Group(View):
 async def build(asked: Asked) -> Group:
     """Read the group named by `?name=`. Raises KafkaError (GROUP_ID_NOT_FOUND)."""
     name = asked.query.get("name", "")
-    seen = await asked.cluster.see(_QUESTION, AskedAbout(name))
-    group = seen.groups.get(name)
+    snapshot = await asked.cluster.collect(_QUESTION, AskedAbout(name))
+    group = snapshot.groups.get(name)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {name} does not exist")
     return Group(
-        **known(seen)._asdict(),
+        **known(snapshot)._asdict(),
         name=name,
         state=group.state,
         coordinator_id=group.coordinator_id,
-        findings=tuple(_explain(seen)),
-        lag=lag_plot(seen, group),
-        partitions=tuple(partition_rows(seen, group)),
+        findings=tuple(_explain(snapshot)),
+        lag=lag_plot(snapshot, group),
+        partitions=tuple(partition_rows(snapshot, group)),
         members=tuple(
             MemberRow(each.client_id, each.host, each.member_id, tuple(each.assignment)) for each in group.members
         ),
         rebalances=tuple(
             sorted(
-                (_rebalance(each) for row in seen.rows("groups", group=name) for each in row["rebalances"]),
+                (_rebalance(each) for row in snapshot.rows("groups", group=name) for each in row["rebalances"]),
                 key=lambda each: -each.began_ms,
             )
         ),
     )
 
 
-def partition_rows(seen: Seen, group: SeenGroup) -> Iterator[PartitionRow]:
+def partition_rows(snapshot: Snapshot, group: SnapshotGroup) -> Iterator[PartitionRow]:
     """Yield the partitions that a group reads, by name."""
     owners = group.owners
     for name in sorted(group.committed.keys() | owners.keys()):
-        log, committed, ahead = seen.logs.get(name), group.committed.get(name), seen.ahead.get((group.name, name))
+        log, committed, unread = (
+            snapshot.logs.get(name),
+            group.committed.get(name),
+            snapshot.unread.get((group.name, name)),
+        )
         owner = owners.get(name)
         yield PartitionRow(
             name,
@@ -120,9 +124,9 @@ def partition_rows(seen: Seen, group: SeenGroup) -> Iterator[PartitionRow]:
             None if log is None else log.stable_offset,
             None if log is None else log.end_offset,
             None if log is None or committed is None else max(log.end_offset - committed, 0),
-            None if ahead is None else ahead.first_ms,
-            None if log is None else rate_per_s(log.ends, seen.now_ms),
-            rate_per_s(group.commits[name], seen.now_ms) if name in group.commits else None,
+            None if unread is None else unread.first_ms,
+            None if log is None else rate_per_s(log.ends, snapshot.now_ms),
+            rate_per_s(group.commits[name], snapshot.now_ms) if name in group.commits else None,
             "" if owner is None else f"{owner.client_id} at {owner.host}",
         )
 

@@ -8,7 +8,7 @@ from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.group import explain_group, reason_text
-from barnabas.explain.seen import Group, Seen
+from barnabas.explain.snapshot import Group, Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 _QUESTION: Final = Question(
@@ -39,21 +39,21 @@ class Groups(View):
 
 async def build(asked: Asked) -> Groups:
     """Read the groups, their offsets and their recent events. Raises KafkaError."""
-    seen = await asked.cluster.see(_QUESTION)
-    rows = await asyncio.to_thread(group_rows, seen)
-    return Groups(**known(seen)._asdict(), groups=cut(rows, asked, lambda row: row.name))
+    snapshot = await asked.cluster.collect(_QUESTION)
+    rows = await asyncio.to_thread(group_rows, snapshot)
+    return Groups(**known(snapshot)._asdict(), groups=cut(rows, asked, lambda row: row.name))
 
 
-def group_rows(seen: Seen) -> list[GroupRow]:
+def group_rows(snapshot: Snapshot) -> list[GroupRow]:
     """Return the groups by name."""
-    wrong = {each.subject: each for each in explain_group(seen) if each.severity > Severity.FINE}
+    wrong = {each.subject: each for each in explain_group(snapshot) if each.severity > Severity.FINE}
     last = {
         row["group"]: max(row["rebalances"], key=lambda each: int(each["began_ms"]))
-        for row in seen.rows("groups")
+        for row in snapshot.rows("groups")
         if row["rebalances"]
     }
     rows = []
-    for name, group in sorted(seen.groups.items()):
+    for name, group in sorted(snapshot.groups.items()):
         rebalance = last.get(name)
         rows.append(
             GroupRow(
@@ -62,7 +62,7 @@ def group_rows(seen: Seen) -> list[GroupRow]:
                 len(group.members),
                 len(group.committed.keys() | group.owners.keys()),
                 tuple(sorted({each.topic for each in (*group.committed, *group.owners)})),
-                lag_of(seen, group),
+                lag_of(snapshot, group),
                 None if rebalance is None else rebalance["began_ms"],
                 "" if rebalance is None else reason_text(rebalance),
                 wrong.get(f"group {name}"),
@@ -71,12 +71,12 @@ def group_rows(seen: Seen) -> list[GroupRow]:
     return rows
 
 
-def lag_of(seen: Seen, group: Group) -> int | None:
+def lag_of(snapshot: Snapshot, group: Group) -> int | None:
     """Return the total number of offsets ahead of a group; None: an end is unknown, or it never committed."""
     lags = [
         max(log.end_offset - offset, 0)
         for name, offset in group.committed.items()
-        if (log := seen.logs.get(name)) is not None
+        if (log := snapshot.logs.get(name)) is not None
     ]
     return sum(lags) if lags and len(lags) == len(group.committed) else None
 

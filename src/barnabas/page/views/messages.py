@@ -11,10 +11,10 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.decoding import KINDS
-from barnabas.page.messages.desk import Desk, moment_ms, whole_number
 from barnabas.page.messages.masks import masked
 from barnabas.page.messages.reading import Found, Span, named_right, read_back, read_on, spans
-from barnabas.page.messages.rows import Row, Sight
+from barnabas.page.messages.rows import RecordFormat, Row
+from barnabas.page.messages.state import MessageState, parse_time_ms, whole_number
 from barnabas.page.view import Asked, View, ViewKind
 from barnabas.page.views import search as search_view
 from barnabas.page.views import tail as tail_view
@@ -72,14 +72,14 @@ class Wish(NamedTuple):
     def of(cls, query: Mapping[str, str]) -> "Wish":
         """Read the parameters; ignore invalid ones."""
         start, before = whole_number(query.get("start")), whole_number(query.get("before"))
-        time_ms = moment_ms(query.get("time", ""))
+        time_ms = parse_time_ms(query.get("time", ""))
         is_placed = any(each is not None for each in (start, before, time_ms))
         place = "" if is_placed else query.get("place", "")
         place = place if place in _PLACES or is_placed else _PLACES[0]
         return cls(whole_number(query.get("partition")), place, start, before, time_ms, query.get("all") != "yes")
 
 
-async def build(desk: Desk, asked: Asked) -> Messages:
+async def build(state: MessageState, asked: Asked) -> Messages:
     """Read the records of the query. Raises KafkaError."""
     topic = asked.query.get("topic", "")
     admin = asked.cluster.admin(OffsetAdmin)
@@ -95,7 +95,7 @@ async def build(desk: Desk, asked: Asked) -> Messages:
         indexes = sorted((await admin.pool.topic(topic)).partitions)
         wanted = indexes if wish.partition is None else [wish.partition]
         looked_at = [TopicPartition(topic, each) for each in wanted[:_MOST_PARTITIONS]]
-        read = await _read(admin, looked_at, wish, desk.sight(topic, asked.query))
+        read = await _read(admin, looked_at, wish, state.record_format(topic, asked.query))
     except KafkaError as error:
         raise named_right(error, topic) from error
     return Messages(
@@ -122,7 +122,9 @@ class _Read(NamedTuple):
     newer: Link | None = None
 
 
-async def _read(admin: OffsetAdmin, partitions: Sequence[TopicPartition], wish: Wish, sight: Sight) -> _Read:
+async def _read(
+    admin: OffsetAdmin, partitions: Sequence[TopicPartition], wish: Wish, record_format: RecordFormat
+) -> _Read:
     """Read the records of one partition, or some of each of several."""
     found = await spans(admin, partitions)
     starts = await admin.offsets(partitions, wish.time_ms) if wish.time_ms is not None else {}
@@ -141,7 +143,7 @@ async def _read(admin: OffsetAdmin, partitions: Sequence[TopicPartition], wish: 
             page = await read_back(admin, partition, before, span, most, is_committed=wish.is_committed)
         older = {"partition": str(partition.partition), "before": str(page.begin)} if page.begin > span.begin else None
         newer = {"partition": str(partition.partition), "start": str(page.end)} if page.end < span.end else None
-        rows = await asyncio.to_thread(sight.rows, partition.partition, page.found)
+        rows = await asyncio.to_thread(record_format.rows, partition.partition, page.found)
         return _Read(rows, span, older, newer)
 
     read = await asyncio.gather(*(of(each) for each in partitions))
@@ -163,13 +165,13 @@ class OneRecord(View):
 _WHOLE_BYTES: Final = 256 << 10
 
 
-async def build_record(desk: Desk, asked: Asked) -> OneRecord:
+async def build_record(state: MessageState, asked: Asked) -> OneRecord:
     """Read the record of the query. Raises KafkaError."""
     topic = asked.query.get("topic", "")
     admin = asked.cluster.admin(OffsetAdmin)
-    sight = desk.sight(topic, asked.query, _WHOLE_BYTES)
+    record_format = state.record_format(topic, asked.query, _WHOLE_BYTES)
     found = await read_one(admin, topic, asked.query)
-    (row,) = await asyncio.to_thread(sight.rows, whole_number(asked.query.get("partition")) or 0, [found])
+    (row,) = await asyncio.to_thread(record_format.rows, whole_number(asked.query.get("partition")) or 0, [found])
     now_ms = admin.pool.env.clock.now_ms()
     return OneRecord(now_ms=now_ms, silent={}, not_told=(), topic=topic, asked=asked.query, row=row)
 
@@ -190,7 +192,7 @@ async def read_one(admin: OffsetAdmin, topic: str, query: Link) -> Found:
     return page.found[0]
 
 
-async def download(desk: Desk, asked: Asked) -> tuple[str, bytes]:
+async def download(state: MessageState, asked: Asked) -> tuple[str, bytes]:
     """Return a file name and content: the value of a record, masked, or with `?part=key` its key.
 
     Raises:
@@ -198,25 +200,25 @@ async def download(desk: Desk, asked: Asked) -> tuple[str, bytes]:
     """
     topic, part = asked.query.get("topic", ""), "key" if asked.query.get("part") == "key" else "value"
     found = await read_one(asked.cluster.admin(OffsetAdmin), topic, asked.query)
-    record = await asyncio.to_thread(masked, found.record, desk.sight(topic, asked.query).masks)
+    record = await asyncio.to_thread(masked, found.record, state.record_format(topic, asked.query).masks)
     name = f"{topic}-{asked.query.get('partition', '0')}-{record.offset}.{part}"
     return re.sub(r"[^A-Za-z0-9._-]", "_", name), (record.key if part == "key" else record.value) or b""
 
 
-def kinds(desk: Desk) -> tuple[ViewKind, ...]:
-    """Return the views of messages, which share a desk."""
+def kinds(state: MessageState) -> tuple[ViewKind, ...]:
+    """Return the views of messages, which share their state."""
 
     async def messages(asked: Asked) -> View:
-        return await build(desk, asked)
+        return await build(state, asked)
 
     async def search(asked: Asked) -> View:
-        return await search_view.build(desk, asked)
+        return await search_view.build(state, asked)
 
     async def tail(asked: Asked) -> View:
-        return await tail_view.build(desk, asked)
+        return await tail_view.build(state, asked)
 
     async def record(asked: Asked) -> View:
-        return await build_record(desk, asked)
+        return await build_record(state, asked)
 
     return (
         ViewKind("/messages", "Messages", "messages.html.jinja", messages, 10, "/messages"),

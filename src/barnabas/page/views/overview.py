@@ -8,7 +8,7 @@ from typing import NamedTuple
 from barnabas.charts.time_plot import TimePlot
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import EVERYTHING
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.plots import bytes_plot
 from barnabas.page.view import Asked, View, ViewKind, known
 
@@ -39,52 +39,52 @@ class Overview(View):
 
 async def build(asked: Asked) -> Overview:
     """Read everything that `barnabas explain` reads. Raises KafkaError."""
-    return await asyncio.to_thread(overview, await asked.cluster.see(EVERYTHING))
+    return await asyncio.to_thread(overview, await asked.cluster.collect(EVERYTHING))
 
 
-def overview(seen: Seen) -> Overview:
+def overview(snapshot: Snapshot) -> Overview:
     """Build the view from a snapshot."""
-    brokers = _brokers(seen)
+    brokers = _brokers(snapshot)
     counts = {
         "brokers": len(brokers),
-        "topics": len({each.topic for each in seen.partitions}),
-        "partitions": len(seen.partitions),
-        "groups": len(seen.groups),
+        "topics": len({each.topic for each in snapshot.partitions}),
+        "partitions": len(snapshot.partitions),
+        "groups": len(snapshot.groups),
     }
     return Overview(
-        **known(seen)._asdict(),
-        cluster_id=(seen.cluster and seen.cluster.cluster_id) or "",
+        **known(snapshot)._asdict(),
+        cluster_id=(snapshot.cluster and snapshot.cluster.cluster_id) or "",
         counts=counts,
-        findings=tuple(EVERYTHING.rule(seen)),
-        traffic=bytes_plot(seen),
+        findings=tuple(EVERYTHING.rule(snapshot)),
+        traffic=bytes_plot(snapshot),
         brokers=brokers,
     )
 
 
-def _brokers(seen: Seen) -> tuple[BrokerRow, ...]:
-    if seen.cluster is None:
+def _brokers(snapshot: Snapshot) -> tuple[BrokerRow, ...]:
+    if snapshot.cluster is None:
         return ()
     leaders: dict[int, int] = {}
     replicas: dict[int, int] = {}
-    for each in seen.cluster.partitions:
+    for each in snapshot.cluster.partitions:
         leaders[each.leader_id] = leaders.get(each.leader_id, 0) + 1
         for broker_id in each.replicas:
             replicas[broker_id] = replicas.get(broker_id, 0) + 1
     sizes: dict[int, int] = {}
-    for directory in seen.directories:
+    for directory in snapshot.directories:
         sizes[directory.broker_id] = sizes.get(directory.broker_id, 0) + sum(directory.logs.values())
     return tuple(
         BrokerRow(
             broker_id,
             "" if broker.address is None else f"{broker.address[0]}:{broker.address[1]}",
             broker.software or "",
-            broker_id == seen.cluster.controller_id,
+            broker_id == snapshot.cluster.controller_id,
             leaders.get(broker_id, 0),
             replicas.get(broker_id, 0),
             sizes.get(broker_id),
-            broker.failure or seen.silent.get(broker_id, ""),
+            broker.failure or snapshot.silent.get(broker_id, ""),
         )
-        for broker_id, broker in seen.cluster.brokers.items()
+        for broker_id, broker in snapshot.cluster.brokers.items()
     )
 
 

@@ -21,10 +21,10 @@ from typing import Any, Final, NamedTuple
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.page.messages.desk import Desk
 from barnabas.page.messages.json_text import parse_json
 from barnabas.page.messages.masks import masked
 from barnabas.page.messages.reading import named_right, read_back, spans
+from barnabas.page.messages.state import MessageState
 from barnabas.page.view import Asked, View, ViewKind
 from barnabas.wire.records.record import Record
 
@@ -83,7 +83,7 @@ class Pipeline(View):
     alerts: tuple[AlertRow, ...]
 
 
-def kind(desk: Desk, directory: Path) -> ViewKind:
+def kind(state: MessageState, directory: Path) -> ViewKind:
     """Return the view of the runs in a checkpoint directory."""
 
     async def build(asked: Asked) -> Pipeline:
@@ -98,7 +98,7 @@ def kind(desk: Desk, directory: Path) -> ViewKind:
         last: dict[str, list[Record]] = {}
         for name in sorted(name for name in topics if name.endswith(_LETTERS) or name == _ALERTS):
             try:
-                last[name] = await _last(admin, desk, [TopicPartition(name, each) for each in topics[name]])
+                last[name] = await _last(admin, state, [TopicPartition(name, each) for each in topics[name]])
             except KafkaError as error:
                 not_told.append(f"{name}: {named_right(error, name).message}")
         return Pipeline(
@@ -115,9 +115,9 @@ def kind(desk: Desk, directory: Path) -> ViewKind:
     return ViewKind("/pipeline", "Pipeline", "pipeline.html.jinja", build, 10, "/pipeline")
 
 
-async def _last(admin: OffsetAdmin, desk: Desk, partitions: list[TopicPartition]) -> list[Record]:
+async def _last(admin: OffsetAdmin, state: MessageState, partitions: list[TopicPartition]) -> list[Record]:
     """Read the last records of partitions, masked. Raises KafkaError."""
-    masks, found = desk.sight(partitions[0].topic, {}).masks, await spans(admin, partitions[:_MOST_PARTITIONS])
+    masks, found = state.record_format(partitions[0].topic, {}).masks, await spans(admin, partitions[:_MOST_PARTITIONS])
     pages = [
         await read_back(admin, each, span.end, span, _MOST_RECORDS, is_committed=True) for each, span in found.items()
     ]

@@ -10,12 +10,12 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.conditions import ConditionError, keys_of, parse_conditions
 from barnabas.page.messages.decoding import KINDS
-from barnabas.page.messages.desk import Desk, moment_ms, whole_number
 from barnabas.page.messages.masks import hides_keys
 from barnabas.page.messages.reading import Span, named_right, spans
-from barnabas.page.messages.rows import Sight
+from barnabas.page.messages.rows import RecordFormat
 from barnabas.page.messages.search import Key, Progress, Search, State
 from barnabas.page.messages.searcher import Job
+from barnabas.page.messages.state import MessageState, parse_time_ms, whole_number
 from barnabas.page.view import Asked, View
 
 _WISHES: Final = ("key", "header", "text", "where")
@@ -50,17 +50,17 @@ def asked_of(form: Mapping[str, str]) -> dict[str, str]:
     return {name: value[:_LONGEST_WISH] for name, value in form.items() if value and name not in _NOT_ASKED}
 
 
-async def build(desk: Desk, asked: Asked) -> SearchView:
+async def build(state: MessageState, asked: Asked) -> SearchView:
     """Return the progress of a search; this starts none."""
-    view = look(desk, asked)
+    view = look(state, asked)
     is_asked = view.topic and any(view.asked.get(each) for each in _WISHES)
     return replace(view, note=_NOT_STARTED) if is_asked and view.progress is None else view
 
 
-def look(desk: Desk, asked: Asked, note: str = "") -> SearchView:
+def look(state: MessageState, asked: Asked, note: str = "") -> SearchView:
     """Return the state of the query's search."""
     query = asked_of(asked.query)
-    search = desk.searches.get(_key(asked, query))
+    search = state.searches.get(_key(asked, query))
     return SearchView(
         now_ms=asked.cluster.pool.env.clock.now_ms(),
         silent={},
@@ -72,23 +72,23 @@ def look(desk: Desk, asked: Asked, note: str = "") -> SearchView:
     )
 
 
-async def begin(desk: Desk, asked: Asked) -> None:
+async def begin(state: MessageState, asked: Asked) -> None:
     """Start the query's search, unless it was started before. Raises ConditionError, KafkaError."""
     query = asked_of(asked.query)
     key = _key(asked, query)
-    if desk.searches.get(key) is not None:
+    if state.searches.get(key) is not None:
         return
     if not query.get("topic") or not any(query.get(each) for each in _WISHES):
         raise ConditionError("name a topic, and a key, a text, a header or fields to search for")
     try:
-        await _begin(desk, asked, query, key)
+        await _begin(state, asked, query, key)
     except KafkaError as error:
         raise named_right(error, query["topic"]) from error
 
 
-async def stop(desk: Desk, asked: Asked) -> None:
+async def stop(state: MessageState, asked: Asked) -> None:
     """Stop the query's search, if it runs."""
-    search = desk.searches.get(_key(asked, asked_of(asked.query)))
+    search = state.searches.get(_key(asked, asked_of(asked.query)))
     if search is not None:
         await search.stop()
 
@@ -97,43 +97,43 @@ def _key(asked: Asked, query: Mapping[str, str]) -> Key:
     return asked.cluster.name, asked.cluster.user, tuple(sorted(query.items()))
 
 
-async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -> None:
+async def _begin(state: MessageState, asked: Asked, query: Mapping[str, str], key: Key) -> None:
     """Start a search. Raises ConditionError, KafkaError."""
-    if desk.searches.is_full_for(key):
+    if state.searches.is_full_for(key):
         raise ConditionError("too many searches are running: stop one, or wait for the end of one")
     topic = query["topic"]
-    sight = desk.sight(topic, query)
+    record_format = state.record_format(topic, query)
     admin = asked.cluster.admin(OffsetAdmin)
-    keys = _keys(sight, query)
+    keys = _keys(record_format, query)
     conditions = parse_conditions(query.get("where", ""))
     partitions = await _partitions(admin, topic, keys, whole_number(query.get("partition")))
     found = await spans(admin, partitions)
     starts = await _starts(admin, found, query)
     job = Job(
         topic,
-        tuple(each.text for each in sight.masks),
-        sight.key_as,
-        sight.value_as,
+        tuple(each.text for each in record_format.masks),
+        record_format.key_as,
+        record_format.value_as,
         tuple(each.hex() for each in keys),
         query.get("header", ""),
         query.get("text", ""),
         tuple((each.path, each.comparison, each.operand) for each in conditions),
         {str(each.partition): start for each, start in starts.items()},
     )
-    if desk.searches.is_full_for(key):
+    if state.searches.is_full_for(key):
         raise ConditionError("too many searches are running: stop one, or wait for the end of one")
     is_committed = query.get("all") != "yes"
     search = Search(
-        admin, job, found, desk.max_read_rate, is_committed=is_committed, closed=asked.cluster.closed
+        admin, job, found, state.max_read_rate, is_committed=is_committed, closed=asked.cluster.closed
     )  # fmt: skip
-    desk.searches.keep(key, search)
+    state.searches.keep(key, search)
 
 
-def _keys(sight: Sight, query: Mapping[str, str]) -> tuple[bytes, ...]:
+def _keys(record_format: RecordFormat, query: Mapping[str, str]) -> tuple[bytes, ...]:
     text = query.get("key", "")
-    if text and hides_keys(sight.masks):
+    if text and hides_keys(record_format.masks):
         raise ConditionError("keys of this topic are hidden and cannot be searched")
-    return keys_of(text, sight.key_as) if text else ()
+    return keys_of(text, record_format.key_as) if text else ()
 
 
 async def _partitions(
@@ -151,7 +151,7 @@ async def _partitions(
 async def _starts(
     admin: OffsetAdmin, found: Mapping[TopicPartition, Span], query: Mapping[str, str]
 ) -> dict[TopicPartition, int]:
-    time_ms = moment_ms(query.get("time", ""))
+    time_ms = parse_time_ms(query.get("time", ""))
     if time_ms is not None:
         at = await admin.offsets(found, time_ms)
         return {each: at[each] if at[each] >= 0 else span.end for each, span in found.items()}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import QUESTIONS
 from barnabas.explain.rules.slow import slow_kinds
-from barnabas.explain.seen import Row, Seen
+from barnabas.explain.snapshot import Row, Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 
@@ -54,20 +54,20 @@ class Slow(View):
 async def build(asked: Asked) -> Slow:
     """Read slow requests, and other work at that time. Raises KafkaError."""
     question = QUESTIONS["slow"]
-    seen = await asked.cluster.see(question)
+    snapshot = await asked.cluster.collect(question)
     first = asked._replace(query={"find": asked.query.get("find", "")})
-    requests = sorted(request_rows(seen), key=lambda row: -row.at_ms)
+    requests = sorted(request_rows(snapshot), key=lambda row: -row.at_ms)
     return Slow(
-        **known(seen)._asdict(),
-        findings=tuple(question.rule(seen)),
-        kinds=cut(list(kind_rows(seen)), first, lambda row: f"{row.api} {row.client_id}"),
+        **known(snapshot)._asdict(),
+        findings=tuple(question.rule(snapshot)),
+        kinds=cut(list(kind_rows(snapshot)), first, lambda row: f"{row.api} {row.client_id}"),
         requests=cut(requests, asked, lambda row: f"{row.api} {row.client_id}"),
     )
 
 
-def kind_rows(seen: Seen) -> Iterator[KindRow]:
+def kind_rows(snapshot: Snapshot) -> Iterator[KindRow]:
     """Yield the kinds of slow requests, in descending order of time."""
-    for kind, rows in slow_kinds(seen):
+    for kind, rows in slow_kinds(snapshot):
         yield KindRow(
             kind.api,
             kind.client_id,
@@ -81,9 +81,9 @@ def kind_rows(seen: Seen) -> Iterator[KindRow]:
         )
 
 
-def request_rows(seen: Seen) -> Iterator[RequestRow]:
+def request_rows(snapshot: Snapshot) -> Iterator[RequestRow]:
     """Yield the slow requests of the last hour."""
-    return (_request(row) for row in seen.rows("requests") if row["at_ms"] >= seen.since_ms)
+    return (_request(row) for row in snapshot.rows("requests") if row["at_ms"] >= snapshot.since_ms)
 
 
 def _request(row: Row) -> RequestRow:

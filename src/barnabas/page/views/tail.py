@@ -9,9 +9,9 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.decoding import KINDS
-from barnabas.page.messages.desk import Desk, whole_number
 from barnabas.page.messages.reading import named_right
 from barnabas.page.messages.rows import Row
+from barnabas.page.messages.state import MessageState, whole_number
 from barnabas.page.messages.tail import MOST_SHOWN_BYTES, Tail
 from barnabas.page.view import Asked, View
 
@@ -31,7 +31,7 @@ class TailView(View):
     kinds: tuple[str, ...] = KINDS
 
 
-async def build(desk: Desk, asked: Asked) -> TailView:
+async def build(state: MessageState, asked: Asked) -> TailView:
     """Read new records. Raises KafkaError."""
     topic = asked.query.get("topic", "")
     admin = asked.cluster.admin(OffsetAdmin)
@@ -41,16 +41,16 @@ async def build(desk: Desk, asked: Asked) -> TailView:
     key = (asked.cluster.name, asked.cluster.user, tuple(sorted(asked.query.items())))
     try:
         indexes = sorted((await admin.pool.topic(topic)).partitions)
-        if (tail := desk.tails.get(key)) is None:
+        if (tail := state.tails.get(key)) is None:
             partition = whole_number(asked.query.get("partition"))
             wanted = indexes[:_MOST_PARTITIONS] if partition is None else [partition]
             tail = Tail(
                 [TopicPartition(topic, each) for each in wanted],
-                desk.sight(topic, asked.query, MOST_SHOWN_BYTES),
+                state.record_format(topic, asked.query, MOST_SHOWN_BYTES),
                 now_ms,
                 is_committed=asked.query.get("all") != "yes",
             )
-            desk.tails.keep(key, tail)
+            state.tails.keep(key, tail)
         await tail.look(admin)
     except KafkaError as error:
         raise named_right(error, topic) from error

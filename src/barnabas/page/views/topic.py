@@ -13,19 +13,19 @@ from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.disk import explain_disk, kept_by
 from barnabas.explain.rules.topic import explain_topic
-from barnabas.explain.seen import Asked as AskedAbout
-from barnabas.explain.seen import Seen, rate_per_s
+from barnabas.explain.snapshot import Asked as AskedAbout
+from barnabas.explain.snapshot import Snapshot, rate_per_s
 from barnabas.page.view import MOST_ROWS, Asked, Cut, View, ViewKind, cut, known
 from barnabas.page.views.topics import Reader, ends, readers
 
 
-def _explain(seen: Seen) -> list[Finding]:
+def _explain(snapshot: Snapshot) -> list[Finding]:
     """Return the topic's findings; fine ones on segments are left out, because segments have their own table."""
     kept = [
         replace(each, causes=tuple(why for why in each.causes if why.severity or why.certainty is Certainty.UNKNOWN))
-        for each in explain_disk(seen)
+        for each in explain_disk(snapshot)
     ]
-    return worst_first([*explain_topic(seen), *kept])
+    return worst_first([*explain_topic(snapshot), *kept])
 
 
 _QUESTION: Final = Question(
@@ -95,33 +95,33 @@ class Topic(View):
 async def build(asked: Asked) -> Topic:
     """Read the topic named by `?name=`. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION)."""
     name = asked.query.get("name", "")
-    seen = await asked.cluster.see(_QUESTION, AskedAbout(name))
-    if not any(each.topic == name for each in seen.partitions):
+    snapshot = await asked.cluster.collect(_QUESTION, AskedAbout(name))
+    if not any(each.topic == name for each in snapshot.partitions):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
-    settings = sorted(seen.settings.get(name, {}).items(), key=lambda each: (each[1].where != "topic", each[0]))
+    settings = sorted(snapshot.settings.get(name, {}).items(), key=lambda each: (each[1].where != "topic", each[0]))
     return Topic(
-        **known(seen)._asdict(),
+        **known(snapshot)._asdict(),
         name=name,
-        findings=tuple(_explain(seen)),
-        partitions=cut(list(partition_rows(seen, name)), asked, lambda row: str(row.partition)),
-        readers=tuple(readers(seen).get(name, ())),
+        findings=tuple(_explain(snapshot)),
+        partitions=cut(list(partition_rows(snapshot, name)), asked, lambda row: str(row.partition)),
+        readers=tuple(readers(snapshot).get(name, ())),
         settings=tuple(SettingRow(each, *setting) for each, setting in settings),
-        segments=tuple(sorted(segment_rows(seen, name), key=_goes_first)[:MOST_ROWS]),
-        segment_count=sum(row["segment_count"] for row in seen.rows("segments", topic=name, is_leader=True)),
+        segments=tuple(sorted(segment_rows(snapshot, name), key=_goes_first)[:MOST_ROWS]),
+        segment_count=sum(row["segment_count"] for row in snapshot.rows("segments", topic=name, is_leader=True)),
     )
 
 
-def partition_rows(seen: Seen, topic: str) -> Iterator[PartitionRow]:
+def partition_rows(snapshot: Snapshot, topic: str) -> Iterator[PartitionRow]:
     """Yield the partitions of a topic, by number."""
-    moved = dict(ends(seen))
+    moved = dict(ends(snapshot))
     sizes: dict[TopicPartition, dict[int, int]] = {}
-    for directory in seen.directories:
+    for directory in snapshot.directories:
         for name, size in directory.logs.items():
             sizes.setdefault(name, {})[directory.broker_id] = size
-    for name, partition in seen.partitions.items():
+    for name, partition in snapshot.partitions.items():
         if name.topic != topic:
             continue
-        log = seen.logs.get(name)
+        log = snapshot.logs.get(name)
         yield PartitionRow(
             name.partition,
             partition.leader_id if partition.leader_id >= 0 else None,
@@ -131,15 +131,15 @@ def partition_rows(seen: Seen, topic: str) -> Iterator[PartitionRow]:
             None if log is None else log.start_offset,
             None if log is None else log.stable_offset,
             None if log is None else log.end_offset,
-            rate_per_s(moved.get(name, []), seen.now_ms),
+            rate_per_s(moved.get(name, []), snapshot.now_ms),
             dict(sorted(sizes.get(name, {}).items())),
             tuple(each.value for each in troubles(partition)),
         )
 
 
-def segment_rows(seen: Seen, topic: str) -> Iterator[SegmentRow]:
+def segment_rows(snapshot: Snapshot, topic: str) -> Iterator[SegmentRow]:
     """Yield the segments that leaders report for a topic."""
-    for row in seen.rows("segments", topic=topic, is_leader=True):
+    for row in snapshot.rows("segments", topic=topic, is_leader=True):
         for each in row["segments"]:
             newest_ms = each["newest_ms"] if each["newest_ms"] >= 0 else None
             yield SegmentRow(

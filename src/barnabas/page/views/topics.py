@@ -10,11 +10,11 @@ from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.core.types import TopicPartition
 from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
-from barnabas.explain.seen import Seen, Series, rate_per_s
+from barnabas.explain.snapshot import Series, Snapshot, rate_per_s
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 _QUESTION: Final = Question(
-    "what topics are there", frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups", "ends"), lambda seen: []
+    "what topics are there", frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups", "ends"), lambda snapshot: []
 )
 
 
@@ -50,17 +50,17 @@ class Topics(View):
 
 async def build(asked: Asked) -> Topics:
     """Read the topics, their logs and their groups. Raises KafkaError."""
-    seen = await asked.cluster.see(_QUESTION)
-    rows = await asyncio.to_thread(topic_rows, seen)
-    return Topics(**known(seen)._asdict(), topics=cut(rows, asked, lambda row: row.name))
+    snapshot = await asked.cluster.collect(_QUESTION)
+    rows = await asyncio.to_thread(topic_rows, snapshot)
+    return Topics(**known(snapshot)._asdict(), topics=cut(rows, asked, lambda row: row.name))
 
 
-def topic_rows(seen: Seen) -> list[TopicRow]:
+def topic_rows(snapshot: Snapshot) -> list[TopicRow]:
     """Return the topics by name."""
     partitions: dict[str, list[Partition]] = {}
-    for each in seen.partitions.values():
+    for each in snapshot.partitions.values():
         partitions.setdefault(each.name.topic, []).append(each)
-    rates, sizes, read_by = _rates(seen), _sizes(seen), readers(seen)
+    rates, sizes, read_by = _rates(snapshot), _sizes(snapshot), readers(snapshot)
     return [
         TopicRow(
             name,
@@ -76,45 +76,45 @@ def topic_rows(seen: Seen) -> list[TopicRow]:
     ]
 
 
-def ends(seen: Seen) -> Iterator[tuple[TopicPartition, Series]]:
+def ends(snapshot: Snapshot) -> Iterator[tuple[TopicPartition, Series]]:
     """Yield the movement of ends, as reported by leaders or, if they report none, as sampled."""
     told = set()
-    for row in seen.rows("ends"):
+    for row in snapshot.rows("ends"):
         name = TopicPartition(row["topic"], row["partition"])
         points = [(at_ms, offset) for at_ms, offset in row["ends"]]
         if points:
             told.add(name)
-            before = [(seen.since_ms, points[0][1])] if len(points) == 1 else []
-            yield name, [*before, *points, (seen.now_ms, row["high_watermark"])]
-    for name, log in seen.logs.items():
+            before = [(snapshot.since_ms, points[0][1])] if len(points) == 1 else []
+            yield name, [*before, *points, (snapshot.now_ms, row["high_watermark"])]
+    for name, log in snapshot.logs.items():
         if name not in told:
             yield name, log.ends
 
 
-def _rates(seen: Seen) -> dict[str, float]:
+def _rates(snapshot: Snapshot) -> dict[str, float]:
     rates: dict[str, float] = {}
-    for name, series in ends(seen):
-        rate = rate_per_s(series, seen.now_ms)
+    for name, series in ends(snapshot):
+        rate = rate_per_s(series, snapshot.now_ms)
         if rate is not None:
             rates[name.topic] = rates.get(name.topic, 0.0) + max(rate, 0.0)
     return rates
 
 
-def _sizes(seen: Seen) -> dict[str, int]:
+def _sizes(snapshot: Snapshot) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for directory in seen.directories:
+    for directory in snapshot.directories:
         for name, size in directory.logs.items():
             sizes[name.topic] = sizes.get(name.topic, 0) + size
     return sizes
 
 
-def readers(seen: Seen) -> dict[str, list[Reader]]:
+def readers(snapshot: Snapshot) -> dict[str, list[Reader]]:
     """Return the groups that have offsets of each topic, by name."""
     found: dict[str, list[Reader]] = {}
-    for group in sorted(seen.groups.values(), key=lambda each: each.name):
+    for group in sorted(snapshot.groups.values(), key=lambda each: each.name):
         lags: dict[str, int | None] = {}
         for name, offset in group.committed.items():
-            log, before = seen.logs.get(name), lags.get(name.topic, 0)
+            log, before = snapshot.logs.get(name), lags.get(name.topic, 0)
             lags[name.topic] = None if log is None or before is None else before + max(log.end_offset - offset, 0)
         for topic, lag in lags.items():
             found.setdefault(topic, []).append(Reader(group.name, lag))

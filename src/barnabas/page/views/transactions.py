@@ -10,7 +10,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import QUESTIONS
 from barnabas.explain.rules.transaction import why_aborted
-from barnabas.explain.seen import Seen
+from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
 
@@ -67,22 +67,22 @@ class Transactions(View):
 async def build(asked: Asked) -> Transactions:
     """Read open and ended transactions and all ids. Raises KafkaError."""
     question = QUESTIONS["transaction"]
-    seen = await asked.cluster.see(question)
+    snapshot = await asked.cluster.collect(question)
     first = asked._replace(query={"find": asked.query.get("find", "")})
-    ended = sorted(end_rows(seen), key=lambda row: -row.last_ms)
+    ended = sorted(end_rows(snapshot), key=lambda row: -row.last_ms)
     return Transactions(
-        **known(seen)._asdict(),
-        findings=tuple(each for each in question.rule(seen) if each.severity)[:20],
-        open=tuple(sorted(open_rows(seen), key=lambda row: row.began_ms)),
+        **known(snapshot)._asdict(),
+        findings=tuple(each for each in question.rule(snapshot) if each.severity)[:20],
+        open=tuple(sorted(open_rows(snapshot), key=lambda row: row.began_ms)),
         ended=cut(ended, first, lambda row: row.transactional_id).rows,
-        ids=cut(list(id_rows(seen)), asked, lambda row: row.name),
+        ids=cut(list(id_rows(snapshot)), asked, lambda row: row.name),
     )
 
 
-def open_rows(seen: Seen) -> Iterator[OpenRow]:
+def open_rows(snapshot: Snapshot) -> Iterator[OpenRow]:
     """Yield, for each partition, the open transaction at its last stable offset."""
-    by_producer = {each.producer_id: each for each in seen.transactional_ids.values()}
-    for each in seen.open_transactions:
+    by_producer = {each.producer_id: each for each in snapshot.transactional_ids.values()}
+    for each in snapshot.open_transactions:
         state = None if each.is_hanging else by_producer.get(each.producer_id)
         began_ms = state.started_ms if state is not None and state.started_ms >= 0 else each.started_ms
         yield OpenRow(
@@ -97,10 +97,10 @@ def open_rows(seen: Seen) -> Iterator[OpenRow]:
         )
 
 
-def end_rows(seen: Seen) -> Iterator[EndRow]:
+def end_rows(snapshot: Snapshot) -> Iterator[EndRow]:
     """Yield the aborted transactions of the last hour, and those whose markers are still missing."""
-    for row in seen.rows("transactions"):
-        if row["outcome"] != "open" and row["at_ms"] >= seen.since_ms:
+    for row in snapshot.rows("transactions"):
+        if row["outcome"] != "open" and row["at_ms"] >= snapshot.since_ms:
             yield EndRow(
                 row["transactional_id"],
                 row["outcome"],
@@ -117,10 +117,10 @@ def end_rows(seen: Seen) -> Iterator[EndRow]:
             )
 
 
-def id_rows(seen: Seen) -> Iterator[IdRow]:
+def id_rows(snapshot: Snapshot) -> Iterator[IdRow]:
     """Yield all transactional ids, by name."""
-    partitions = seen.partitions
-    for state in seen.transactional_ids.values():
+    partitions = snapshot.partitions
+    for state in snapshot.transactional_ids.values():
         log = partitions.get(TopicPartition(TRANSACTION_STATE_TOPIC, state.log_partition))
         yield _id(state, -1 if log is None else log.leader_id)
 

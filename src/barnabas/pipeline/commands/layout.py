@@ -5,8 +5,8 @@ import re
 from math import inf
 
 from barnabas.pipeline.commands.options import Options, names, parse_duration
+from barnabas.pipeline.runner.maintenance import Every
 from barnabas.pipeline.runner.plan import PlanError
-from barnabas.pipeline.runner.upkeep import Every
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout, parse_divisions
 from barnabas.pipeline.tables.table import MEGABYTE, TableError
 
@@ -42,11 +42,11 @@ def add_layout_options(parser: argparse.ArgumentParser) -> None:
 def layout(arguments: argparse.Namespace) -> Layout:
     """Return the layout of tables; raise PlanError if it is invalid."""
     try:
-        divided_by = parse_divisions(arguments.partition_by)
+        partition_columns = parse_divisions(arguments.partition_by)
     except TableError as error:
         raise PlanError(f"--partition-by: {error}") from None
     return Layout(
-        divided_by,
+        partition_columns,
         names(arguments.sort_by),
         _parse_size(arguments.file_size),
         _kept_s(arguments.keep_history),

@@ -250,7 +250,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         refresh_s=arguments.refresh,
         give_up_s=arguments.give_up,
         compact_every=compact_every(arguments),
-        layout=lies if is_own else replace(lies, divided_by=(), sorted_by=()),
+        layout=lies if is_own else replace(lies, partition_columns=(), sorted_by=()),
         places={name: table_place(place, arguments.format) for name, place in places.items()},
         limits=Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
         on_data_loss=OnDataLoss(arguments.on_data_loss),

@@ -1,9 +1,9 @@
 """News feed: for each user what the people did whom he follows, newest first, several people's doings in one entry.
 
-**Shape.** `make_facts` makes one slim fact of each post, vote, follow and view by somebody who is logged in. `digest`
-notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts the feeds
-together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a function of
-the set of facts: late votes, a vote that is taken back and an unfollow are right in whatever order they came. Only
+**Shape.** `make_facts` makes one slim fact of each post, vote, follow and view by somebody who is logged in.
+`aggregate` notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts
+the feeds together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a
+function of the set of facts: late votes, a vote that is taken back and an unfollow are right in any order. Only
 users whose feed has changed are written to the topic.
 
 **Entries.** One entry for each (verb, item): "anna, bert and 3 others voted for X", with the time of the newest.
@@ -89,7 +89,7 @@ def make_facts(name: str, events: pa.Table) -> pa.Table:
     return rows_of(events, _COLUMNS, made)
 
 
-def digest(tables: Frames, parameters: Parameters) -> Frames:
+def aggregate(tables: Frames, parameters: Parameters) -> Frames:
     """Find whom each user with new facts follows, and the newest of what he did."""
     from pyspark.sql import functions as F
 
@@ -210,15 +210,15 @@ JOB = Job(
     inputs=tuple(TopicInput(name, EVENT_TYPES[name]) for name in ("post", "vote", "follow", "page_view")),
     outputs=(
         TableOutput("feed_facts"),
-        TableOutput("feed_people", Mode.DIGEST, key=("user",)),
-        TableOutput("feed_hours", Mode.DIGEST),
+        TableOutput("feed_people", Mode.AGGREGATE, key=("user",)),
+        TableOutput("feed_hours", Mode.AGGREGATE),
         TableOutput("feed", Mode.REPLACE),
         TopicOutput("feed", ("user",)),
     ),
     facts=make_facts,
     refresh=refresh,
-    digest=digest,
-    unit_s=HOUR_S,
+    aggregate=aggregate,
+    window_s=HOUR_S,
     parameters=(
         Parameter("entries", 50, "the most entries a feed has"),
         Parameter("horizon_days", 7.0, "what is older than so many days is in no feed"),

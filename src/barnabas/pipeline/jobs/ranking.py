@@ -1,7 +1,7 @@
 """Ranking: how much people care for each item, and which items they choose for a query.
 
-**Shape.** `make_facts` makes one slim fact of each view, click, search and vote. `digest` adds them up by hour, for the
-hours with new facts alone. `refresh` computes the rankings from the sums of the `half_life_hours` ×
+**Shape.** `make_facts` makes one slim fact of each view, click, search and vote. `aggregate` adds them up by hour, for
+the hours with new facts alone. `refresh` computes the rankings from the sums of the `half_life_hours` ×
 `horizon_half_lives` hours before that of the latest event; what is older has no weight left. There is no state that
 could be lost, so a kill, a rewind or a backfill can't make a ranking wrong: it is a function of the set of facts.
 
@@ -104,7 +104,7 @@ def _plain(query: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(found, ""), None, found)
 
 
-def digest(tables: Frames, parameters: Parameters) -> Frames:
+def aggregate(tables: Frames, parameters: Parameters) -> Frames:
     """Add up the facts of some hours: by item and query, and of votes the last one of each user and item.
 
     Those who are left out are added up by themselves (`is_left_out`).
@@ -253,7 +253,7 @@ JOB = Job(
     ),
     outputs=(
         TableOutput("ranking_facts"),
-        TableOutput("ranking_hours", Mode.DIGEST),
+        TableOutput("ranking_hours", Mode.AGGREGATE),
         TableOutput("ranking", Mode.REPLACE),
         TopicOutput("ranking", ("item",)),
         TableOutput("query_ranking", Mode.REPLACE),
@@ -262,9 +262,9 @@ JOB = Job(
     ),
     facts=make_facts,
     refresh=refresh,
-    digest=digest,
+    aggregate=aggregate,
     mark=verdicts.marked,
-    unit_s=HOUR_S,
+    window_s=HOUR_S,
     parameters=(
         Parameter("half_life_hours", 24.0, "after this many hours an event weighs half as much"),
         Parameter("horizon_half_lives", 14, "events that are older than so many half-lives are left out"),

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 from barnabas.clients.positions import Extents, clamped, earliest_of, merged
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.aggregates import KnownFiles
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.batch_run import BatchRun
 from barnabas.pipeline.runner.bounds import start_offsets
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.dead_letters import DeadLetters
-from barnabas.pipeline.runner.digests import KnownFiles
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.freshness import Freshness
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
+from barnabas.pipeline.runner.maintenance import Maintenance
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables, table_location
 from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
@@ -35,7 +36,6 @@ from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
-from barnabas.pipeline.runner.upkeep import Upkeep
 from barnabas.pipeline.spark.failures import reason_of
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
@@ -103,7 +103,7 @@ class JobRun(BatchRun):
         self._is_stale = True
         self._last_refresh_s = 0.0
         self._freshness = Freshness()
-        self._upkeep = Upkeep(plan.compact_every)
+        self._maintenance = Maintenance(plan.compact_every)
         self._job: Job = plan.job
         self._inputs: dict[str, TopicInput] = {}
         self._writers: dict[str, TableWriter] = {}
@@ -280,10 +280,10 @@ class JobRun(BatchRun):
         lines = []
         for writer in self._derived.values():
             # Before the facts go: they may come back in the same number, made by another version of the job.
-            if writer.declared.mode is Mode.DIGEST and writer.table.exists() and not is_dry:
+            if writer.declared.mode is Mode.AGGREGATE and writer.table.exists() and not is_dry:
                 (facts,) = self._writers.values()
-                first_unit = Retention(self._job.name, facts.table, self._job.unit_s, None).first_unit
-                where = "" if first_unit is None or writer.declared.key else f"unit >= {first_unit}"
+                first_window = Retention(self._job.name, facts.table, self._job.window_s, None).first_window
+                where = "" if first_window is None or writer.declared.key else f"unit >= {first_window}"
                 writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE, where)
         for name, writer in self._writers.items():
             # Only back: what has not been read yet is no row that could go.
@@ -363,7 +363,7 @@ class JobRun(BatchRun):
         replaced = {
             self._job.rows_of(each)
             for each in self._job.outputs
-            if isinstance(each, TableOutput) and each.mode in (Mode.REPLACE, Mode.DIGEST)
+            if isinstance(each, TableOutput) and each.mode in (Mode.REPLACE, Mode.AGGREGATE)
         }
         return self._job.rows_of(output) in replaced
 
@@ -512,7 +512,7 @@ class JobRun(BatchRun):
         self._is_stale = True
         is_deriving = self._deriving is not None and self._deriving.is_alive()
         derived = () if is_deriving else self._derived.values()
-        self._upkeep.after_batch([each.table for each in self._writers.values()], [each.table for each in derived])
+        self._maintenance.after_batch([each.table for each in self._writers.values()], [each.table for each in derived])
 
     def _complete_figures(self) -> None:
         """Forget the waits of more than a minute ago."""

@@ -61,7 +61,7 @@ class TableWriter:
     def write(self, rows: DataFrame, span: Span, delivery: Delivery, where: str = "") -> None:
         """Commit rows and the offsets that they end at in one step; before that the offsets alone, if at most once.
 
-        `where` says as SQL which rows a digest's new ones take the place of; "": all.
+        `where` says as SQL which rows are replaced by an aggregate's new ones; "": all.
         """
         if delivery is Delivery.AT_MOST_ONCE:
             self._commit(rows.limit(0), span)
@@ -131,7 +131,7 @@ class TableWriter:
             case Mode.LATEST:
                 marks = MARKS if self._keeps_deleted else ()
                 self.table.update(latest(rows, self._keeps_deleted), (KEY,), progress, GONE, marks)
-            case Mode.REPLACE | Mode.DIGEST:
+            case Mode.REPLACE | Mode.AGGREGATE:
                 self.table.replace(rows, progress, where)
         self.progress = progress
 

@@ -10,7 +10,7 @@ from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
-from barnabas.pipeline.runner.upkeep import NEVER, Every
+from barnabas.pipeline.runner.maintenance import NEVER, Every
 from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions, parse_divisions
 from barnabas.pipeline.tables.table import TableError
 
@@ -53,7 +53,7 @@ class RunPlan:
         trigger_s: Seconds between batches, at least; None: as they take.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
-        keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
+        keep_facts_s: How long the facts behind aggregates are kept; None: forever.
         by_key: Those of the `any_topics` whose tables hold the latest row of each record key.
         keeps_deleted: Mark rows in these as deleted, in place of taking them away.
         envelope: What the values of topics of any kind wrap changes to rows in: debezium; "": they are rows.
@@ -105,7 +105,7 @@ class RunPlan:
     def layout_of(self, declared: TableOutput) -> Layout:
         """Return the layout of an output's table."""
         if declared.partition_by:
-            return replace(self.layout, divided_by=parse_divisions(", ".join(declared.partition_by)))
+            return replace(self.layout, partition_columns=parse_divisions(", ".join(declared.partition_by)))
         return self.layout
 
     def run_of(self, output: str) -> str:
@@ -146,7 +146,7 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError("a Parquet table can't be updated by key: use delta, iceberg or postgresql")
     if plan.keeps_deleted and not plan.by_key:
         raise PlanError("--keep-deleted needs tables by key: name their topics with --by-key")
-    if plan.layout.divided_by or plan.layout.sorted_by:
+    if plan.layout.partition_columns or plan.layout.sorted_by:
         if not takes_any:
             raise PlanError(
                 f"job {job.name} fixes its table layout: --partition-by and --sort-by are for load's tables"
@@ -157,11 +157,11 @@ def check_plan(plan: RunPlan) -> None:
                 "you want, and load into it"
             )
         try:
-            check_divisions(plan.layout.divided_by, plan.table_format)
+            check_divisions(plan.layout.partition_columns, plan.table_format)
         except TableError as error:
             raise PlanError(f"--partition-by: {error}") from None
-    if plan.keep_facts_s is not None and job.digest is None:
-        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with digests do")
+    if plan.keep_facts_s is not None and job.aggregate is None:
+        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with incremental aggregates do")
     parameters = job.defaults()
     for name, value in plan.parameters.items():
         if name not in parameters:

@@ -1,4 +1,4 @@
-"""Refresh of a job's derived tables: digests of new rows, results computed from them, and changes for topics.
+"""Refresh of a job's derived tables: aggregates of new rows, results computed from them, and changes for topics.
 
 Rows that a topic gets are those that are new or differ from the table's older rows; keys that are gone get tombstones.
 Topics are written before the table is replaced: after a kill in between the same changes are found and written again,
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Frames, Job, Mode, Parameters
-from barnabas.pipeline.runner.digests import KnownFiles, refresh_digests
+from barnabas.pipeline.runner.aggregates import KnownFiles, refresh_aggregates
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
@@ -44,7 +44,7 @@ def refresh(
         writers: The tables that `refresh` fills.
         topics: The topics that `refresh` fills.
         follow: Called with each output's name and rows, before they are written: writing takes seconds.
-        keep_s: For how long facts are kept that digests are made of; None: for ever.
+        keep_s: How long the facts behind aggregates are kept; None: forever.
         read: The tables of other jobs.
         known: What earlier refreshes know of the files of the tables.
 
@@ -61,20 +61,20 @@ def refresh(
         offsets.update(writer.offsets)
     span = Span({}, offsets, {})
     tables = {name: scan.rows() for name, scan in scans.items()}
-    digests = {name: writer for name, writer in writers.items() if writer.declared.mode is Mode.DIGEST}
+    aggregates = {name: writer for name, writer in writers.items() if writer.declared.mode is Mode.AGGREGATE}
     retention = None
-    if digests:
+    if aggregates:
         ((name, source),) = sources.items()
-        retention = Retention(job.name, source.table, job.unit_s, keep_s)
+        retention = Retention(job.name, source.table, job.window_s, keep_s)
         found = name, scans[name]
-        refresh_digests(job, parameters, found, digests, span, retention, read, known or KnownFiles())
-        tables |= {name: writer.table.read() for name, writer in digests.items()}
+        refresh_aggregates(job, parameters, found, aggregates, span, retention, read, known or KnownFiles())
+        tables |= {name: writer.table.read() for name, writer in aggregates.items()}
     frames = job.refresh({**read, **tables}, parameters)
     by_rows: dict[str, list[TopicWriter]] = {}
     for topic in topics.values():
         by_rows.setdefault(job.rows_of(topic.declared), []).append(topic)
     for name, writer in writers.items():
-        if name in digests:
+        if name in aggregates:
             continue
         rows_name = job.rows_of(writer.declared)
         rows = frames.get(rows_name)

@@ -158,7 +158,9 @@ class DeltaLakeTable:
         self._uri = self._uri.removeprefix("file://")
         self._layout = layout
         self._store = storage_options(spark, self._uri)
-        self._generated = {each.name: _generation(each) for each in layout.divided_by if each.transform != "identity"}
+        self._generated = {
+            each.name: _generation(each) for each in layout.partition_columns if each.transform != "identity"
+        }
         self._table: deltalake.DeltaTable | None = None
 
     @property
@@ -201,7 +203,10 @@ class DeltaLakeTable:
     def sink(self, columns: StructType) -> FileSink:
         table = self._latest()
         if table is None:
-            schema, partition_columns = self._new_schema(columns), [each.name for each in self._layout.divided_by]
+            schema, partition_columns = (
+                self._new_schema(columns),
+                [each.name for each in self._layout.partition_columns],
+            )
         else:
             check_division(table.metadata().partition_columns, self._layout, self._location)
             schema, partition_columns = _schema_of(table), table.metadata().partition_columns
@@ -223,7 +228,7 @@ class DeltaLakeTable:
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         def change(table: deltalake.DeltaTable | None) -> _Change:
-            wanted = [each.name for each in self._layout.divided_by]
+            wanted = [each.name for each in self._layout.partition_columns]
             if table is not None:
                 self._extend(table, aligned_columns(columns, _schema_of(table), self._location))
                 wanted = table.metadata().partition_columns
@@ -435,7 +440,7 @@ class DeltaLakeTable:
         """Write the files of a table that is made, or made anew, by the commit."""
         new = aligned(rows, None, self._location)
         schema = self._new_schema(new.schema)
-        return _Change(self._files(new, schema, [each.name for each in self._layout.divided_by]), (), schema)
+        return _Change(self._files(new, schema, [each.name for each in self._layout.partition_columns]), (), schema)
 
     def _written(self, rows: DataFrame, table: deltalake.DeltaTable) -> list[DataFile]:
         """Write the files of rows that are prepared for a table."""
@@ -455,7 +460,7 @@ class DeltaLakeTable:
 
     def _has_layout(self, rows: DataFrame, table: deltalake.DeltaTable) -> bool:
         """Return whether a table has the columns of rows and its layout's partitions."""
-        if table.metadata().partition_columns != [each.name for each in self._layout.divided_by]:
+        if table.metadata().partition_columns != [each.name for each in self._layout.partition_columns]:
             return False
         there, new = (
             {field.name: field.dataType for field in each.fields} for each in (_schema_of(table), rows.schema)
@@ -519,7 +524,7 @@ class DeltaLakeTable:
                 _delta_schema(made.replaced_by),
                 added,
                 mode="error" if table is None else "overwrite",
-                partition_by=[each.name for each in self._layout.divided_by],
+                partition_by=[each.name for each in self._layout.partition_columns],
                 configuration={**_PROPERTIES, **_history_properties(self._layout)},
                 storage_options=self._store,
                 commit_properties=properties,

@@ -434,7 +434,7 @@ class IcebergTable:
         check_layout(self._layout, columns.names, self._location)
         schema = iceberg_schema(columns, self._location)
         partitions, order = [], []
-        for number, each in enumerate(self._layout.divided_by):
+        for number, each in enumerate(self._layout.partition_columns):
             source = schema.find_field(stored_name(each.column))
             transform = parse_transform(f"{each.transform}[{each.number}]" if each.number else each.transform)
             if not transform.can_transform(source.field_type):

@@ -54,14 +54,14 @@ class Layout:
     """How a table lies.
 
     Attributes:
-        divided_by: What its files are divided by; counts when the table is made.
+        partition_columns: What its files are divided by; counts when the table is made.
         sorted_by: The columns that the rows in a file are sorted by.
         file_bytes: How large files become when small ones are written together.
         keep_history_s: For how long a reader can ask for the table as it was, whatever its own properties say;
             infinite: they are left alone. None: as they say; a new one is given its format's usual time.
     """
 
-    divided_by: tuple[Division, ...] = ()
+    partition_columns: tuple[Division, ...] = ()
     sorted_by: tuple[str, ...] = ()
     file_bytes: int = COMPACTED_FILE_BYTES
     keep_history_s: float | None = None

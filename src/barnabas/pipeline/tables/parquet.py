@@ -342,7 +342,7 @@ class ParquetTable:
 
     def _partition_columns(self, columns: StructType) -> tuple[str, ...]:
         check_layout(self._layout, columns.names, self._location)
-        return tuple(each.column for each in self._layout.divided_by)
+        return tuple(each.column for each in self._layout.partition_columns)
 
     def _written(self, rows: DataFrame, partition_by: Sequence[str]) -> list[DataFile]:
         if order := [name for name in self._layout.sorted_by if name in rows.columns]:

@@ -37,7 +37,7 @@ def open_table(spark: SparkSession, location: str, format_name: str, layout: Lay
             installed.
     """
     check_place(format_name, location)
-    check_divisions(layout.divided_by, format_name)
+    check_divisions(layout.partition_columns, format_name)
     # What a format imports need not be installed where it is not used.
     module, class_name = _CLASSES[format_name]
     try:

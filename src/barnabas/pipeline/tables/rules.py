@@ -34,7 +34,7 @@ def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
     Raises:
         TableError: one is not there.
     """
-    wanted = (*(each.column for each in layout.divided_by), *layout.sorted_by)
+    wanted = (*(each.column for each in layout.partition_columns), *layout.sorted_by)
     if missing := [name for name in wanted if name not in columns]:
         raise TableError(
             f"{location}: column {missing[0]} for partitioning or sorting does not exist; the columns are "
@@ -48,7 +48,7 @@ def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
     Raises:
         TableError: they are divided by something else.
     """
-    wanted = [each.name for each in layout.divided_by]
+    wanted = [each.name for each in layout.partition_columns]
     if wanted and list(there) != wanted:
         raise TableError(
             f"{location}: it is partitioned by {', '.join(there) or 'nothing'}, which can't be changed to "

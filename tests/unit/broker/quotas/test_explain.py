@@ -51,7 +51,7 @@ def test_where_nothing_is_set() -> None:
     ]
     for each in told:
         assert (each["limit"], each["level"], each["is_measured"]) == (None, None, False)
-        assert each["why"] == "nobody set a limit on any of the nine levels"
+        assert each["why"] == "no limit is set on any of the nine levels"
         assert [level["level"] for level in each["levels"]] == list(range(1, 10))
 
 

@@ -32,11 +32,11 @@ def test_each_job_has_a_transaction_id_of_its_own():
         "keep-facts/ranking": 2,
         "keep-facts/reporting": 1,
     }
-    assert [retention(job, table).first_unit for job in ("ranking", "reporting", "feed")] == [6, 2, None]
+    assert [retention(job, table).first_window for job in ("ranking", "reporting", "feed")] == [6, 2, None]
 
 
 def test_what_an_earlier_release_deleted_stays_known():
     table = Commits(Progress("keep-facts", 7, "", {"unit": {0: 3}}, {}))
-    assert retention("ranking", table).first_unit == 3
+    assert retention("ranking", table).first_window == 3
     retention("ranking", table).delete(4, "true")
-    assert (retention("ranking", table).first_unit, table.runs["keep-facts/ranking"].sequence) == (4, 1)
+    assert (retention("ranking", table).first_window, table.runs["keep-facts/ranking"].sequence) == (4, 1)

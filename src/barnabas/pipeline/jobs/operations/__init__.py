@@ -1,7 +1,7 @@
 """Operations: figures per minute of site, services, hosts, brokers and topics, and alerts that fire and are resolved.
 
-**Shape.** `make_facts` makes one slim fact of each event, whatever its type. `digest` computes from them the figures of
-each minute, of the hours with new facts only. `refresh` takes the last `history_hours` hours of that, adds the
+**Shape.** `make_facts` makes one slim fact of each event, whatever its type. `aggregate` computes from them the figures
+of each minute, of the hours with new facts only. `refresh` takes the last `history_hours` hours of that, adds the
 minutes in which nothing came (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts of bad minutes
 (`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest event.
 
@@ -86,7 +86,7 @@ def make_facts(name: str, events: pa.Table) -> pa.Table:
     return rows_of(events, _COLUMNS, made)
 
 
-def digest(tables: Frames, parameters: Parameters) -> Frames:
+def aggregate(tables: Frames, parameters: Parameters) -> Frames:
     """Compute what the facts of some hours tell of each minute."""
     from pyspark.sql import functions as F
 
@@ -144,15 +144,15 @@ JOB = Job(
     inputs=tuple(TopicInput(name, event) for name, event in EVENT_TYPES.items()),
     outputs=(
         TableOutput("operations_facts"),
-        TableOutput("operations_minutes", Mode.DIGEST),
+        TableOutput("operations_minutes", Mode.AGGREGATE),
         TableOutput("figures_per_minute", Mode.REPLACE),
         TableOutput("alerts", Mode.REPLACE),
         TopicOutput("alerts", ("alert", "subject")),
     ),
     facts=make_facts,
     refresh=refresh,
-    digest=digest,
-    unit_s=HOUR_S,
+    aggregate=aggregate,
+    window_s=HOUR_S,
     parameters=(Parameter("history_hours", 24.0, "figures and alerts reach back so far"), *PARAMETERS),
     summarize=summarize,
 )

@@ -113,7 +113,7 @@ RULES: tuple[Rule, ...] = (
         "throttle_ms",
         "throttle_ms_limit",
         "throttled_minutes",
-        says="%1$s was held %2$s ms a request by %4$s",
+        says="%1$s was throttled %2$s ms a request by %4$s",
     ),
     Limit("lag", "group ", "lag", "lag_limit", "lag_minutes"),
     Growth("lag-grows", "group ", "lag", "lag_growth_minutes", "lag_growth_least"),

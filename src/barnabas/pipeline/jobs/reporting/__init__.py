@@ -2,7 +2,7 @@
 
 `make_facts` (`facts.py`) keeps a slim row of each event, appended once. The result tables are computed from them
 (`results.py`), so late and repeated events are counted right, and a stopped run has nothing to lose: those that tell of
-one day alone for the days with new facts or other verdicts on who is in them (`digest`), sessions and what goes over
+one day alone for the days with new facts or other verdicts on who is in them (`aggregate`), sessions and what goes over
 several days from these (`refresh`).
 """
 
@@ -34,14 +34,14 @@ JOB = Job(
     inputs=(*(TopicInput(event.name, event) for event in INPUTS), verdicts.VERDICTS),
     outputs=(
         TableOutput(FACTS),
-        *(TableOutput(name, Mode.DIGEST) for name in DAYS),
+        *(TableOutput(name, Mode.AGGREGATE) for name in DAYS),
         *(TableOutput(name, Mode.REPLACE) for name in RESULTS),
     ),
     facts=make_facts,
     refresh=compute_results,
-    digest=compute_days,
+    aggregate=compute_days,
     mark=verdicts.marked,
-    unit_s=SECONDS_PER_DAY,
+    window_s=SECONDS_PER_DAY,
     parameters=(
         Parameter("session_gap_s", 1_800, "the longest pause within a session"),
         Parameter("funnel", funnel.DEFAULT, "the steps: event types with | between, a blank and a pattern; next step"),

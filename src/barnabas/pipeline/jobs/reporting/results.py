@@ -58,7 +58,7 @@ def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]
         "report_views": _views(audience),
         "report_visitors": _visitors(activity),
     }
-    units = {name: rows.withColumn("unit", _unit_of(rows)) for name, rows in found.items()}
+    units = {name: rows.withColumn("unit", _window_of(rows)) for name, rows in found.items()}
     return {**units, "report_visits": parts_of_sessions(pages, int(parameters["session_gap_s"]))}
 
 
@@ -83,7 +83,7 @@ def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFra
     }
 
 
-def _unit_of(rows: DataFrame) -> Column:
+def _window_of(rows: DataFrame) -> Column:
     """Return the number of a row's day since 1970."""
     from pyspark.sql import functions as F
 

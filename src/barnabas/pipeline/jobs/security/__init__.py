@@ -1,9 +1,9 @@
 """Security: who crawls, scrapes, spams, votes in rings, tries stolen passwords or asks too fast; and why we think so.
 
-`make_facts` keeps of each event what the rules need, as a row of `security_facts`. `digest` drops repeats and sums up
-all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the sums
-(`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events that
-speak for it; its delay is the time between two refreshes.
+`make_facts` keeps of each event what the rules need, as a row of `security_facts`. `aggregate` drops repeats and sums
+up all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the
+sums (`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events
+that speak for it; its delay is the time between two refreshes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ VISITORS, USERS, HOURS = "security_visitors", "security_users", "security_hours"
 HOUR_S, DAY_S = 3600, 24 * 3600
 
 
-def digest(frames: Frames, parameters: Parameters) -> Frames:
+def aggregate(frames: Frames, parameters: Parameters) -> Frames:
     """Sum up the facts of some hours, and all facts of the visitors and users who are in them."""
     from pyspark.sql import functions as F
 
@@ -166,16 +166,16 @@ JOB = Job(
     inputs=tuple(TopicInput(event.name, event) for event in (PAGE_VIEW, VOTE, POST, FOLLOW, LOGIN)),
     outputs=(
         TableOutput(FACTS, partition_by=("day",)),
-        TableOutput(VISITORS, Mode.DIGEST, key=("address", "agent")),
-        TableOutput(USERS, Mode.DIGEST, key=("user",)),
-        TableOutput(HOURS, Mode.DIGEST),
+        TableOutput(VISITORS, Mode.AGGREGATE, key=("address", "agent")),
+        TableOutput(USERS, Mode.AGGREGATE, key=("user",)),
+        TableOutput(HOURS, Mode.AGGREGATE),
         TableOutput(VERDICTS, Mode.REPLACE),
         TopicOutput(VERDICTS, key=("subject_kind", "subject")),
     ),
     facts=make_facts,
     refresh=refresh,
-    digest=digest,
-    unit_s=HOUR_S,
+    aggregate=aggregate,
+    window_s=HOUR_S,
     parameters=(
         Parameter(
             "lookback_days",

@@ -1,14 +1,14 @@
-"""Digests: rows of which only those are computed anew whose facts have changed, by unit of event time or by key.
+"""Incremental aggregates: only rows whose facts have changed are recomputed, by time window of event time or by key.
 
-Each row by unit notes in `_made_of` how many facts its unit had, and what else it depends on: the parameters, the
-version of this package, and what the tables of other jobs say of these facts (`Job.mark`). A unit of which a row's note
-is no longer right is computed anew, in all tables. So it does not matter why facts came or went (late rows, a rewind, a
-backfill beside the run, a kill between two commits), when a verdict on them came, nor whether a table of digests was
-lost; and what another run put in its place in the meantime is found out by the next refresh.
+Each row of a window notes in `_made_of` how many facts its window had, and what else it depends on: the parameters, the
+version of this package, and what the tables of other jobs say of these facts (`Job.mark`). A window with an outdated
+note is recomputed, in all tables. So it does not matter why facts came or were deleted (late rows, a rewind, a
+backfill beside the run, a kill between two commits), when a verdict on them came, nor whether a table of aggregates was
+lost; and rows that another run wrote in the meantime are found by the next refresh.
 
-Rows by key are those of subjects with facts in the units that have changed. Each notes how many facts there were in
-all: where that is not what the units' notes add up to, as after a kill or when two runs wrote at the same time, all is
-computed anew.
+Rows by key are those of subjects with facts in the windows that have changed. Each notes the number of all facts: if
+that is not the sum of the windows' notes, as after a kill or when two runs wrote at the same time, all rows are
+recomputed.
 
 Cost: a process reads the times of facts, the columns that `mark` needs, and notes once per data file (`KnownFiles`);
 when the tables of other jobs have changed, `mark` needs all files again. The rest depends on what has changed.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MADE_OF = "_made_of"
 
 
-def refresh_digests(
+def refresh_aggregates(
     job: Job,
     parameters: Parameters,
     source: tuple[str, Scan],
@@ -48,7 +48,7 @@ def refresh_digests(
     read: Frames,
     known: KnownFiles,
 ) -> None:
-    """Compute and write what has changed of a job's digests; then delete the facts that are not to be kept.
+    """Compute and write what has changed of a job's aggregates; then delete the facts that are not to be kept.
 
     `source` is the table of facts, `read` are the tables of other jobs; `known` is for this job and parameters alone.
     """
@@ -56,7 +56,7 @@ def refresh_digests(
     scans = {each: writer.table.scan() for each, writer in writers.items() if writer.table.exists()}
     older = {each: found.rows() for each, found in scans.items()}
     # Others come from another version of the job: then all is computed anew.
-    older = {each: rows for each, rows in older.items() if {_unit(writers[each]), MADE_OF} <= set(rows.columns)}
+    older = {each: rows for each, rows in older.items() if {_key_column(writers[each]), MADE_OF} <= set(rows.columns)}
 
     def marked(facts: DataFrame) -> DataFrame:
         return facts if job.mark is None else job.mark(facts, read, parameters)
@@ -86,35 +86,35 @@ def _compute(
 ) -> None:
     from pyspark.sql import functions as F
 
-    assert job.digest is not None
-    beside = zlib.crc32(json.dumps([__version__, job.unit_s, dict(parameters)], sort_keys=True).encode())
+    assert job.aggregate is not None
+    beside = zlib.crc32(json.dumps([__version__, job.window_s, dict(parameters)], sort_keys=True).encode())
     now = {
-        unit: f"{beside:08x} {look.marks.get(unit, '')} {count}"
-        for unit, count in look.counts.items()
-        if retention.has(unit)
+        window: f"{beside:08x} {look.marks.get(window, '')} {count}"
+        for window, count in look.counts.items()
+        if retention.has(window)
     }
-    gone = {unit: notes for unit, notes in look.notes.items() if not retention.has(unit)}
-    known = {unit: notes for unit, notes in look.notes.items() if retention.has(unit)}
+    gone = {window: notes for window, notes in look.notes.items() if not retention.has(window)}
+    known = {window: notes for window, notes in look.notes.items() if retention.has(window)}
     is_right = len(older) == len(writers) and look.totals <= {_total(look.notes)}
     if not is_right:
         known = {}
-    changed = {unit for unit in now.keys() | known.keys() if known.get(unit) != {now.get(unit)}}
+    changed = {window for window in now.keys() | known.keys() if known.get(window) != {now.get(window)}}
     if is_right and not changed and look.notes:
         return
     rows: Frames = {}
     where = ""
     beside_facts = {**read, **{f"all_{name}": each for name, each in facts.items()}}
     if known.keys() - changed:
-        some = {name: _of_units(each, changed, job.unit_s) for name, each in facts.items()}
-        rows = job.digest({**beside_facts, **some}, parameters)
+        some = {name: _of_windows(each, changed, job.window_s) for name, each in facts.items()}
+        rows = job.aggregate({**beside_facts, **some}, parameters)
         if all(_has_columns(older.get(name), _rows(job, rows, each)) for name, each in writers.items()):
             where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
     if not where:
-        rows = job.digest({**beside_facts, **facts}, parameters)
+        rows = job.aggregate({**beside_facts, **facts}, parameters)
     spark = next(iter(facts.values())).sparkSession
     notes = F.broadcast(spark.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING"))
-    total = F.lit(_total({**gone, **{unit: {note} for unit, note in now.items()}})).alias(MADE_OF)
-    # By key first: the units' notes say that all is done.
+    total = F.lit(_total({**gone, **{window: {note} for window, note in now.items()}})).alias(MADE_OF)
+    # By key first: the windows' notes say that all is done.
     for name, writer in sorted(writers.items(), key=lambda each: not each[1].declared.key):
         new, key = _rows(job, rows, writer), writer.declared.key
         if not key:
@@ -125,7 +125,7 @@ def _compute(
                     "the older version"
                 )
             # What the facts that are gone have told stays.
-            rest = f"unit >= {retention.first_unit}" if gone and name in older else ""
+            rest = f"unit >= {retention.first_window}" if gone and name in older else ""
             writer.write(new.join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where or rest)
         elif not where:
             writer.write(new.select("*", total), span, Delivery.EXACTLY_ONCE)
@@ -141,8 +141,8 @@ def _compute(
                 new.unpersist()
 
 
-def _unit(writer: TableWriter) -> str:
-    """Name the column that says what a digest's rows are of."""
+def _key_column(writer: TableWriter) -> str:
+    """Name the column that says that identifies the rows of an aggregate."""
     return writer.declared.key[0] if writer.declared.key else "unit"
 
 
@@ -151,7 +151,7 @@ def _has_columns(older: DataFrame | None, new: DataFrame) -> bool:
 
 
 def _total(notes: Mapping[int, Collection[str | None]]) -> str:
-    """Add up the facts of all units."""
+    """Add up the facts of all windows."""
     return str(sum(int(note.split()[-1]) for each in notes.values() for note in each if note))
 
 
@@ -159,14 +159,14 @@ def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
     rows = frames.get(job.rows_of(writer.declared))
     if rows is None:
         raise TableError(
-            f"job {job.name} declares output {writer.declared.name}, but its digest returns no rows for it"
+            f"job {job.name} declares output {writer.declared.name}, but its function aggregate returns no rows for it"
         )
     return rows
 
 
 @dataclass(slots=True)
 class _Look:
-    """The present facts: facts and sums of their marks by unit, with the latest time; notes by unit and by key."""
+    """The present facts: facts and sums of their marks by window, with the latest time; notes by unit and by key."""
 
     counts: dict[int, int] = field(default_factory=dict)
     marks: dict[int, int] = field(default_factory=dict)
@@ -178,14 +178,14 @@ class _Look:
     def of(cls, rows: Iterator[Row]) -> _Look:
         """Add up what files say."""
         look = cls()
-        for _, _, unit, count, mark, micros, note in rows:
+        for _, _, window, count, mark, micros, note in rows:
             if count is not None:
-                look.counts[unit] = look.counts.get(unit, 0) + count
+                look.counts[window] = look.counts.get(window, 0) + count
                 if mark is not None:
-                    look.marks[unit] = look.marks.get(unit, 0) + mark
+                    look.marks[window] = look.marks.get(window, 0) + mark
                 look.latest_s = max(look.latest_s, micros / MICROS)
-            elif unit is not None:
-                look.notes.setdefault(unit, set()).add(note)
+            elif window is not None:
+                look.notes.setdefault(window, set()).add(note)
             else:
                 look.totals.add(note)
         return look
@@ -229,25 +229,25 @@ class KnownFiles:
 
 
 def _counts(job: Job, facts: DataFrame) -> DataFrame:
-    """Count facts by file and unit."""
+    """Count facts by file and window."""
     from pyspark.sql import functions as F
 
-    unit = F.floor(F.unix_seconds("time") / job.unit_s).alias("unit")
+    window = F.floor(F.unix_seconds("time") / job.window_s).alias("unit")
     # A sum of 32 bits each: it is the same in whatever order, and has room.
     marks = F.sum(F.when(F.col("mark").isNotNull(), F.hash("mark"))) if job.mark else F.lit(None).cast("BIGINT")
     latest = F.max(believed_micros()).alias("latest")
-    counts = facts.groupBy(FILE_COLUMN, unit).agg(F.count("*").alias("count"), marks.alias("marks"), latest)
+    counts = facts.groupBy(FILE_COLUMN, window).agg(F.count("*").alias("count"), marks.alias("marks"), latest)
     return counts.withColumn(MADE_OF, F.lit(None).cast("STRING"))
 
 
 def _notes(writer: TableWriter, rows: DataFrame) -> DataFrame:
-    """Find the notes of a digest by file."""
+    """Find the notes of an aggregate by file."""
     from pyspark.sql import functions as F
 
     nothing = F.lit(None).cast("BIGINT")
-    unit = nothing if writer.declared.key else F.col("unit")
+    window = nothing if writer.declared.key else F.col("unit")
     none = (nothing.alias(name) for name in ("count", "marks", "latest"))
-    return rows.select(FILE_COLUMN, unit.alias("unit"), *none, MADE_OF).distinct()
+    return rows.select(FILE_COLUMN, window.alias("unit"), *none, MADE_OF).distinct()
 
 
 def _content(read: Frames) -> list[Row]:
@@ -259,17 +259,17 @@ def _content(read: Frames) -> list[Row]:
     return sorted(reduce(lambda one, other: one.unionAll(other), looks).collect()) if looks else []
 
 
-def _of_units(facts: DataFrame, units: Collection[int], unit_s: int) -> DataFrame:
-    """Keep the facts of some units, by ranges of their time: so files that have none of them are not read."""
+def _of_windows(facts: DataFrame, windows: Collection[int], window_s: int) -> DataFrame:
+    """Keep the facts of some windows, by ranges of their time: so files that have none of them are not read."""
     from pyspark.sql import functions as F
 
-    def start(unit: int) -> Column:
-        return F.timestamp_seconds(F.lit(unit * unit_s))
+    def start(window: int) -> Column:
+        return F.timestamp_seconds(F.lit(window * window_s))
 
     result = F.lit(False)
-    for first in sorted(unit for unit in units if unit - 1 not in units):
+    for first in sorted(window for window in windows if window - 1 not in windows):
         end = first + 1
-        while end in units:
+        while end in windows:
             end += 1
         result = result | ((F.col("time") >= start(first)) & (F.col("time") < start(end)))
     return facts.where(result)

@@ -42,7 +42,7 @@ class _Kind(NamedTuple):
     menu: str
 
 
-class ChangeDesk:
+class ChangeForms:
     """Handles changes. `routes` are its addresses."""
 
     def __init__(self, settings: Settings, render: Render) -> None:

@@ -8,7 +8,7 @@ from barnabas.page.messages.raw_fields import raw_field
 from barnabas.wire.records.record import Record
 
 
-class Wanted(NamedTuple):
+class Criteria(NamedTuple):
     """The criteria of a search; all that are not empty apply.
 
     Attributes:

@@ -6,14 +6,14 @@ from typing import Final
 
 from barnabas.page.messages.decoding import AUTO, KINDS, MOST_SHOWN_BYTES
 from barnabas.page.messages.masks import Mask, masks_of
-from barnabas.page.messages.rows import Sight
+from barnabas.page.messages.rows import RecordFormat
 from barnabas.page.messages.search import Searches
 from barnabas.page.messages.tail import Tails
 
 _LONGEST_NUMBER: Final = 18
 
 
-class Desk:
+class MessageState:
     """The masks, searches and tails of a page."""
 
     def __init__(self, masks: Sequence[Mask] = (), max_read_rate: int = 0) -> None:
@@ -29,10 +29,10 @@ class Desk:
         """End all searches."""
         await self.searches.close()
 
-    def sight(self, topic: str, query: Mapping[str, str], most_bytes: int = MOST_SHOWN_BYTES) -> Sight:
+    def record_format(self, topic: str, query: Mapping[str, str], most_bytes: int = MOST_SHOWN_BYTES) -> RecordFormat:
         """Return how to show a topic's records, by `?key_as=` and `?value_as=`."""
         key_as, value_as = (each if (each := query.get(name)) in KINDS else AUTO for name in ("key_as", "value_as"))
-        return Sight(topic, masks_of(topic, self._masks), key_as, value_as, most_bytes)
+        return RecordFormat(topic, masks_of(topic, self._masks), key_as, value_as, most_bytes)
 
 
 def whole_number(text: str | None) -> int | None:
@@ -41,7 +41,7 @@ def whole_number(text: str | None) -> int | None:
     return int(text) if text is not None and is_number else None
 
 
-def moment_ms(text: str) -> int | None:
+def parse_time_ms(text: str) -> int | None:
     """Parse a time in UTC, as a form sends it, or in milliseconds; None: it is invalid."""
     if (number := whole_number(text)) is not None:
         return number

@@ -1,8 +1,8 @@
 """Records ahead of a group are counted: no markers, nothing aborted, and the age of the first one."""
 
-from barnabas.explain.reading import RecordCount
-from barnabas.explain.seen import Ahead, rate_per_s, still_since_ms
-from barnabas.explain.words import count, duration, listed, times
+from barnabas.explain.formatting import count, duration, listed, times
+from barnabas.explain.record_count import RecordCount
+from barnabas.explain.snapshot import UnreadRecords, rate_per_s, still_since_ms
 from barnabas.wire.records.batch import read_header
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
@@ -25,30 +25,30 @@ def marker(base: int, producer_id: int, kind: MarkerType) -> memoryview:
     return memoryview(build_marker(producer_id, 0, EndTransactionMarker(kind, 0), 9_000, base))
 
 
-def counted(*batches: memoryview, from_offset: int = 0, is_whole: bool = True) -> Ahead:
+def counted(*batches: memoryview, from_offset: int = 0, is_whole: bool = True) -> UnreadRecords:
     found = RecordCount(from_offset)
     for each in batches:
         found.add(read_header(each), each)
-    return found.ahead(is_whole=is_whole)
+    return found.unread(is_whole=is_whole)
 
 
 def test_records_are_counted_from_within_a_batch_on() -> None:
-    assert counted(plain(0, 5, 100), plain(5, 2, 200), from_offset=3) == Ahead(103, 4, True)
+    assert counted(plain(0, 5, 100), plain(5, 2, 200), from_offset=3) == UnreadRecords(103, 4, True)
 
 
 def test_what_was_aborted_and_markers_are_no_records() -> None:
     abort, commit = MarkerType.ABORT, MarkerType.COMMIT
     batches = [transactional(0, 1, 100), transactional(1, 2, 300), marker(2, 1, abort), marker(3, 2, commit)]
-    assert counted(*batches) == Ahead(300, 1, True)
-    assert counted(marker(0, 1, MarkerType.COMMIT)) == Ahead(None, 0, True)
+    assert counted(*batches) == UnreadRecords(300, 1, True)
+    assert counted(marker(0, 1, MarkerType.COMMIT)) == UnreadRecords(None, 0, True)
 
 
 def test_what_no_marker_decided_on_counts_where_reading_stopped_before_it() -> None:
-    assert counted(transactional(0, 1, 100), is_whole=False) == Ahead(100, 1, False)
+    assert counted(transactional(0, 1, 100), is_whole=False) == UnreadRecords(100, 1, False)
 
 
 def test_records_without_timestamps_have_no_age() -> None:
-    assert counted(plain(0, 1, -1)) == Ahead(None, 1, True)
+    assert counted(plain(0, 1, -1)) == UnreadRecords(None, 1, True)
 
 
 def test_rates_are_those_of_the_window() -> None:

@@ -3,20 +3,20 @@
 from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
 
-from barnabas.explain.seen import Series
+from barnabas.explain.snapshot import Series
 
 Key = TypeVar("Key", bound=Hashable)
 
 _MOST_POINTS: Final = 60
 
 
-class Moves(Generic[Key]):
+class OffsetHistory(Generic[Key]):
     """The offsets of many keys over time; at most 60 points of a key that moves, two of one that does not."""
 
     def __init__(self) -> None:
         self._points: dict[Key, Series] = {}
 
-    def see(self, key: Key, at_ms: int, offset: int) -> None:
+    def record(self, key: Key, at_ms: int, offset: int) -> None:
         """Record the current offset."""
         points = self._points.setdefault(key, [])
         while points and points[-1][0] > at_ms:

@@ -1,4 +1,4 @@
-"""Digests in one process: a refresh counts the facts of new data files, and finds every change of the tables."""
+"""Incremental aggregates in one process: a refresh counts the facts of new data files, and finds all changes."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.pipeline.job import Job, Mode, TableOutput
-from barnabas.pipeline.runner.digests import KnownFiles
+from barnabas.pipeline.runner.aggregates import KnownFiles
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
@@ -47,11 +47,11 @@ class Life:
             "minutes",
             "counts by minute",
             (),
-            (TableOutput("facts"), TableOutput("minutes", Mode.DIGEST)),
+            (TableOutput("facts"), TableOutput("minutes", Mode.AGGREGATE)),
             refresh=lambda tables, parameters: {},
-            digest=self._sum_up,
+            aggregate=self._sum_up,
             mark=self._mark,
-            unit_s=60,
+            window_s=60,
         )
 
     def _mark(self, facts, tables, parameters):
@@ -66,7 +66,7 @@ class Life:
 
     def writer(self, name: str, run: str = "run") -> TableWriter:
         table = open_table(self.spark, self._places[name], self.format_name)
-        declared = TableOutput(name, Mode.APPEND if name == "facts" else Mode.DIGEST)
+        declared = TableOutput(name, Mode.APPEND if name == "facts" else Mode.AGGREGATE)
         return TableWriter(table, declared, f"{run}/{name}", "")
 
     def append(self, *facts: tuple[int, str], run: str = "run") -> None:
@@ -97,7 +97,7 @@ class Life:
         self._places["minutes"] += "_again"
 
     def refresh(self) -> tuple[int | None, list[int]]:
-        """Refresh, and check the digest.
+        """Refresh, and check the aggregate.
 
         Returns:
             How many facts were counted (None: no file), and of which minutes the facts were summed up.
@@ -143,7 +143,7 @@ def test_a_refresh_counts_the_facts_of_new_files_alone(life: Life):
     refreshed(1, 2)
     life.busy = ["c"]
     refreshed(8, 0, 1, 2)
-    # A compaction writes other files, but changes no digest.
+    # A compaction writes other files, but changes no aggregate.
     life.writer("facts").table.compact()
     assert life.refresh()[1] == []
     refreshed(None)

@@ -1,7 +1,7 @@
 """A snapshot of a cluster as plain values, the input of rules.
 
 Parts that were not requested are empty. Brokers that did not answer are in `silent`; brokers that do not support the
-request `Facts`, such as Kafka's, are not in `tellers`.
+request `Facts`, such as Kafka's, are not in `reporters`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class Log(NamedTuple):
     ends: Series
 
 
-class Ahead(NamedTuple):
+class UnreadRecords(NamedTuple):
     """The records between a committed offset and the last stable one.
 
     Attributes:
@@ -89,7 +89,7 @@ class Ahead(NamedTuple):
     is_whole: bool
 
 
-class Open(NamedTuple):
+class OpenTransaction(NamedTuple):
     """An open transaction in a partition.
 
     Attributes:
@@ -147,18 +147,18 @@ _NOTHING: Final = Asked()
 
 
 @dataclass(slots=True)
-class Seen:
+class Snapshot:
     """The snapshot.
 
     Attributes:
         now_ms: The local wall clock.
         since_ms: Events before it do not count.
-        tellers: Brokers that answered `Facts`.
+        reporters: Brokers that answered `Facts`.
         silent: Why a broker did not answer, by its id.
         refused: The data that the user may not see, as parts of a sentence.
         rules: Access rules; None: not visible.
         limits: The answers of ExplainQuotas, by broker.
-        configured: All quotas by entity, from the first level to the last.
+        configured_quotas: All quotas by entity, from the first level to the last.
         fetched: Bytes sent in each of the last 30 s by a broker to all clients of an id; the largest ones.
         use: Recent usage of clients from ExplainQuotas, in descending order, by broker.
         round_trips_ms: The round trip of a trivial request, by broker.
@@ -171,19 +171,19 @@ class Seen:
     groups: dict[str, Group] = field(default_factory=dict)
     members_before: dict[str, list[Member]] = field(default_factory=dict)
     logs: dict[TopicPartition, Log] = field(default_factory=dict)
-    ahead: dict[tuple[str, TopicPartition], Ahead] = field(default_factory=dict)
-    open_transactions: list[Open] = field(default_factory=list)
+    unread: dict[tuple[str, TopicPartition], UnreadRecords] = field(default_factory=dict)
+    open_transactions: list[OpenTransaction] = field(default_factory=list)
     transactional_ids: dict[str, TransactionState] = field(default_factory=dict)
     directories: list[Directory] = field(default_factory=list)
     settings: dict[str, dict[str, Setting]] = field(default_factory=dict)
     rules: list[Binding] | None = None
     limits: list[Row] = field(default_factory=list)
-    configured: dict[Entity, dict[str, float]] = field(default_factory=dict)
+    configured_quotas: dict[Entity, dict[str, float]] = field(default_factory=dict)
     fetched: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     use: dict[int, list[Row]] = field(default_factory=dict)
     round_trips_ms: dict[int, float] = field(default_factory=dict)
     facts: dict[str, list[Row]] = field(default_factory=dict)
-    tellers: set[int] = field(default_factory=set)
+    reporters: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     # Indexes for rules that look up thousands of rows: by kind of lookup, the row count at that time, and the index.

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.explain.told import fitting, since_ms
+from barnabas.explain.answers import since_ms, valid_rows
 
 HOLD = {
     "first_ms": 1,
@@ -19,12 +19,12 @@ HOLD = {
 
 
 def test_a_row_is_kept_as_it_is_told() -> None:
-    assert fitting("holds", [HOLD]) == ([HOLD], "")
+    assert valid_rows("holds", [HOLD]) == ([HOLD], "")
 
 
 def test_what_a_later_release_tells_beside_is_borne() -> None:
     later = {**HOLD, "color": "red"}
-    assert fitting("holds", [later]) == ([later], "")
+    assert valid_rows("holds", [later]) == ([later], "")
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_what_a_later_release_tells_beside_is_borne() -> None:
     ],
 )
 def test_another_form_is_left_out_and_said(row: Any, wrong: str) -> None:
-    assert fitting("holds", [row, HOLD]) == ([HOLD], wrong)
+    assert valid_rows("holds", [row, HOLD]) == ([HOLD], wrong)
 
 
 @pytest.mark.parametrize("rows", [None, 7, "rows", {"count": 1}])
 def test_what_are_no_rows_are_none(rows: Any) -> None:
-    assert fitting("holds", rows) == ([], f"holds: {rows!r} is not an array")
+    assert valid_rows("holds", rows) == ([], f"holds: {rows!r} is not an array")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_parts_of_parts_are_looked_at() -> None:
         "rebalances": [{"began_ms": 1}],
         "commits": [],
     }
-    rows, wrong = fitting("groups", [group])
+    rows, wrong = valid_rows("groups", [group])
     assert rows == []
     assert wrong.startswith("groups/rebalances/0: ")
-    assert fitting("groups", [{**group, "rebalances": []}])[1] == ""
+    assert valid_rows("groups", [{**group, "rebalances": []}])[1] == ""

@@ -12,13 +12,13 @@ from barnabas.explain.json_schema import complaints, quick_check
 _DEPTH: Final = 4
 
 
-def since_ms(told: Mapping[str, object]) -> int:
+def since_ms(answer: Mapping[str, object]) -> int:
     """Return the time since which a broker keeps its data; 0: it is missing or not a number."""
-    kept_ms = told.get("kept_since_ms")
+    kept_ms = answer.get("kept_since_ms")
     return kept_ms if isinstance(kept_ms, int) else 0
 
 
-def fitting(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
+def valid_rows(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
     """Return the rows that match `facts.json`, and the error of the first other one; empty: none.
 
     Additional fields of a row are kept: a later release may have more.

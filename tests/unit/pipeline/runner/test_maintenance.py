@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from barnabas.pipeline.runner.upkeep import Every, Upkeep
+from barnabas.pipeline.runner.maintenance import Every, Maintenance
 
 
 @dataclass
@@ -25,12 +25,12 @@ class Table:
 def done_by(every, steps_s):
     """Return what was done to an appended and a replaced table after batches at some times."""
     clock_s = [0.0]
-    upkeep = Upkeep(every, lambda: clock_s[0])
+    maintenance = Maintenance(every, lambda: clock_s[0])
     appended, replaced, absent = Table(), Table(), Table(is_there=False)
     told = []
     for now_s in steps_s:
         clock_s[0] = now_s
-        upkeep.after_batch([appended], [replaced, absent])
+        maintenance.after_batch([appended], [replaced, absent])
         told.append((" ".join(appended.done), " ".join(replaced.done)))
         appended.done.clear()
         replaced.done.clear()

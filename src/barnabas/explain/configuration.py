@@ -4,8 +4,8 @@ from typing import Final
 
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
 from barnabas.clients.admin_quota_states import QuotaStateAdmin, by_level
-from barnabas.explain.asking import MOST_READ, Asking
-from barnabas.explain.seen import Setting
+from barnabas.explain.queries import MOST_READ, Queries
+from barnabas.explain.snapshot import Setting
 
 _WHERE: Final = {
     ConfigSource.DYNAMIC_TOPIC_CONFIG: "topic",
@@ -16,32 +16,34 @@ _WHERE: Final = {
 }
 
 
-async def see_settings(asking: Asking) -> None:
+async def read_settings(queries: Queries) -> None:
     """Read the settings of topics that are asked about, that have problems, or that use the most space."""
-    seen = asking.seen
+    snapshot = queries.snapshot
     sizes: dict[str, int] = {}
-    for directory in seen.directories:
+    for directory in snapshot.directories:
         for name, size in directory.logs.items():
             sizes[name.topic] = sizes.get(name.topic, 0) + size
-    assert seen.cluster is not None
-    there = {each.name.topic for each in seen.cluster.partitions}
-    lacking = {each.name.topic for each in seen.cluster.partitions if len(each.isr) < len(each.replicas)}
+    assert snapshot.cluster is not None
+    there = {each.name.topic for each in snapshot.cluster.partitions}
+    lacking = {each.name.topic for each in snapshot.cluster.partitions if len(each.isr) < len(each.replicas)}
     largest = sorted(sizes, key=lambda topic: -sizes[topic])[:MOST_READ]
-    wanted = [asking.seen.asked.name] if asking.seen.asked.name in there else sorted({*lacking, *largest} & there)
+    wanted = (
+        [queries.snapshot.asked.name] if queries.snapshot.asked.name in there else sorted({*lacking, *largest} & there)
+    )
     resources = [ConfigResource(ResourceType.TOPIC, str(topic)) for topic in wanted]
     if not resources:
         return
-    describing = asking.admin(ConfigAdmin).describe_configs(resources, include_synonyms=False)
-    found = await asking.attempt("settings", describing)
+    describing = queries.admin(ConfigAdmin).describe_configs(resources, include_synonyms=False)
+    found = await queries.attempt("settings", describing)
     for resource, entries in (found or {}).items():
-        seen.settings[resource.name] = {
+        snapshot.settings[resource.name] = {
             each.name: Setting(each.value, _WHERE.get(each.source, "unknown"))
             for each in entries
             if each.value is not None
         }
 
 
-async def see_limits(asking: Asking) -> None:
+async def read_quotas(queries: Queries) -> None:
     """Read all quotas."""
-    limits = await asking.attempt("limits", asking.admin(QuotaStateAdmin).limits()) or {}
-    asking.seen.configured = {limited.entity: values for limited, values in by_level(limits.items())}
+    limits = await queries.attempt("limits", queries.admin(QuotaStateAdmin).limits()) or {}
+    queries.snapshot.configured_quotas = {limited.entity: values for limited, values in by_level(limits.items())}

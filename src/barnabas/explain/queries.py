@@ -11,7 +11,7 @@ from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.explain.seen import Log, Seen
+from barnabas.explain.snapshot import Log, Snapshot
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -32,16 +32,16 @@ MOST_READ: Final = 200
 """So many partitions are read at the most."""
 
 
-class Asking:
+class Queries:
     """The queries for one snapshot of a cluster."""
 
-    def __init__(self, pool: Pool, patience_s: float, seen: Seen) -> None:
+    def __init__(self, pool: Pool, patience_s: float, snapshot: Snapshot) -> None:
         """Args:
         patience_s: The time limit for one answer of a broker.
-        seen: The snapshot, which also records silent brokers and refusals.
+        snapshot: The snapshot, which also records silent brokers and refusals.
         """
         self.pool = pool
-        self.seen = seen
+        self.snapshot = snapshot
         self._patience_s = patience_s
 
     def admin(self, kind: Callable[[Pool, int], T]) -> T:
@@ -52,43 +52,45 @@ class Asking:
         self, ask: Callable[[int], Awaitable[T]], broker_ids: Iterable[int] | None = None
     ) -> dict[int, T]:
         """Query brokers in parallel; leave out and note those that fail."""
-        seen = self.seen
+        snapshot = self.snapshot
         there = (
-            [] if seen.cluster is None else [each.broker_id for each in seen.cluster.brokers.values() if each.address]
+            []
+            if snapshot.cluster is None
+            else [each.broker_id for each in snapshot.cluster.brokers.values() if each.address]
         )
-        wanted = [each for each in there if each not in seen.silent and (broker_ids is None or each in broker_ids)]
+        wanted = [each for each in there if each not in snapshot.silent and (broker_ids is None or each in broker_ids)]
 
         async def one(broker_id: int) -> list[T]:
             try:
                 async with asyncio.timeout(self._patience_s):
                     return [await ask(broker_id)]
             except TimeoutError:
-                seen.silent[broker_id] = f"no answer came within {self._patience_s:.3g} s"
+                snapshot.silent[broker_id] = f"no answer came within {self._patience_s:.3g} s"
             except KafkaError as error:
                 if error.code in REFUSED:
-                    seen.refused.append(error.message)
+                    snapshot.refused.append(error.message)
                 else:
-                    seen.silent[broker_id] = error.message
+                    snapshot.silent[broker_id] = error.message
             return []
 
         answers = await asyncio.gather(*map(one, wanted))
         return {broker_id: each for broker_id, answer in zip(wanted, answers, strict=True) for each in answer}
 
-    async def attempt(self, what: str, asking: Awaitable[T]) -> T | None:
+    async def attempt(self, what: str, query: Awaitable[T]) -> T | None:
         """Send a query that is not about one broker; note a refusal."""
         try:
             async with asyncio.timeout(self._patience_s):
-                return await asking
+                return await query
         except TimeoutError:
-            self.seen.refused.append(f"{what}: no answer came within {self._patience_s:.3g} s")
+            self.snapshot.refused.append(f"{what}: no answer came within {self._patience_s:.3g} s")
         except KafkaError as error:
-            self.seen.refused.append(f"{what}: {error.message}")
+            self.snapshot.refused.append(f"{what}: {error.message}")
         return None
 
     async def logs(self, names: AbstractSet[TopicPartition]) -> dict[TopicPartition, Log]:
         """Query each leader for the start and end of its partitions."""
         by_leader: dict[int, list[TopicPartition]] = {}
-        for name, partition in self.seen.partitions.items():
+        for name, partition in self.snapshot.partitions.items():
             if name in names:
                 by_leader.setdefault(partition.leader_id, []).append(name)
         admin = self.admin(OffsetAdmin)
@@ -107,17 +109,17 @@ class Asking:
         found = await self.of_each(ask, by_leader.keys())
         return {name: log for of_leader in found.values() for name, log in of_leader.items()}
 
-    async def of_leader(self, name: TopicPartition, asking: Coroutine[object, object, T]) -> T | None:
+    async def of_leader(self, name: TopicPartition, query: Coroutine[object, object, T]) -> T | None:
         """Wait for a partition leader's answer; None: it does not answer."""
-        leader_id = self.seen.partitions[name].leader_id
+        leader_id = self.snapshot.partitions[name].leader_id
 
         async def ask(_: int) -> T:
-            return await asking
+            return await query
 
         try:
             return (await self.of_each(ask, [leader_id])).get(leader_id)
         finally:
-            asking.close()
+            query.close()
 
 
 async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:

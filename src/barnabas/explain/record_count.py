@@ -1,6 +1,6 @@
 """Counts the records ahead of a group in the batches that were read there. Pure."""
 
-from barnabas.explain.seen import Ahead
+from barnabas.explain.snapshot import UnreadRecords
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.control import MarkerType, read_marker
 from barnabas.wire.records.record import Record, iterate_records
@@ -55,9 +55,9 @@ class RecordCount:
         if count and first_ms >= 0:
             self._first_ms = first_ms if self._first_ms is None else min(self._first_ms, first_ms)
 
-    def ahead(self, *, is_whole: bool) -> Ahead:
+    def unread(self, *, is_whole: bool) -> UnreadRecords:
         """Return the count, which includes transactions whose marker was not reached."""
         for count, first_ms in self._undecided.values():
             self._found(count, first_ms)
         self._undecided.clear()
-        return Ahead(self._first_ms, self._count, is_whole)
+        return UnreadRecords(self._first_ms, self._count, is_whole)

@@ -35,8 +35,8 @@ class _Kept(Protocol):
     def trim_history(self) -> None: ...
 
 
-class Upkeep:
-    """The upkeep of one run's tables."""
+class Maintenance:
+    """The maintenance of one run's tables."""
 
     def __init__(self, every: Every, now_s: Callable[[], float] = time.monotonic) -> None:
         self._every = every

@@ -1,12 +1,12 @@
 """Of offsets over time is kept what tells how they moved."""
 
-from barnabas.explain.moves import Moves
+from barnabas.explain.offset_history import OffsetHistory
 
 
-def moves(*seen: tuple[int, int]) -> Moves[str]:
-    made = Moves[str]()
+def moves(*seen: tuple[int, int]) -> OffsetHistory[str]:
+    made = OffsetHistory[str]()
     for at_ms, offset in seen:
-        made.see("a", at_ms, offset)
+        made.record("a", at_ms, offset)
     return made
 
 
@@ -34,7 +34,7 @@ def test_what_was_so_at_a_moment_is_known_after_it_was_forgotten() -> None:
 
 def test_who_was_not_seen_since_is_forgotten() -> None:
     made = moves((1, 5))
-    made.see("b", 3, 1)
+    made.record("b", 3, 1)
     made.forget(2)
     assert made.of("a") == []
     assert made.of("b") == [(3, 1)]
