@@ -14,10 +14,13 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.patience import PATIENCE_S
+from tools.kafka.server import free_port
 
 _FENCE = re.compile(r" *```(\w*)$")
 _EXCUSE = re.compile(r"<!-- (run by|not run:) (.*) -->")
@@ -26,6 +29,10 @@ _CLIENT = re.compile(
 )
 _JOB = re.compile(r"\b(barnabas[. ]pipeline (?:replay|run \w+))\b")
 _ADDRESS = re.compile(r"listens on ([\w.]+:\d+)")
+
+# A server that a document starts in the background, and the ports of such servers.
+_PID_FILE = re.compile(r"& echo \$! > ([\w.-]+)$")
+_PORT = re.compile(r"(?<=127\.0\.0\.1:)(?:2181|909[2-4])\b|(?<=--port )909[2-4]\b")
 
 
 class Example(NamedTuple):
@@ -36,6 +43,7 @@ class Example(NamedTuple):
         code: Shell: one command a line.
         excuse: Why it is not run here; empty where it is.
         run_by: The test that runs it instead.
+        shown: Of `console`: each command with the output that the document shows below it.
     """
 
     line: int
@@ -43,6 +51,7 @@ class Example(NamedTuple):
     code: str
     excuse: str = ""
     run_by: str = ""
+    shown: tuple[tuple[str, str], ...] = ()
 
 
 def examples(text: str) -> list[Example]:
@@ -64,7 +73,7 @@ def examples(text: str) -> list[Example]:
         elif fence := _FENCE.match(line):
             while lines[at].strip() != "```":
                 at += 1
-            body, language = [each.strip("\n") for each in lines[start + 1 : at]], fence[1]
+            body, language = textwrap.dedent("\n".join(lines[start + 1 : at])).split("\n"), fence[1]
             at += 1
         elif line.startswith("    "):
             while at < len(lines) and (lines[at].startswith("    ") or not lines[at]):
@@ -73,15 +82,41 @@ def examples(text: str) -> list[Example]:
         else:
             is_below_heading = is_below_heading or line.startswith("#")
         if excuse is None and (_FENCE.match(line) or line.startswith("    ")):
+            shown: tuple[tuple[str, str], ...] = ()
             if language == "console":
+                shown = _shown("\n".join(body))
                 body, language = [each[2:] for each in body if each.startswith("$ ")], "sh"
             found.append(
                 Example(
-                    start + 1, language, "\n".join(body).strip("\n") + "\n", *(for_next if any(for_next) else for_all)
+                    start + 1,
+                    language,
+                    "\n".join(body).strip("\n") + "\n",
+                    *(for_next if any(for_next) else for_all),
+                    shown,
                 )
             )
             for_next = ("", "")
     return found
+
+
+def _shown(session: str) -> tuple[tuple[str, str], ...]:
+    parts = re.split(r"^\$ (.*)\n?", session, flags=re.MULTILINE)[1:]
+    return tuple(zip(parts[::2], parts[1::2], strict=True))
+
+
+def shape(output: str) -> list[str]:
+    """The lines of an output, sorted, without what differs between two runs: numbers, ids, width of columns."""
+    # An address is that of the test; a duration may be in other units.
+    output = re.sub(r" --bootstrap-server \S+", "", output)
+    output = re.sub(r"(?<=[Cc]luster )[\w-]{22}", "ID", output)
+    output = re.sub(r"\d+(\.\d+)?", "N", re.sub(r"\b[\d.]+ m?s\b", "N s", output))
+    return sorted(" ".join(line.split()) for line in output.splitlines() if line.strip())
+
+
+def is_like(printed: str, shown: str) -> bool:
+    """Whether a command printed what a document shows; a line `...` stands for lines that are left out."""
+    wanted, found = shape(shown), shape(printed)
+    return set(wanted) - {"..."} <= set(found) if "..." in wanted else wanted == found
 
 
 class Terminal:
@@ -91,17 +126,27 @@ class Terminal:
         self._directory = directory
         self._brokers: list[subprocess.Popen[str]] = []
         self._address = ""
+        self._pid_files: set[Path] = set()
+        self._free_ports: dict[str, str] = {}
         # As where the project is installed; and no client asks a broker that happens to run here.
         self._environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
     def run(self, command: str) -> str:
         """Run one line of shell as it stands, but for the broker's address and how long a reader waits in vain."""
-        if re.search(r"\bbarnabas broker\b", command):
+        command = _PORT.sub(lambda port: self._free_ports.setdefault(port[0], str(free_port())), command)
+        in_background = _PID_FILE.search(command)
+        if in_background:
+            self._pid_files.add(self._directory / in_background[1])
+        elif re.search(r"\bbarnabas broker\b", command):
             return self._start_broker(command)
-        if not self._brokers and (_CLIENT.search(command) or _JOB.search(command)):
+        if self._pid_files and "--bootstrap-server" not in command:
+            command = _CLIENT.sub(rf"\1 --bootstrap-server 127.0.0.1:{self._free_ports.get('9092', '9092')}", command)
+        elif not self._pid_files and not self._brokers and (_CLIENT.search(command) or _JOB.search(command)):
             self._start_broker("barnabas broker")
-        addressed = _CLIENT.sub(rf"\1 --bootstrap-server {self._address}", command)
-        addressed = _JOB.sub(rf"\1 --bootstrap-server {self._address}", addressed)
+        addressed = command
+        if self._address:
+            addressed = _CLIENT.sub(rf"\1 --bootstrap-server {self._address}", command)
+            addressed = _JOB.sub(rf"\1 --bootstrap-server {self._address}", addressed)
         addressed = addressed.replace(" --timeout-ms 5000", " --timeout-ms 1500")
         if " consume " in command and "--max-messages" not in command and "--timeout-ms" not in command:
             return self._read_a_line(addressed)
@@ -115,7 +160,7 @@ class Terminal:
             env=self._environment,
         )
         assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
-        return result.stdout
+        return result.stdout + result.stderr
 
     def run_python(self, code: str) -> None:
         """Run a program, or a file of tests."""
@@ -128,6 +173,9 @@ class Terminal:
         for broker in self._brokers:
             broker.send_signal(signal.SIGTERM)
             broker.communicate(timeout=PATIENCE_S)
+        for file in self._pid_files:
+            with suppress(ProcessLookupError, FileNotFoundError):
+                os.kill(int(file.read_text()), signal.SIGKILL)
 
     def _python(self) -> str:
         own = self._directory / ".venv/bin/python"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
-from tests.docs.examples import Example, Terminal, examples
+from tests.docs.examples import Example, Terminal, examples, is_like
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(["README.md", *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))])
@@ -26,7 +26,7 @@ def test_blocks_are_found_with_their_excuses() -> None:
     text = "# H\n\n    a\n    b\n\n```console\n$ c\nd\n```\n<!-- not run: no time -->\n\n    e\n\n```text\nf\n```\n"
     assert examples(text) == [
         Example(3, "sh", "a\nb\n"),
-        Example(6, "sh", "c\n"),
+        Example(6, "sh", "c\n", shown=(("c", "d"),)),
         Example(12, "sh", "e\n", "<!-- not run: no time -->"),
         Example(14, "text", "f\n"),
     ]
@@ -93,8 +93,11 @@ def run_all(document: str, terminal: Terminal) -> str:
         if example.language == "python":
             terminal.run_python(example.code)
             continue
+        shown = dict(example.shown) if document.startswith("docs/tutorials/") else {}
         for command in example.code.splitlines():
-            printed += terminal.run(command)
+            output = terminal.run(command)
+            assert command not in shown or is_like(output, shown[command]), f"{command} printed:\n{output}"
+            printed += output
     return printed
 
 
