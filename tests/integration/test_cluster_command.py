@@ -1,7 +1,6 @@
 """`barnabas cluster start`: brokers that begin and end together, with one line when clients can connect."""
 
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -14,7 +13,7 @@ import pytest
 
 from barnabas.testing import Broker
 from tests.commands import run
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, is_readable
 from tools.kafka.server import free_port
 
 
@@ -91,7 +90,7 @@ def test_brokers_do_not_outlive_who_started_them(registry: str, tmp_path: Path) 
         fd = os.pidfd_open(pid)
         process.kill()
         process.wait()
-        assert select.select([fd], [], [], PATIENCE_S)[0]
+        assert is_readable(fd)
         os.close(fd)
 
 

@@ -6,7 +6,6 @@ up is measured by `scripts/bench --hostile`.
 
 import contextlib
 import random
-import select
 import socket
 import struct
 import time
@@ -42,7 +41,7 @@ from tests.integration.hostile_peers import (
     read_answer,
     send_all,
 )
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, is_readable
 
 FRAME_COUNTS = [5_000, pytest.param(100_000, marks=pytest.mark.whole)]
 CONNECTION_COUNT = 1_000
@@ -223,7 +222,7 @@ def test_conversions_for_old_clients_share_one_budget(broker):
             clients.append(stack.enter_context(socket.create_connection((broker.host, broker.port), PATIENCE_S)))
             clients[-1].sendall(request)
         for client in clients:
-            while not select.select([client], [], [], 0.02)[0]:
+            while not is_readable(client, 0.02):
                 peak_mb = max(peak_mb, resident_mb(broker.pid))
             assert len(read_answer(client)) > len(data) // 2
     # Unpacked and converted, and what is unpacked is put together from pieces.

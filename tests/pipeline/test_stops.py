@@ -9,7 +9,6 @@ import json
 import os
 import pty
 import re
-import select
 import shlex
 import shutil
 import signal
@@ -25,7 +24,7 @@ import pytest
 from barnabas.clients import Pool, Producer
 from barnabas.pipeline.commands.running import REPEATED_S
 from tests.compat.conftest import RunningBroker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, is_readable
 from tests.spark import SHORT_LIVED_WORDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -75,7 +74,7 @@ class Started:
         """Wait until the terminal shows a text; or for its end, by an empty one."""
         deadline_s = time.monotonic() + PATIENCE_S
         while not text or text not in self.said:
-            assert select.select([self._terminal], [], [], deadline_s - time.monotonic())[0], self.said
+            assert is_readable(self._terminal, deadline_s - time.monotonic()), self.said
             try:
                 self.said += os.read(self._terminal, 1 << 16).decode()
             except OSError:  # Nobody has its other end any more.

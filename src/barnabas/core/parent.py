@@ -63,6 +63,9 @@ def _wait_for_end(pid: int) -> None:
         event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
         select.kqueue().control([event], 1)
     elif hasattr(os, "pidfd_open"):
-        select.select([os.pidfd_open(pid)], [], [])
+        # Not by `select`, which takes no descriptor above 1023.
+        poll = select.poll()
+        poll.register(os.pidfd_open(pid), select.POLLIN)
+        poll.poll()
     else:
         raise OSError("this system cannot wait for a process that is not a child")
