@@ -81,10 +81,10 @@ DOOR = {
     # Buffers of its own, and the files whose slices it is given.
     "broker/net/tls_channel.py": {"os", "ssl"},
     "broker/registry/journal.py": {"sqlite3", "a file"},
-    "wire/registry/kazoo_client.py": {"kazoo"},
-    "wire/registry/zookeeper.py": {"kazoo", "asyncio"},
+    "clients/zookeeper/kazoo_client.py": {"kazoo"},
+    "clients/zookeeper/registry.py": {"kazoo", "asyncio"},
     # For kazoo, which works beside the loop.
-    "wire/registry/zookeeper_tls.py": {"socket", "ssl"},
+    "clients/zookeeper/tls.py": {"socket", "ssl"},
     # The JAAS file.
     "broker/server/jaas_settings.py": {"a file"},
     "clients/environment.py": {"asyncio"},

@@ -56,7 +56,7 @@ class ZooKeeperOptions:
         session_timeout_ms: zookeeper.session.timeout.ms; also how long an answer may take.
         connection_timeout_ms: zookeeper.connection.timeout.ms: how long to wait for a server at the start.
         most_in_flight: zookeeper.max.in.flight.requests.
-        sets_acl: zookeeper.set.acl: only its creator may change a node (`access.py`).
+        sets_acl: zookeeper.set.acl: only its creator may change a node (`wire/registry/access.py`).
         login: None: no login.
         tls: None: no TLS.
         digest: user:password of ZooKeeper's scheme digest; None: not used.

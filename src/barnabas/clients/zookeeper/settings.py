@@ -12,8 +12,8 @@ Source: Kafka 2.7.2, ZkSecurityMigratorUtils, zookeeper.* of --zk-tls-config-fil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from barnabas.clients.zookeeper.options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
 from barnabas.core.errors import ConfigError
-from barnabas.wire.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
 
 if TYPE_CHECKING:
     import ssl

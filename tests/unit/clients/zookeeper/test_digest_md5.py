@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.wire.registry.digest_md5 import DigestError, DigestMd5
+from barnabas.clients.zookeeper.digest_md5 import DigestError, DigestMd5
 
 CHALLENGE = b'realm="elwood.innosoft.com",nonce="OA6MG9tEQGm2hh",qop="auth",algorithm=md5-sess,charset=utf-8'
 

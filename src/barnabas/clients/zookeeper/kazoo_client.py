@@ -17,11 +17,11 @@ from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.handlers.threading import SequentialThreadingHandler  # type: ignore[import-untyped]
 from kazoo.protocol import connection as kazoo_connection  # type: ignore[import-untyped]
 
+from barnabas.clients.zookeeper.digest_md5 import DigestError, DigestMd5
+from barnabas.clients.zookeeper.options import ZooKeeperOptions, ZooKeeperTls
 from barnabas.core.errors import StartupError
-from barnabas.wire.registry.digest_md5 import DigestError, DigestMd5
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions, ZooKeeperTls
 
-_LOG = logging.getLogger("barnabas.wire.registry.zookeeper.client")
+_LOG = logging.getLogger("barnabas.clients.zookeeper.kazoo")
 # Behind kazoo's back-off of a minute a server that came back would wait for its clients.
 _RECONNECTING = {"max_tries": -1, "delay": 0.05, "max_delay": 1.0}
 
@@ -69,7 +69,7 @@ def _sasl_options(options: ZooKeeperOptions) -> dict[str, object] | None:
 
 def _tls_connector(tls: ZooKeeperTls) -> Callable[..., Any]:
     # Not at the top, because it is needed only with TLS.
-    from barnabas.wire.registry.zookeeper_tls import connect_tls
+    from barnabas.clients.zookeeper.tls import connect_tls
 
     def connect(address: tuple[str, int], timeout: float, hostname: str | None = None, **_: object) -> Any:
         return connect_tls(tls, address, hostname, timeout)

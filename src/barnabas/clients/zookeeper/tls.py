@@ -9,8 +9,8 @@ import socket
 import ssl
 from typing import Final
 
+from barnabas.clients.zookeeper.options import ZooKeeperTls
 from barnabas.core.errors import StartupError
-from barnabas.wire.registry.zookeeper_options import ZooKeeperTls
 
 VERSIONS: Final = {
     "TLSv1.2": ssl.TLSVersion.TLSv1_2,

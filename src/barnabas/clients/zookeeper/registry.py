@@ -30,12 +30,13 @@ from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-un
 from kazoo.protocol.states import KeeperState  # type: ignore[import-untyped]
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE  # type: ignore[import-untyped]
 
+from barnabas.clients.zookeeper.kazoo_client import new_client
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
 from barnabas.core.errors import StartupError
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.access import Access, access_of_others
 from barnabas.wire.registry.acl import CREATE, DELETE
 from barnabas.wire.registry.bootstrap import create_with_parents
-from barnabas.wire.registry.kazoo_client import new_client
 from barnabas.wire.registry.store import (
     ANY_VERSION,
     BadArgumentsError,
@@ -62,7 +63,6 @@ from barnabas.wire.registry.store import (
     Watch,
     WatchEvent,
 )
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 if TYPE_CHECKING:
     from kazoo.interfaces import IAsyncResult  # type: ignore[import-untyped]
