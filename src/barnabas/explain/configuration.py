@@ -17,7 +17,7 @@ _WHERE: Final = {
 
 
 async def read_settings(queries: Queries) -> None:
-    """Read the settings of topics that are asked about, that have problems, or that use the most space."""
+    """Read the settings of topics in the scope, topics that have problems, or topics that use the most space."""
     snapshot = queries.snapshot
     sizes: dict[str, int] = {}
     for directory in snapshot.directories:
@@ -28,7 +28,7 @@ async def read_settings(queries: Queries) -> None:
     lacking = {each.name.topic for each in snapshot.cluster.partitions if len(each.isr) < len(each.replicas)}
     largest = sorted(sizes, key=lambda topic: -sizes[topic])[:MOST_READ]
     wanted = (
-        [queries.snapshot.asked.name] if queries.snapshot.asked.name in there else sorted({*lacking, *largest} & there)
+        [queries.snapshot.scope.name] if queries.snapshot.scope.name in there else sorted({*lacking, *largest} & there)
     )
     resources = [ConfigResource(ResourceType.TOPIC, str(topic)) for topic in wanted]
     if not resources:

@@ -31,15 +31,15 @@ from barnabas.explain.configuration import read_quotas, read_settings
 from barnabas.explain.offset_history import OffsetHistory
 from barnabas.explain.open_transactions import find_open_transactions
 from barnabas.explain.queries import REFUSED, Queries
-from barnabas.explain.snapshot import PACE_S, Asked, Directory, Group, Member, Row, Series, Snapshot
+from barnabas.explain.snapshot import PACE_S, Directory, Group, Member, Row, Scope, Series, Snapshot
 from barnabas.explain.unread_records import UnreadRecordReader
 from barnabas.wire.security.acls import BindingFilter
 
 # The time between the two samples of a cluster without diagnostic events.
-_LOOKS_APART_S: Final = 2.0
-_MOST_LOOKS: Final = 60
+_SAMPLE_INTERVAL_S: Final = 2.0
+_MAX_SAMPLES: Final = 60
 # Recorded offsets of a partition begin with a change; the current rate comes from samples.
-_LOOKS_OF_TELLERS_MS: Final = 45_000
+_SAMPLES_BESIDE_EVENTS_MS: Final = 45_000
 # The number of rows processed before other tasks run.
 _ROWS_AT_ONCE: Final = 200
 _GROUPS_AT_ONCE: Final = 10
@@ -53,7 +53,7 @@ class Part(Enum):
     """A part of the snapshot.
 
     LOGS are the logs of partitions that groups read, LAG adds the records ahead of them. READERS are the logs of
-    the topic that is asked about, and all groups, any of which may read it. USE is the usage of clients, and
+    the topic that the question is about, and all groups, any of which may read it. USE is the usage of clients, and
     all quotas.
     """
 
@@ -70,29 +70,29 @@ class Part(Enum):
     ROUND_TRIPS = auto()
 
 
-class Gatherer:
+class Collector:
     """Collects snapshots of one cluster."""
 
-    def __init__(self, pool: Pool, timeout_ms: int, asked: Asked, window_ms: int) -> None:
+    def __init__(self, pool: Pool, timeout_ms: int, scope: Scope, window_ms: int) -> None:
         """Args:
         pool: The cluster's.
         timeout_ms: The time limit for one answer of a broker.
-        asked: The subject of the question.
+        scope: The resources that the question is about.
         window_ms: How far back events count.
         """
         self._pool = pool
         self._patience_s = timeout_ms / 1_000
-        self._asked = asked
+        self._scope = scope
         self._window_ms = window_ms
         self._ends = OffsetHistory[TopicPartition]()
         self._commits = OffsetHistory[tuple[str, TopicPartition]]()
-        self._members: deque[dict[str, list[Member]]] = deque(maxlen=_MOST_LOOKS)
+        self._members: deque[dict[str, list[Member]]] = deque(maxlen=_MAX_SAMPLES)
         self._without_facts: set[int] = set()
         self._without_limits = ""
         self._unread = UnreadRecordReader()
         self._begin(Snapshot(0, 0))
 
-    async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Snapshot:
+    async def collect(self, parts: Collection[Part], facts: Collection[str]) -> Snapshot:
         """Collect the wanted parts.
 
         Args:
@@ -103,7 +103,7 @@ class Gatherer:
             KafkaError: No broker is reachable, or the subject does not exist.
         """
         now_ms = self._pool.env.clock.now_ms()
-        snapshot = self._begin(Snapshot(now_ms, now_ms - self._window_ms, self._asked))
+        snapshot = self._begin(Snapshot(now_ms, now_ms - self._window_ms, self._scope))
         snapshot.cluster = await self._cluster()
         for each in snapshot.cluster.brokers.values():
             if each.failure and each.address is not None:
@@ -115,13 +115,13 @@ class Gatherer:
             snapshot.directories = [each for directories in found.values() for each in directories]
         if Part.READERS in parts:
             snapshot.logs = await self._queries.logs(
-                {each for each in snapshot.partitions if each.topic == self._asked.name}
+                {each for each in snapshot.partitions if each.topic == self._scope.name}
             )
             groups = await self._queries.of_each(lambda broker_id: self._groups(broker_id, None))
             snapshot.groups = {each.name: each for of_broker in groups.values() for each in of_broker}
         with_logs = Part.LOGS in parts or Part.LAG in parts
         if Part.GROUPS in parts or with_logs:
-            await self._look(facts, with_logs=with_logs)
+            await self._read_groups(facts, with_logs=with_logs)
         elif facts:
             await self._facts(facts)
         self._measure_disks()
@@ -153,7 +153,7 @@ class Gatherer:
         return snapshot
 
     def _begin(self, snapshot: Snapshot) -> Snapshot:
-        self._seen, self._queries = snapshot, Queries(self._pool, self._patience_s, snapshot)
+        self._snapshot, self._queries = snapshot, Queries(self._pool, self._patience_s, snapshot)
         return snapshot
 
     async def _cluster(self) -> Cluster:
@@ -163,7 +163,7 @@ class Gatherer:
         except KafkaError as error:
             if error.code not in REFUSED:
                 raise
-            self._seen.refused.append(f"versions of brokers, and min.insync.replicas: {error.message}")
+            self._snapshot.refused.append(f"versions of brokers, and min.insync.replicas: {error.message}")
         known = await self._pool.metadata(None)
         brokers = {each: Broker(each, address, None, None, "") for each, address in sorted(known.brokers.items())}
         partitions = [
@@ -200,8 +200,8 @@ class Gatherer:
 
     async def _facts(self, subjects: Collection[str]) -> None:
         """Read diagnostic events of brokers; only the subject of the caller's own client needs no right."""
-        snapshot = self._seen
-        is_own = "client" in subjects and self._asked.client_id is None
+        snapshot = self._snapshot
+        is_own = "client" in subjects and self._scope.client_id is None
         subjects = [each for each in subjects if (each == "client") is is_own]
         there = set() if snapshot.cluster is None else snapshot.cluster.brokers.keys() - self._without_facts
 
@@ -222,7 +222,7 @@ class Gatherer:
 
     def _take(self, broker_id: int, subject: str, answer: object, *, is_own: bool) -> None:
         """Keep the rows of an answer that have a known form."""
-        snapshot = self._seen
+        snapshot = self._snapshot
         fit, wrong = valid_rows(subject, answer)
         if wrong:
             snapshot.refused.append(f"some data of broker {broker_id}, as its form is unknown: {wrong[:200]}")
@@ -237,36 +237,36 @@ class Gatherer:
             return None
         try:
             return await self._queries.admin(FactsAdmin).ask(
-                broker_id, subject, self._names_of(subject), self._seen.since_ms
+                broker_id, subject, self._names_of(subject), self._snapshot.since_ms
             )
         except KafkaError as error:
             if error.code is ErrorCode.UNSUPPORTED_VERSION:
                 self._without_facts.add(broker_id)
             elif error.code in REFUSED:
-                self._seen.refused.append(f"{subject}: {error.message}")
+                self._snapshot.refused.append(f"{subject}: {error.message}")
             elif error.code is ErrorCode.INVALID_REQUEST:
                 # A Barnabas broker of a release that does not know this subject.
-                self._seen.reporters.add(broker_id)
+                self._snapshot.reporters.add(broker_id)
             else:
                 raise
         return None
 
     def _names_of(self, subject: str) -> list[str] | None:
-        """Return the names that are asked about, which need fewer rights than all; None: all."""
-        if self._asked.name is None:
+        """Return the names of the scope, which need fewer rights than all; None: all."""
+        if self._scope.name is None:
             return None
         match subject:
             case "groups":
-                return sorted(self._seen.groups)
+                return sorted(self._snapshot.groups)
             case "ends":
-                return sorted({each.topic for each in self._seen.logs})
+                return sorted({each.topic for each in self._snapshot.logs})
             case "leaders" | "segments" | "transactions":
-                return [self._asked.name]
+                return [self._scope.name]
         return None
 
     def _measure_disks(self) -> None:
         """Add disk sizes, which only Barnabas's brokers report, to directories."""
-        snapshot = self._seen
+        snapshot = self._snapshot
         disks = {
             (row["broker_id"], disk["directory"]): disk
             for row in snapshot.rows("broker")
@@ -279,20 +279,20 @@ class Gatherer:
 
     # --- groups and their lag
 
-    async def _look(self, facts: Collection[str], *, with_logs: bool) -> None:
+    async def _read_groups(self, facts: Collection[str], *, with_logs: bool) -> None:
         """Read groups and logs, and their movement since the first snapshot."""
-        snapshot = self._seen
-        await self._look_once(with_logs=with_logs)
+        snapshot = self._snapshot
+        await self._sample_groups(with_logs=with_logs)
         await self._facts(facts)
         others = {each.coordinator_id for each in snapshot.groups.values()} - snapshot.reporters
         others |= {snapshot.partitions[each].leader_id for each in snapshot.logs} - snapshot.reporters
         if len(self._members) == 1 and others:
             # These brokers report no history.
-            await asyncio.sleep(_LOOKS_APART_S)
-            await self._look_once(with_logs=with_logs)
+            await asyncio.sleep(_SAMPLE_INTERVAL_S)
+            await self._sample_groups(with_logs=with_logs)
         snapshot.members_before = self._members[0]
         # Brokers that report events have the better history.
-        before_ms = snapshot.now_ms - (self._window_ms if others else _LOOKS_OF_TELLERS_MS)
+        before_ms = snapshot.now_ms - (self._window_ms if others else _SAMPLES_BESIDE_EVENTS_MS)
         self._ends.forget(before_ms)
         self._commits.forget(before_ms)
         while not others and len(self._members) > 1:
@@ -317,8 +317,8 @@ class Gatherer:
                 for partition in group.committed
             }
 
-    async def _look_once(self, *, with_logs: bool) -> None:
-        snapshot, wanted = self._seen, self._asked.name
+    async def _sample_groups(self, *, with_logs: bool) -> None:
+        snapshot, wanted = self._snapshot, self._scope.name
         names = None if wanted is None else {wanted}
         found = await self._queries.of_each(lambda broker_id: self._groups(broker_id, names))
         snapshot.groups = {each.name: each for of_broker in found.values() for each in of_broker}
@@ -350,12 +350,12 @@ class Gatherer:
 
     async def _limits(self) -> None:
         """Read the effects of quotas or, if no broker reports them, the quotas alone."""
-        admin, asked, snapshot = self._queries.admin(QuotaStateAdmin), self._asked, self._seen
+        admin, scope, snapshot = self._queries.admin(QuotaStateAdmin), self._scope, self._snapshot
         if self._without_limits:
             # Kafka closes the connection on this request, while other requests may wait for answers on it.
             snapshot.refused.append(self._without_limits)
         else:
-            answer = await self._queries.attempt("effects of quotas", admin.explain(asked.user, asked.client_id))
+            answer = await self._queries.attempt("effects of quotas", admin.explain(scope.user, scope.client_id))
             snapshot.limits = [*answer] if answer else []
             if answer is None and self._without_facts:
                 self._without_limits = snapshot.refused[-1]
