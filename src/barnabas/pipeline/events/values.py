@@ -120,7 +120,7 @@ class _Scalar(Column):
                 return value if self._read is None else self._read(value)
         except DOUBTS:
             pass
-        how = "cannot be read from" if type(value) is str else "cannot hold exactly"
+        how = "cannot be parsed from" if type(value) is str else "cannot represent exactly"
         raise MisfitError(f"field {dotted(path)} is {self._name} in the table, which {how}: {shown(value)}")
 
 

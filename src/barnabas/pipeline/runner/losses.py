@@ -1,12 +1,12 @@
-"""Records that were lost before a run read them: found before batches are read, told exactly, and kept in a table.
+"""Data loss: records that were deleted before a run read them. They are found before a batch, and kept in a table.
 
 | column of `lost_ranges` | type | meaning |
 | --- | --- | --- |
-| found_at | timestamp | when it was noticed |
-| topic, partition | string, int | where |
-| start_offset, end_offset | bigint | what is lost, the end not included; equal where nobody can know how much it was |
-| reason | string | what happened |
-| resume_offset | bigint | where the run went on; null where there is nothing to read |
+| found_at | timestamp | time of detection |
+| topic, partition | string, int | partition |
+| start_offset, end_offset | bigint | lost range, without the end; equal if its size is unknown |
+| reason | string | reason of the loss |
+| resume_offset | bigint | offset at which the run resumed; null if there is nothing to read |
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _COLUMNS = (
     "resume_offset BIGINT"
 )
 _REMEDY = (
-    "run again with --on-data-loss continue to note these ranges in the table lost_ranges and go on behind them, or "
-    "rewind to where the topic still has its records (barnabas pipeline rewind)"
+    "run again with --on-data-loss continue to record these ranges in the table lost_ranges and resume after them, or "
+    "rewind the run to an offset that the topic still has (barnabas pipeline rewind)"
 )
 
 
 class DataLossError(Exception):
-    """Records are gone before they were read, and the run is to stop then: says which, and what can be done."""
+    """Records were deleted before they were read, and the run must stop: names the ranges and the remedy."""
 
     def __init__(self, run: str, losses: Sequence[LostRange]) -> None:
         lines = "\n".join(f"  {loss}" for loss in losses)
@@ -50,14 +50,14 @@ class DataLossError(Exception):
 def find_losses(
     cluster: Cluster, cluster_id: str, positions: Offsets, extents: Extents, progresses: Sequence[Progress]
 ) -> list[LostRange]:
-    """Tell what a run can't read any more.
+    """Return the ranges that a run cannot read any more.
 
     Args:
         cluster: The cluster.
         cluster_id: Its id.
-        positions: Where the run stands.
-        extents: What the partitions hold.
-        progresses: What the run has noted, of each output.
+        positions: The next offsets of the run.
+        extents: The offsets that the partitions have.
+        progresses: The progress of each output.
     """
     is_same = all(progress.cluster_id == cluster_id for progress in progresses)
     newest: dict[str, dict[int, Mark]] = {}
@@ -87,7 +87,7 @@ def _whole(cluster: Cluster, positions: Offsets, extents: Extents) -> Extents:
 
 
 def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Sequence[LostRange]) -> None:
-    """Add lost ranges to the job's table of them."""
+    """Append lost ranges to the job's table `lost_ranges`."""
     table = open_tables(spark, plan, (LOST_RANGES,))[LOST_RANGES.name]
     now = datetime.now(UTC)
     rows = spark.createDataFrame(
@@ -102,7 +102,7 @@ def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Seq
 
 
 def resume_offsets(losses: Sequence[LostRange], positions: Offsets) -> Offsets:
-    """Return where to go on in the partitions that have lost something; at the old place where there is nothing."""
+    """Return the resume offsets of partitions with lost ranges; the old position if there is nothing to read."""
     result: Offsets = {}
     for loss in losses:
         position = positions[loss.topic][loss.partition]

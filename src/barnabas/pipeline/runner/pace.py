@@ -4,9 +4,9 @@ A batch is what a quota allows in ten seconds (or a longer trigger's time):
 
     records of a batch = bytes/s x seconds / mean size of a record
 
-One batch follows the other, and brokers hold who is faster: so a run takes what the quota gives. A batch has a size so
-that rows come, and a stop is heeded, every ten seconds, and an answer a size so that no hold is a long one. Each batch
-is planned when its turn comes, by the limits of that moment.
+Batches follow each other without a pause. Brokers throttle a faster client, so a run reads at the rate of its quota. A
+batch is small enough that rows are committed, and a run can stop, every ten seconds. An answer is small enough that
+each throttle time is short. A batch is planned when it begins, by the limits of that moment.
 
 Bytes are counted without compression, so batches of compressed records end sooner.
 
@@ -37,7 +37,7 @@ _BATCH_S = 10.0
 _FULL = 0.9
 # Of a batch, for each core. Tasks have bounds in bytes and seconds, too (`ingest/task.py`).
 _MOST_OFFSETS = 400_000
-# An answer is a small part of a batch: a broker holds a client for as long as one answer was too large.
+# An answer is a small part of a batch: a broker throttles a client in proportion to the excess of one answer.
 _ANSWERS_PER_BATCH = 8
 _LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
 
@@ -58,7 +58,7 @@ class Pace:
     """The pace of one run.
 
     Attributes:
-        limited_by: What holds the run back, for people.
+        limited_by: The limit of the rate, as text.
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
     """
 
@@ -94,7 +94,7 @@ class Pace:
         return min(max(_TRIGGER_S, _WITH_REST * took_s), _BATCH_S)
 
     def next_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
-        """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas hold.
+        """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas apply.
 
         Args:
             starts: Where it begins.
@@ -128,22 +128,22 @@ class Pace:
         """Take in a batch that has ended."""
         self._record_size.measure(report.record_count, report.payload_bytes)
         is_full = report.record_count >= _FULL * self._most
-        # Its tasks came to their bounds: by time, where a broker held them.
+        # Its tasks came to their bounds: by time, where a broker throttled them.
         is_cut = any(
             end < self._planned.get(topic, {}).get(number, 0)
             for topic, ends in report.ends.items()
             for number, end in ends.items()
         )
         self._leaves_some |= is_cut
-        is_held = is_cut and self._rate() is not None
-        self.limited_by = self._limit() if is_full or is_held else "nothing"
+        is_throttled = is_cut and self._rate() is not None
+        self.limited_by = self._limit() if is_full or is_throttled else "nothing"
 
     @property
     def _batch_s(self) -> float:
         return max(_BATCH_S, self.trigger_s)
 
     def _rate(self) -> float | None:
-        """Return the bytes/s that quotas allow; None where none holds."""
+        """Return the bytes/s that quotas allow; None if there are none."""
         return None if self._quotas is None else self._quotas.rate(READ)
 
     def _limit(self) -> str:

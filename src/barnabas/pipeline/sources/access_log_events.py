@@ -203,4 +203,4 @@ def _bare_host(host: str) -> str:
 def _why_refused(text: str) -> str:
     if len(text) > LONGEST_LINE:
         return f"the line has more than {LONGEST_LINE} characters"
-    return "the line is no request in the combined or common format" if text.strip() else "the line is empty"
+    return "the line is not a request in the combined or common format" if text.strip() else "the line is empty"

@@ -2,13 +2,13 @@
 
 | metric | of | unit | is |
 | --- | --- | --- | --- |
-| throttle_ms | a client of a user, at a broker | ms | how long a request was held, on an average of a minute |
+| throttle_ms | a client of a user, at a broker | ms | how long a request was throttled, on an average of a minute |
 | lag | a group and a topic | records | from its committed offsets to the ends, all partitions together |
 | offline_partitions | the cluster | partitions | without a leader |
 | under_replicated_partitions | the cluster | partitions | with fewer in-sync replicas than replicas |
 | clients_left_out, lags_left_out, groups_left_out | the cluster | series | how many there are beside what is told |
 
-What a broker's own page tells is in `broker_page.py`. Who is not held and who does not lag is not named.
+Metrics of a broker's own page are in `broker_page.py`. Clients without throttling and groups without lag are not named.
 
 Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the answers' shape; Kafka's protocol guide: OffsetFetch,
 Metadata.
@@ -26,8 +26,8 @@ from barnabas.pipeline.sources.lines import Told
 
 _MOST_NAMED = 5
 
-# Ten seconds' worth is free (docs/quotas.md): who was held in the last minute has used a sixth of what it allows, or
-# his limit is another's as well. A little less, as seconds and windows do not begin together.
+# Ten seconds' worth is free (docs/quotas.md): a client throttled in the last minute has used a sixth of its limit, or
+# shares its limit with other clients. A little less, as seconds and windows do not begin together.
 _LEAST_PART = 0.15
 
 # (user, client id), as a broker has them.
@@ -63,7 +63,7 @@ class BrokerFigure:
 
 
 def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, float]:
-    """Return who may have been held within a minute: what part of a limit each uses, the largest of limits and brokers.
+    """Return clients that may have been throttled in the last minute, with the largest part of a limit that each uses.
 
     That is measured twice, as a client comes in bursts: of the last minute by itself, and over the quota's windows of
     all whom the limit counts together. `brokers` is what `QuotaStateAdmin.top` gives of the last minute.
@@ -80,23 +80,23 @@ def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, fl
     return found
 
 
-def held(brokers: Iterable[Mapping[str, Any]]) -> list[BrokerFigure]:
+def throttled_clients(brokers: Iterable[Mapping[str, Any]]) -> list[BrokerFigure]:
     """Return how long each of the `brokers` (`QuotaStateAdmin.explain`) throttles a client, by its longest limit."""
     found = []
     for broker in brokers:
-        longest = max(broker["quotas"], key=_hold_ms)
-        if hold_ms := _hold_ms(longest):
-            found.append(_held(broker, longest, hold_ms))
+        longest = max(broker["quotas"], key=_throttle_ms)
+        if throttle_ms := _throttle_ms(longest):
+            found.append(_throttled(broker, longest, throttle_ms))
     return found
 
 
-def _hold_ms(quota: Mapping[str, Any]) -> float:
+def _throttle_ms(quota: Mapping[str, Any]) -> float:
     if quota["limit"] is None:
         return 0.0
     return float(quota.get("throttle_average_ms") or quota["throttle_ms"])
 
 
-def _held(broker: Mapping[str, Any], quota: Mapping[str, Any], hold_ms: float) -> BrokerFigure:
+def _throttled(broker: Mapping[str, Any], quota: Mapping[str, Any], throttle_ms: float) -> BrokerFigure:
     user, client_id = broker["user"], broker["client_id"]
     levels = {level["level"]: level for level in quota["levels"]}
     sharers = [(each["user"], each["client_id"]) for each in quota["sharers"]]
@@ -104,7 +104,7 @@ def _held(broker: Mapping[str, Any], quota: Mapping[str, Any], hold_ms: float) -
     return BrokerFigure(
         str(broker["broker_id"]),
         "throttle_ms",
-        hold_ms,
+        throttle_ms,
         "ms",
         user=user,
         client_id=client_id,

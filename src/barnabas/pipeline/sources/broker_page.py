@@ -70,7 +70,7 @@ COUNTERS = tuple(reading.metric for reading in _READINGS if reading.is_counter)
 
 _BUILD, _BROKER_ID = "kafka_server_app_info", "brokerId"
 
-_HELD = "kafka_server_quota_throttle_time"
+_THROTTLED = "kafka_server_quota_throttle_time"
 _QUOTAS = {
     "Produce": "producer_byte_rate",
     "Fetch": "consumer_byte_rate",
@@ -81,14 +81,14 @@ _QUOTAS = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerPage:
-    """One look at a page of a broker (its id, if the page tells it): counters as they stand, and who is held.
+    """One look at a page of a broker (its id, if the page tells it): counters as they stand, and throttled clients.
 
-    `held` are clients that the broker told to wait of late, those held longest first, without the limit.
+    `throttled` are clients that the broker throttled lately, the longest throttle time first, without the limit.
     """
 
     broker: str
     values: Mapping[str, float]
-    held: tuple[BrokerFigure, ...] = ()
+    throttled: tuple[BrokerFigure, ...] = ()
 
 
 def read_page(text: str, otherwise: str) -> BrokerPage:
@@ -110,7 +110,7 @@ def read_page(text: str, otherwise: str) -> BrokerPage:
         found = [each.value for each in of_name if reading.labels.items() <= each.labels.items()]
         if found:
             values[reading.metric] = reading.fold(found)
-    return BrokerPage(broker, values, _held(broker, by_name.get(_HELD, ())))
+    return BrokerPage(broker, values, _throttled(broker, by_name.get(_THROTTLED, ())))
 
 
 def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigure]:
@@ -126,8 +126,8 @@ def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigur
     return found
 
 
-def _held(broker: str, samples: Iterable[Sample]) -> tuple[BrokerFigure, ...]:
-    """Return for how long clients are held, each by the quota that holds it longest."""
+def _throttled(broker: str, samples: Iterable[Sample]) -> tuple[BrokerFigure, ...]:
+    """Return how long clients are throttled, each by the quota with its longest throttle time."""
     found: dict[tuple[str, str], BrokerFigure] = {}
     for sample in sorted(samples, key=lambda each: -each.value):
         if sample.value <= 0:

@@ -116,8 +116,8 @@ def _followed_file(
 ) -> Iterator[RawLine]:
     name = ""
     number = 0
-    # Lines are complete here; the last one is held back, to say of it whether it is the last for now.
-    held: RawLine | None = None
+    # The last complete line: it is returned when it is known whether another line follows it for now.
+    last: RawLine | None = None
     begun = b""
     is_rotated = False
     while True:
@@ -126,15 +126,15 @@ def _followed_file(
             begun = (begun + piece.removesuffix(b"\n"))[: _LONGEST_LINE_BYTES + 1]
             if not piece.endswith(b"\n"):
                 continue
-            if held is not None:
-                yield held
+            if last is not None:
+                yield last
             number += 1
             name = name or _name_of(begun)
-            held = RawLine(name, number, _text_of(begun))
+            last = RawLine(name, number, _text_of(begun))
             begun = b""
-        if held is not None:
-            yield held._replace(is_last_for_now=True)
-            held = None
+        if last is not None:
+            yield last._replace(is_last_for_now=True)
+            last = None
         if is_rotated or is_stopped():
             break
         # Looked for before the file is read once more: what was written until then is read.

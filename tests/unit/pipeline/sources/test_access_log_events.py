@@ -157,7 +157,7 @@ def test_what_is_no_request_is_refused_with_its_text_and_the_time_before_it() ->
     assert [(each.refused and each.refused.reason) for each in found] == [
         "the line is empty",
         None,
-        "the line is no request in the combined or common format",
+        "the line is not a request in the combined or common format",
         "the line has more than 65536 characters",
     ]
     assert found[2].refused is not None

@@ -1,4 +1,4 @@
-"""What requests tell of a cluster, made figures: who is held by what, who lags, which partitions fail."""
+"""Metrics from requests to a cluster: throttled clients and their limits, lag, failed partitions."""
 
 from dataclasses import fields
 from typing import Any
@@ -10,10 +10,10 @@ from barnabas.pipeline.events.types import BROKER_METRIC
 from barnabas.pipeline.sources.broker_figures import (
     BrokerFigure,
     clients_near_limits,
-    held,
     lags,
     left_out,
     partition_faults,
+    throttled_clients,
 )
 
 
@@ -36,7 +36,7 @@ def test_held_client_is_told_with_the_limit_that_holds_it_longest() -> None:
     sharers = [{"user": "ann", "client_id": "a", "rate": 9}, {"user": "bob", "client_id": "b", "rate": 1}]
     produce = quota("producer_byte_rate", limit=100.0, level=9, rate=180.5, throttle_ms=5, throttle_average_ms=840.0)
     fetch = quota("consumer_byte_rate", limit=50, level=1, rate=60, throttle_ms=900, sharers=sharers, sharer_count=4)
-    (found,) = held([explained(produce, fetch), explained(quota("producer_byte_rate"), broker_id=1)])
+    (found,) = throttled_clients([explained(produce, fetch), explained(quota("producer_byte_rate"), broker_id=1)])
     assert found == BrokerFigure(
         "0",
         "throttle_ms",
@@ -52,14 +52,14 @@ def test_held_client_is_told_with_the_limit_that_holds_it_longest() -> None:
         rate=60.0,
         shared_with="bob/b and 2 more",
     )
-    (found,) = held([explained(produce)])
+    (found,) = throttled_clients([explained(produce)])
     assert (found.value, found.quota_level, found.quota_path, found.shared_with) == (840.0, 9, None, None)
 
 
 def test_nobody_is_held_by_a_limit_that_is_not_set_or_not_reached() -> None:
     unset = quota("producer_byte_rate", throttle_average_ms=10.0)
     low = quota("consumer_byte_rate", limit=50.0, level=1, throttle_average_ms=None)
-    assert held([explained(unset, low)]) == []
+    assert throttled_clients([explained(unset, low)]) == []
 
 
 def test_who_used_more_than_is_free_is_asked_about() -> None:

@@ -52,7 +52,7 @@ def test_figures_are_read_by_their_names() -> None:
 
 
 def test_who_is_held_is_told_without_the_limit_and_once() -> None:
-    assert read_page(PAGE, "").held == (
+    assert read_page(PAGE, "").throttled == (
         BrokerFigure("3", "throttle_ms", 300, "ms", user="bob", client_id="", quota="consumer_byte_rate"),
         BrokerFigure("3", "throttle_ms", 90, "ms", user="ann", client_id="a", quota="request_percentage"),
     )
