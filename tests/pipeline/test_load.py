@@ -17,8 +17,8 @@ from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.supervisor import RunFailedError
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
-from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.postgresql_server import postgresql
 from tests.pipeline.site import Site

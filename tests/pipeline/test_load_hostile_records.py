@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from barnabas.clients.positions import Bound
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.outputs import table_location
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import TableError
 from tests.patience import PATIENCE_S
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql

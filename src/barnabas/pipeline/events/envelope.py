@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
-from barnabas.pipeline.tables.shapes import NO_UTF8, VALUE_LENGTH
+from barnabas.pipeline.tables.schema_evolution import NO_UTF8, VALUE_LENGTH
 
 NO_ENVELOPE = "the value is not a Debezium envelope: neither it nor its payload is a JSON object with an op"
 NO_PLACE_OF_TRUNCATE = (

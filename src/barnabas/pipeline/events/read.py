@@ -31,7 +31,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
 from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
-from barnabas.pipeline.tables.shapes import MisfitError
+from barnabas.pipeline.tables.schema_evolution import MisfitError
 
 # How much of a bad value a reason shows, in characters.
 SHOWN_CHARACTERS = 80

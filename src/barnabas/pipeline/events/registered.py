@@ -46,7 +46,7 @@ from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.rows import RowReader
 from barnabas.pipeline.events.schema_registry import AVRO, JSON, NoSuchSchemaError, RegistryError, SchemaRegistry
-from barnabas.pipeline.tables.shapes import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
+from barnabas.pipeline.tables.schema_evolution import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 _FRAME_BYTES = 5

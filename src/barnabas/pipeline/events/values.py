@@ -40,7 +40,7 @@ from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.read import column
 from barnabas.pipeline.events.types import Kind
-from barnabas.pipeline.tables.shapes import VALUE_LENGTH, WHOLE_BEYOND, MisfitError, Number, dotted
+from barnabas.pipeline.tables.schema_evolution import VALUE_LENGTH, WHOLE_BEYOND, MisfitError, Number, dotted
 
 # What `build` raises for a value that may not fit.
 DOUBTS = (ValueError, TypeError, ArithmeticError, pa.ArrowException)

@@ -30,7 +30,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, View, parse_line, read_lines
-from barnabas.pipeline.sources.lines import RawLine, Refused, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, Refused, SourceLine
 
 PAGE_VIEW, CLICK, SEARCH, LOGIN = (EVENT_TYPES[name] for name in ("page_view", "click", "search", "login"))
 ACCESS_LOG_EVENTS = (PAGE_VIEW, CLICK, SEARCH, LOGIN)

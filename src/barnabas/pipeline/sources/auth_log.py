@@ -40,7 +40,7 @@ from pathlib import Path
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, MONTHS, read_lines
-from barnabas.pipeline.sources.lines import RawLine, Refused, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, Refused, SourceLine
 
 LOGIN = EVENT_TYPES["login"]
 AUTH_LOG_EVENTS = (LOGIN,)

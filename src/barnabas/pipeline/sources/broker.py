@@ -1,8 +1,8 @@
 """Brokers' own figures, every few seconds: what their pages tell, and what they answer to requests.
 
-    pages (/metrics by HTTP) ─────────────────► broker_page ────┐
-    ExplainQuotas: throttled clients and limits ─────────────┐  │
-    Metadata, groups, offsets: partitions, lag ─► broker_figures ─► events `broker_metric`
+    pages (/metrics by HTTP) ───────────────────► broker_metrics_page ─┐
+    ExplainQuotas: throttled clients and limits ─┐                     │
+    Metadata, groups, offsets: partitions, lag ──┴─► broker_metrics ───┴─► events `broker_metric`
 
 Kafka has no page unless jmx_exporter runs in it, and no request that explains quotas. Lag and failed partitions are
 reported of any cluster; with such a page, throttled clients are reported, too, but not the limit that throttles them.
@@ -30,7 +30,7 @@ from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.sources.broker_figures import (
+from barnabas.pipeline.sources.broker_metrics import (
     BrokerFigure,
     Client,
     clients_near_limits,
@@ -39,8 +39,8 @@ from barnabas.pipeline.sources.broker_figures import (
     partition_faults,
     throttled_clients,
 )
-from barnabas.pipeline.sources.broker_page import BrokerPage, page_figures, read_page
-from barnabas.pipeline.sources.lines import Told
+from barnabas.pipeline.sources.broker_metrics_page import BrokerPage, page_figures, read_page
+from barnabas.pipeline.sources.log_lines import Told
 
 A = TypeVar("A", bound=AdminCalls)
 T = TypeVar("T")

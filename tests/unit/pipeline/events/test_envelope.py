@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.pipeline.events.envelope import NO_ENVELOPE, NO_PLACE_OF_TRUNCATE, EnvelopeReader
-from barnabas.pipeline.tables.shapes import NO_UTF8
+from barnabas.pipeline.tables.schema_evolution import NO_UTF8
 
 # What a parser that writes anew would change.
 ROW = (

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from barnabas.pipeline.events.registered import FramedReader
 from barnabas.pipeline.events.schema_registry import RegistryError, SchemaRegistry
-from barnabas.pipeline.tables.shapes import grown
+from barnabas.pipeline.tables.schema_evolution import grown
 from tests.registry import FakeRegistry
 
 

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import types as T
 
 from barnabas.pipeline.events.rows import RowReader
-from barnabas.pipeline.tables.shapes import RESERVED, grown
+from barnabas.pipeline.tables.schema_evolution import RESERVED, grown
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 from tests.plainly_bad import NO_JSON, PLAINLY_BAD
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
-from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine, file_lines
 from barnabas.pipeline.sources.social import SITE as MADE_UP_SITE
 from barnabas.pipeline.sources.social import SitePlan
 from barnabas.pipeline.sources.social import access_log_lines as made_up_lines

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.auth_log import auth_log_lines, first_year, latest_year
-from barnabas.pipeline.sources.lines import RawLine, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine
 
 
 def read(*texts: str, year: int = 2015) -> list[SourceLine]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import isnan
 
 from barnabas.pipeline.runner.batch import BatchReport
-from barnabas.pipeline.runner.figures import Figures, Metrics
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 
 REPORT = BatchReport(1_000, 3, 200_000, 0.5, {"t": {0: 1_000}})
 

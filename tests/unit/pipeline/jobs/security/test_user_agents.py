@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.pipeline.jobs.security.agents import is_declared
+from barnabas.pipeline.jobs.security.user_agents import is_declared
 
 DECLARED = (
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",

@@ -1,6 +1,6 @@
 import pytest
 
-from barnabas.pipeline.tables.places import FORMATS, check_place
+from barnabas.pipeline.tables.formats import FORMATS, check_place
 from barnabas.pipeline.tables.table import TableError
 
 

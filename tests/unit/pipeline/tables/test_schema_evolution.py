@@ -1,7 +1,7 @@
 import pytest
 from pyspark.sql.types import StructType
 
-from barnabas.pipeline.tables.shapes import Columns, MisfitError
+from barnabas.pipeline.tables.schema_evolution import Columns, MisfitError
 from barnabas.pipeline.tables.table import MAXIMUM_COLUMN_COUNT, ColumnLimits
 
 

@@ -1,4 +1,4 @@
-from barnabas.pipeline.runner.query import input_topics, not_there
+from barnabas.pipeline.runner.inputs import input_topics, not_there
 
 
 def test_topics_by_name_and_by_pattern():

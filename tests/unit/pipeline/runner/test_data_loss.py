@@ -4,7 +4,7 @@ from typing import cast
 
 from barnabas.clients.positions import Extent, Loss, LostRange
 from barnabas.pipeline.runner.cluster import Cluster
-from barnabas.pipeline.runner.losses import find_losses, resume_offsets
+from barnabas.pipeline.runner.data_loss import find_losses, resume_offsets
 from barnabas.pipeline.tables.table import Mark, Progress
 
 

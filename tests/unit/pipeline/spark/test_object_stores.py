@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.pipeline.spark.stores import clients_for, is_object_store
+from barnabas.pipeline.spark.object_stores import clients_for, is_object_store
 
 
 def test_a_place_in_no_store_needs_nothing() -> None:

@@ -7,7 +7,7 @@ from barnabas.clients.pool import PartitionMetadata, TopicMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.types import BROKER_METRIC
-from barnabas.pipeline.sources.broker_figures import (
+from barnabas.pipeline.sources.broker_metrics import (
     BrokerFigure,
     clients_near_limits,
     lags,

@@ -1,4 +1,4 @@
-"""How much a run reads at a time, by its own limits and by quotas.
+"""The size and the time of batches, by the run's own limits and by quotas.
 
 A batch is what a quota allows in ten seconds (or a longer trigger's time):
 
@@ -42,8 +42,8 @@ _ANSWERS_PER_BATCH = 8
 _LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
 
 
-class Paced(Protocol):
-    """A plan's part about a run's pace."""
+class BatchLimits(Protocol):
+    """The settings of a plan that limit batches."""
 
     @property
     def limits(self) -> Limits:
@@ -51,18 +51,18 @@ class Paced(Protocol):
 
     @property
     def trigger_s(self) -> float | None:
-        """Seconds between batches, at least; None: as they take (`Pace.next_after_s`)."""
+        """Seconds between batches, at least; None: as they take (`BatchSizer.next_after_s`)."""
 
 
-class Pace:
-    """The pace of one run.
+class BatchSizer:
+    """Decides the size and the time of each batch of a run.
 
     Attributes:
         limited_by: The limit of the rate, as text.
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
     """
 
-    def __init__(self, plan: Paced, quotas: QuotaClient | None = None) -> None:
+    def __init__(self, plan: BatchLimits, quotas: QuotaClient | None = None) -> None:
         """Args:
         plan: The run's own limits.
         quotas: The quotas that batches are sized by; None: by none.

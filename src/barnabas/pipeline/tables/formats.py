@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from barnabas.core.build import install_hint
-from barnabas.pipeline.spark.stores import scheme_of
+from barnabas.pipeline.spark.object_stores import scheme_of
 from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions
 from barnabas.pipeline.tables.table import Table, TableError
 

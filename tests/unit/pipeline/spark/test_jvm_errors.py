@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.pipeline.spark.failures import last_words, reason_of
+from barnabas.pipeline.spark.jvm_errors import last_words, reason_of
 
 NOT_FOUND = """WARNING: Using incubator modules: jdk.incubator.vector
 Ivy Default Cache set to: /srv/ivy/cache

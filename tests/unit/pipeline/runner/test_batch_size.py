@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.batch_size import BatchSizer
 from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits
-from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.quota import READ, Quota
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.wire.quotas.limits import QuotaKind
@@ -49,23 +49,23 @@ class Told:
         self.limited.append(kind)
 
 
-def pace_of(told: Told | None = None, plan: Plan | None = None) -> Pace:
+def pace_of(told: Told | None = None, plan: Plan | None = None) -> BatchSizer:
     """Make a pace that has seen a batch of records of `RECORD_BYTES`."""
     pace = new_pace_of(told, plan)
     take(pace, 1)
     return pace
 
 
-def new_pace_of(told: Told | None = None, plan: Plan | None = None) -> Pace:
-    return Pace(plan or Plan(), cast(QuotaClient | None, told))
+def new_pace_of(told: Told | None = None, plan: Plan | None = None) -> BatchSizer:
+    return BatchSizer(plan or Plan(), cast(QuotaClient | None, told))
 
 
-def planned(pace: Pace, core_count: int = 1) -> int:
+def planned(pace: BatchSizer, core_count: int = 1) -> int:
     """Plan a batch where there is plenty to be read; gives how many offsets it has."""
     return sum(pace.next_ends(STARTS, PLENTY, core_count)["t"].values())
 
 
-def take(pace: Pace, count: int, record_bytes: int = RECORD_BYTES) -> None:
+def take(pace: BatchSizer, count: int, record_bytes: int = RECORD_BYTES) -> None:
     pace.account(BatchReport(count, 0, count * (record_bytes - RECORD_OVERHEAD_BYTES), 0.5, {}))
 
 

@@ -8,7 +8,8 @@
 | under_replicated_partitions | the cluster | partitions | with fewer in-sync replicas than replicas |
 | clients_left_out, lags_left_out, groups_left_out | the cluster | series | how many there are beside what is told |
 
-Metrics of a broker's own page are in `broker_page.py`. Clients without throttling and groups without lag are not named.
+Metrics of a broker's own page are in `broker_metrics_page.py`. Throttled clients and groups with lag are named; others
+are not.
 
 Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the answers' shape; Kafka's protocol guide: OffsetFetch,
 Metadata.
@@ -22,7 +23,7 @@ from urllib.parse import quote
 from barnabas.clients.pool import TopicMetadata
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.types import BROKER_METRIC, CLUSTER
-from barnabas.pipeline.sources.lines import Told
+from barnabas.pipeline.sources.log_lines import Told
 
 _MOST_NAMED = 5
 

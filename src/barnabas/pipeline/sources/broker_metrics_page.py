@@ -17,7 +17,7 @@ from math import isfinite
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from barnabas.pipeline.sources.broker_figures import BrokerFigure
+from barnabas.pipeline.sources.broker_metrics import BrokerFigure
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pytest
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.sources.access_log import LONGEST_LINE
-from barnabas.pipeline.sources.lines import RawLine, Told, file_lines, followed_lines, stream_lines, tick_lines
+from barnabas.pipeline.sources.log_lines import RawLine, Told, file_lines, followed_lines, stream_lines, tick_lines
 
 
 def name_of(content: bytes) -> str:

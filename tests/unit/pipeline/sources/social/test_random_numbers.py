@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 import pytest
 
-from barnabas.pipeline.sources.social.chance import (
+from barnabas.pipeline.sources.social.random_numbers import (
     WAITS,
     exponential_of,
     log_normal,

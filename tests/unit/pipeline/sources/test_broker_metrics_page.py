@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.pipeline.jobs.operations.figures import SINCE_LAST_LOOK
-from barnabas.pipeline.sources.broker_figures import BrokerFigure
-from barnabas.pipeline.sources.broker_page import COUNTERS, BrokerPage, page_figures, read_page
+from barnabas.pipeline.jobs.operations.minute_metrics import SINCE_LAST_LOOK
+from barnabas.pipeline.sources.broker_metrics import BrokerFigure
+from barnabas.pipeline.sources.broker_metrics_page import COUNTERS, BrokerPage, page_figures, read_page
 
 PAGE = """\
 # HELP kafka_server_app_info Always 1.
