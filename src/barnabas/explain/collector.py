@@ -27,10 +27,8 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.explain.answers import since_ms, valid_rows
-from barnabas.explain.configuration import read_quotas, read_settings
 from barnabas.explain.offset_history import OffsetHistory
-from barnabas.explain.open_transactions import find_open_transactions
-from barnabas.explain.queries import REFUSED, Queries
+from barnabas.explain.queries import REFUSED, Queries, find_open_transactions, read_quotas, read_settings
 from barnabas.explain.snapshot import PACE_S, Directory, Group, Member, Row, Scope, Series, Snapshot
 from barnabas.explain.unread_records import UnreadRecordReader
 from barnabas.wire.security.acls import BindingFilter
