@@ -15,6 +15,6 @@ PLAINLY_BAD = {
     b'{"share":false,"name":"b"}': "field share is double in the table, and a boolean here: false",
     b'{"is_new":1}': "field is_new is boolean in the table, and a whole number here: 1",
     b'{"at":5,"size":""}': "field at is timestamp in the table, and a whole number here: 5",
-    b'{"at":"n/a"}': "field at is timestamp in the table, which cannot be read from: n/a",
+    b'{"at":"n/a"}': "field at is timestamp in the table, which cannot be parsed from: n/a",
     b'{"at":"n/a","size":""}': "field size is bigint in the table, and a string here: ",
 }

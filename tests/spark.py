@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.spark.object_stores import clients_for
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.spark.stores import clients_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from benchmarks.load.targets import TARGETS, Running
 from benchmarks.pipeline.jobs import measured
 

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress, Table
 
 _ROWS = 1_000

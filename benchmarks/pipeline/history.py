@@ -25,8 +25,8 @@ from pyiceberg.manifest import DataFile as IcebergFile
 from pyspark.sql import SparkSession
 
 from barnabas.pipeline.spark.session import spark_session
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
-from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress
 
 _COMPACTED = 100

@@ -30,8 +30,8 @@ from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.job import Job, TableOutput, TopicInput
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.plan import RunPlan
+from barnabas.pipeline.runner.run_metrics import Metrics
 from barnabas.pipeline.runner.supervisor import run_jobs
 from barnabas.pipeline.spark.session import spark_session
 from barnabas.testing import Broker

@@ -32,7 +32,7 @@ def members(tmp_path_factory: pytest.TempPathFactory, zookeeper: Any) -> Iterato
 @pytest.fixture(autouse=True)
 def looks_soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have `barnabas explain` take its second look at what moves sooner than after two seconds: nothing moves here."""
-    monkeypatch.setattr("barnabas.explain.gather._LOOKS_APART_S", 0.2)
+    monkeypatch.setattr("barnabas.explain.collector._SAMPLE_INTERVAL_S", 0.2)
 
 
 def findings(members: Members, *question: str) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 from barnabas.core.clock import SystemClock
 from barnabas.core.executor import InlineExecutor
 from barnabas.migration.directories import REGISTRY_FILE
@@ -23,7 +24,6 @@ from barnabas.migration.tree_copy import TreeCopy, read_tree
 from barnabas.testing import Broker
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config, encode_config
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests import commands
 from tests.compat.conftest import RunningBroker
 from tests.compat.reading import until

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.clients.zookeeper.registry import AccessDeniedError, ZooKeeperRegistry
+from barnabas.clients.zookeeper.settings import zookeeper_options
 from barnabas.testing import Broker
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.zookeeper import AccessDeniedError, ZooKeeperRegistry
 from tests import zookeeper_client as zk
 from tests.integration.test_registry_logins import ADMIN
 from tests.zookeeper_client import RawClient

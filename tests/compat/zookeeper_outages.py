@@ -19,11 +19,11 @@ from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.consumer import Consumer
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.configs import change_config
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.patience import PATIENCE_S
 from tools.kafka.server import ONE_BROKER
 from tools.kafka.zookeeper import ZooKeeper

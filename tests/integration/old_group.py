@@ -17,6 +17,7 @@ from barnabas.api.connector.assignment import assign_ranges
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
 from barnabas.wire.registry import paths
@@ -28,7 +29,6 @@ from barnabas.wire.registry.znodes.consumers import (
     decode_subscription,
 )
 from barnabas.wire.registry.znodes.topics import decode_assignment
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 

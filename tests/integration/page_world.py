@@ -9,7 +9,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, Producer
 
-from barnabas.pipeline.runner.figures import Figures
+from barnabas.pipeline.runner.run_metrics import Figures
 from barnabas.testing import Broker
 from tests.commands import run
 from tests.integration.page_process import Window, page_process

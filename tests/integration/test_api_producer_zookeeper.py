@@ -8,10 +8,10 @@ import pytest
 
 from barnabas.api import Producer
 from barnabas.api.producer.zookeeper_view import NoBrokersError, ZooKeeperView
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
 from barnabas.core.errors import StartupError
 from barnabas.testing import Broker
 from barnabas.testing.broker import ConfigValue
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 from tests import zookeeper_client as zk
 from tests.integration.api_producers import add_partitions, stored
 from tests.patience import PATIENCE_S

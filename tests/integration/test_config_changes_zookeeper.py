@@ -8,13 +8,13 @@ from random import Random
 from kazoo.client import KazooClient
 
 from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 from barnabas.core.clock import SystemClock
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import LoopTimers
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.configs import change_config
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool

@@ -15,9 +15,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.clients.pool import Pool
-from barnabas.explain.gather import Gatherer
+from barnabas.explain.collector import Collector
 from barnabas.explain.questions import QUESTIONS
-from barnabas.explain.snapshot import Asked, UnreadRecords
+from barnabas.explain.snapshot import Scope, UnreadRecords
 from barnabas.testing import Broker
 from tests.clusters import cluster_of, create_topic, servers_of, wait_for_in_sync
 from tests.commands import run
@@ -215,12 +215,12 @@ def test_what_lies_ahead_is_read_again_only_where_it_has_moved(servers: str) -> 
 
     async def look() -> list[UnreadRecords]:
         async with Pool(servers, "test") as pool:
-            gatherer, question = Gatherer(pool, 10_000, Asked("ahead"), 60_000), QUESTIONS["lag"]
+            collector, question = Collector(pool, 10_000, Scope("ahead"), 60_000), QUESTIONS["lag"]
             found = []
             for count in (0, 0, 1):
                 if count:
                     await asyncio.to_thread(records, servers, "ahead", count)
-                snapshot = await gatherer.gather(question.parts, question.facts)
+                snapshot = await collector.collect(question.parts, question.facts)
                 found += snapshot.unread.values()
             return found
 

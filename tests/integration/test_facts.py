@@ -14,7 +14,7 @@ from barnabas.clients.admin_facts import FactsAdmin
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.explain.json_schema import complaints
+from barnabas.explain.answers import complaints
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 

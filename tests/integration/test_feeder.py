@@ -19,7 +19,7 @@ from barnabas.clients.admin import EARLIEST, LATEST
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, access_log_lines
 from barnabas.pipeline.sources.feeder import FeedPlan, OtherLogError, feed, records_of
-from barnabas.pipeline.sources.lines import file_lines
+from barnabas.pipeline.sources.log_lines import file_lines
 from barnabas.pipeline.sources.social import SitePlan
 from barnabas.pipeline.sources.social import access_log_lines as made_up_lines
 from barnabas.pipeline.sources.topics import BrokerTopics

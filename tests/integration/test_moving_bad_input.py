@@ -14,11 +14,11 @@ from kazoo.security import make_acl
 
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.disk.files import LocalFileSystem
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.migration.tree_copy import read_tree
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import bootstrap
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests import commands
 from tools.kafka.zookeeper import ZooKeeper
 

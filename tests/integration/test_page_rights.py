@@ -102,7 +102,7 @@ def test_the_pipelines_runs_are_told_to_who_may_see_their_topics(world: World, u
 @pytest.fixture(autouse=True)
 def looks_soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have `barnabas explain` take its second look at what moves sooner than after two seconds: nothing moves here."""
-    monkeypatch.setattr("barnabas.explain.gather._LOOKS_APART_S", 0.2)
+    monkeypatch.setattr("barnabas.explain.collector._SAMPLE_INTERVAL_S", 0.2)
 
 
 def of_each_user(work: Callable[[str], set[str]], users: Iterable[str]) -> dict[str, set[str]]:

@@ -14,6 +14,8 @@ from barnabas.broker.controller.partition_states import bring_online, read_state
 from barnabas.broker.controller.sender import Sender
 from barnabas.broker.controller.state import ControllerState, LiveBroker, PartitionPhase
 from barnabas.broker.controller.term import Meters, Term
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
+from barnabas.clients.zookeeper.registry import TooLargeError, ZooKeeperRegistry
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
@@ -32,8 +34,6 @@ from barnabas.wire.registry.store import (
 )
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
 from barnabas.wire.registry.znodes.topics import TopicAssignment, encode_assignment
-from barnabas.wire.registry.zookeeper import TooLargeError, ZooKeeperRegistry
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 from tests.unit.broker.registry.contract import OpenRegistry, RegistryContract
 from tools.kafka.server import free_port
 from tools.kafka.zookeeper import ZooKeeper

@@ -26,7 +26,7 @@ UNWANTED = {
     *("confluent_kafka", "cramjam", "kazoo", "lz4", "pyspark", "pytest", "rich"),
     *("barnabas.cli", "barnabas.clients", "barnabas.inspection", "barnabas.migration", "barnabas.pipeline"),
     *("barnabas.charts", "barnabas.page", "jinja2", "starlette", "uvicorn"),
-    *("barnabas.wire.registry.zookeeper", "barnabas.testing"),
+    *("barnabas.clients.zookeeper.registry", "barnabas.testing"),
 }
 
 

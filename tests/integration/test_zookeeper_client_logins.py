@@ -11,10 +11,10 @@ import pytest
 
 from barnabas.api.connector import ConsumerConnector
 from barnabas.api.producer import Producer
-from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
+from barnabas.clients.zookeeper.settings import zookeeper_options
 from barnabas.core.errors import ConfigError
 from barnabas.testing import Broker
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 from tests import commands
 from tests.integration.test_registry_logins import ADMIN, Stores
 from tests.patience import PATIENCE_S

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from barnabas.pipeline.spark.catalogs import catalog_settings
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress
 
 ROW_COUNT = 100

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from barnabas.core.parent import die_with_parent
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner import outputs
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import RunPlan
+from barnabas.pipeline.runner.run_metrics import Metrics
 from barnabas.pipeline.runner.supervisor import run_jobs
+from barnabas.pipeline.spark.object_stores import clients_for
 from barnabas.pipeline.spark.session import checkpoint_lock, spark_session
-from barnabas.pipeline.spark.stores import clients_for
 from tests.spark import SHORT_LIVED
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.outputs import table_location
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from tests.pipeline.changes_by_key import latest_rows, send_changes
 from tests.pipeline.lives import Lives, job_lives, missing_and_doubled, wait_for_own_kill
 from tests.pipeline.site import Site

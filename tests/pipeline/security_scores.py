@@ -21,11 +21,11 @@ from barnabas.pipeline.job import Parameters
 from barnabas.pipeline.jobs.security import JOB, aggregate, refresh
 from barnabas.pipeline.jobs.security.crawlers import find_crawlers
 from barnabas.pipeline.jobs.security.facts import FACTS
-from barnabas.pipeline.jobs.security.judging import VERDICTS
+from barnabas.pipeline.jobs.security.scoring import VERDICTS
 from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
-from barnabas.pipeline.sources.lines import RawLine
+from barnabas.pipeline.sources.log_lines import RawLine
 from barnabas.pipeline.sources.social import Shares, SitePlan, Truth
 from tests.pipeline.activity import Event, tables_of
 from tests.pipeline.literal_events import facts_of

@@ -20,12 +20,12 @@ from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.job import Job
 from barnabas.pipeline.runner import supervisor
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan, check_plan
+from barnabas.pipeline.runner.refresh import Follower
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 from barnabas.pipeline.runner.supervisor import run_jobs
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.refresh import refresh
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from tests.pipeline.postgresql_server import postgresql
 from tests.spark import forgets_sockets, forgotten_sockets, frame_of, shared_session
 

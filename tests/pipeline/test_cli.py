@@ -21,7 +21,7 @@ import pytest
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.spark import session
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.patience import PATIENCE_S

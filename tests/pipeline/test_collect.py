@@ -19,7 +19,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.jobs.operations import JOB
 from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
-from barnabas.pipeline.sources.broker_figures import clients_near_limits
+from barnabas.pipeline.sources.broker_metrics import clients_near_limits
 from tests.compat.conftest import TARGET, RunningBroker, StartBroker
 from tests.patience import PATIENCE_S
 from tests.pipeline.site import Site

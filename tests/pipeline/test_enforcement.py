@@ -27,7 +27,7 @@ from barnabas.pipeline.enforcement.follower import EnforcementError, Enforcement
 from barnabas.pipeline.enforcement.policy import Policy, parse_template, wanted
 from barnabas.pipeline.events.types import POST
 from barnabas.pipeline.job import PLACE, Frames, Job, Mode, Parameters, TableOutput, TopicInput
-from barnabas.pipeline.jobs.security.judging import VERDICTS, Rule, Sign, judge
+from barnabas.pipeline.jobs.security.scoring import VERDICTS, Rule, Sign, judge
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_client_quotas import Peer

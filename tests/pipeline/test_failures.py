@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.spark.failures import reason_of
+from barnabas.pipeline.spark.jvm_errors import reason_of
 from tests.compat.conftest import RunningBroker
 from tests.patience import PATIENCE_S
 from tests.pipeline.test_cli import Terminal

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.test_tables import (
     Place,

@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from barnabas.clients.positions import Bound
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.outputs import table_location
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import TableError
 from tests.patience import PATIENCE_S
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
@@ -148,7 +148,7 @@ def test_values_that_no_column_holds_exactly_and_deep_ones_are_dead_letters(site
         ('{"s": "' + "[" * 3_000 + '"}', None),
     ]
     bad = {
-        '{"n": 9007199254740993}': "field n is double in the table, which cannot hold exactly: 9007199254740993",
+        '{"n": 9007199254740993}': "field n is double in the table, which cannot represent exactly: 9007199254740993",
         '{"n": 9223372036854775807}': "field n is double",
         '{"n": 1e400}': "field n is double",
         '{"o": {"list": [{"x": 1}, {"x": 9007199254740993}]}}': "field o.list[].x is double",

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.session import SessionOptions, session_for
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 from tests.docs.examples import Terminal, examples
 from tests.patience import PATIENCE_S

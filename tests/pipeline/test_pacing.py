@@ -20,8 +20,8 @@ from barnabas.clients.positions import offset_count
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.job import Frames, Job, Mode, Parameters, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner import quota_client
+from barnabas.pipeline.runner.batch_size import BatchSizer
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.quota import READ, WRITE
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
@@ -143,14 +143,14 @@ def test_a_run_that_ignores_quotas_plans_all_as_one_batch(
     site = filled(quotas, site_of, record_count)
     quotas.limit(consumer_byte_rate=LIMIT)
     planned: list[int] = []
-    next_ends = Pace.next_ends
+    next_ends = BatchSizer.next_ends
 
-    def noted(self: Pace, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
+    def noted(self: BatchSizer, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
         found = next_ends(self, starts, ends, core_count)
         planned.append(offset_count(starts, found))
         return found
 
-    monkeypatch.setattr(Pace, "next_ends", noted)
+    monkeypatch.setattr(BatchSizer, "next_ends", noted)
     done = site.run(READS, keeps_quotas=False, table_format="parquet")
     # The broker holds it all the same, and a task ends after some seconds: what is left is the next batch.
     assert planned[0] == done.figures.record_count == record_count

@@ -71,7 +71,8 @@ def test_an_unknown_version_is_bad(spark: SparkSession) -> None:
     old, new = read(spark, FIRST, OLD, NEW)
     assert (old.reason, old.event.asDict()) == (None, OLD_READ)
     fingerprint = schema_fingerprint(avro_schema(SECOND, 2)).hex().upper()
-    assert (new.reason, new.event) == (f"the writer's schema is none of e: its fingerprint is {fingerprint}", None)
+    reason = f"the writer's schema is not a schema of e: its fingerprint is {fingerprint}"
+    assert (new.reason, new.event) == (reason, None)
 
 
 def test_what_is_broken_says_why(spark: SparkSession) -> None:
@@ -79,20 +80,20 @@ def test_what_is_broken_says_why(spark: SparkSession) -> None:
     cases: list[tuple[bytes | None, str]] = [
         (None, "the record has no value"),
         (b"", "the record has no value"),
-        (b"\xc3", "the value is no Avro single-object encoding: C3"),
-        (OLD[:9], "the value is no Avro single-object encoding: C301"),
-        (b'{"type":"e"}', "the value is no Avro single-object encoding: 7B22"),
-        *((OLD[:end], "the body is no e of version 1") for end in range(10, len(OLD))),
-        (NEW[:-1], "the body is no e of version 2"),
-        (header + b"\xff" * 40, "the body is no e of version 1"),
+        (b"\xc3", "the value is not an Avro single-object encoding: C3"),
+        (OLD[:9], "the value is not an Avro single-object encoding: C301"),
+        (b'{"type":"e"}', "the value is not an Avro single-object encoding: 7B22"),
+        *((OLD[:end], "the body does not match version 1 of e") for end in range(10, len(OLD))),
+        (NEW[:-1], "the body does not match version 2 of e"),
+        (header + b"\xff" * 40, "the body does not match version 1 of e"),
         # A length that nothing could hold.
-        (header + b"\x02e\x04\xfe\xff\xff\xff\xff\xff\x7f", "the body is no e of version 1"),
+        (header + b"\x02e\x04\xfe\xff\xff\xff\xff\xff\x7f", "the body does not match version 1 of e"),
         (header + body.replace(b"\x02e", b"\x02f", 1), "field 'type' is not 'e': \"f\""),
-        (header + body.replace(b"\x02e\x02", b"\x02e\x00", 1), "field 'version' is not 1 or more"),
-        (header + body.replace("é".encode(), b"\xc3\x28"), "field 'text' is no UTF-8"),
+        (header + body.replace(b"\x02e\x02", b"\x02e\x00", 1), "field 'version' must be at least 1"),
+        (header + body.replace("é".encode(), b"\xc3\x28"), "field 'text' is not UTF-8"),
         (
             encode_avro(FIRST, {"id": "1", "time": TIME, "text": "", "figure": 1.5})[:-8] + b"\0" * 6 + b"\xf0\x7f",
-            "field 'figure' is no finite DOUBLE",
+            "field 'figure' is not a finite DOUBLE",
         ),
     ]
     for row in read(spark, SECOND, *(value for value, _ in cases)):

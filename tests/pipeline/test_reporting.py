@@ -20,7 +20,7 @@ from barnabas.pipeline.jobs.reporting import DAYS, JOB, RESULTS, funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
-from barnabas.pipeline.sources.lines import RawLine
+from barnabas.pipeline.sources.log_lines import RawLine
 from tests.pipeline.literal_events import facts_of, verdicts
 from tests.pipeline.reporting_sql import Reckoning, Rows
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session

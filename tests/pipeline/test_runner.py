@@ -13,7 +13,7 @@ from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableOutput, Topi
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import Bound, Delivery, PlanError
 from barnabas.pipeline.runner.supervisor import RunFailedError
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress, TableError
 from tests.pipeline.site import Site
 from tests.spark import connector_options, forgets_sockets

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.job import Job, TableOutput, TopicInput
-from barnabas.pipeline.runner.losses import DataLossError
+from barnabas.pipeline.runner.data_loss import DataLossError
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss
 from barnabas.pipeline.runner.supervisor import RunFailedError
 from tests.pipeline.site import Site

@@ -12,10 +12,10 @@ import pytest
 from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
 from barnabas.pipeline.facts import once
 from barnabas.pipeline.jobs.security import JOB
-from barnabas.pipeline.jobs.security.agents import declared_pattern, is_declared
 from barnabas.pipeline.jobs.security.crawlers import VISITOR_SIGNS
-from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge
 from barnabas.pipeline.jobs.security.rates import fast_minutes, find_too_fast
+from barnabas.pipeline.jobs.security.scoring import Rule, Sign, judge
+from barnabas.pipeline.jobs.security.user_agents import declared_pattern, is_declared
 from tests.pipeline import security_scores
 from tests.pipeline.activity import START, Event, tables_of
 from tests.pipeline.literal_events import facts_of

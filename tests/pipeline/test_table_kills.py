@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from tests.patience import PATIENCE_S
 from tests.pipeline.appending import RUN, expected_offsets
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session

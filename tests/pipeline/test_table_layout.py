@@ -15,9 +15,9 @@ from deltalake.schema import PrimitiveType
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import IdentityTransform, MonthTransform
 
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
-from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress, Table, TableError
 from tests.pipeline.test_tables import progress_of
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session

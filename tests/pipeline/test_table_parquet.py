@@ -14,9 +14,9 @@ import pytest
 
 from barnabas.pipeline.tables import parquet
 from barnabas.pipeline.tables.data_files import write_files
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
 from barnabas.pipeline.tables.parquet import Note, Snapshot
-from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress, Table, TableError
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 

@@ -20,8 +20,8 @@ import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.pipeline.tables import delta_lake, parquet
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import PLAIN, Layout, parse_divisions
-from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Mark, Progress, Table, TableError, TableMovedError
 from tests.pipeline.postgresql_server import postgresql
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import access_log_lines
-from barnabas.pipeline.sources.lines import RawLine
+from barnabas.pipeline.sources.log_lines import RawLine
 from tests.access_log_counts import count_file, count_views
 
 # What an event may take in a topic with Kafka's default max.message.bytes.

@@ -9,12 +9,12 @@ from barnabas.clients.mirror.offsets import (
     Place,
     Run,
     SourcePartition,
+    advanced,
     extended,
     place_record,
     segment_record,
     segment_tombstone,
 )
-from barnabas.clients.mirror.places import advanced
 
 SOURCE = SourcePartition("m", "c", "t", 0)
 RUNS_PER_SEGMENT = 3

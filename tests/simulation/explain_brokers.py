@@ -5,14 +5,14 @@ from pathlib import Path
 
 from barnabas.clients.admin_configs import ConfigChange, ConfigOperation, ConfigResource, ResourceType
 from barnabas.core.types import TopicPartition
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from tests.simulation.explain_causes import cause
 from tests.simulation.explain_clients import Acts
 from tests.simulation.explain_groups import coordinator
 from tests.simulation.explain_world import GROUP, TOPIC, World
 
 PARTITION = TopicPartition(TOPIC, 0)
-ASKED = Asked(TOPIC)
+ASKED = Scope(TOPIC)
 SMALL_SEGMENTS = {"log.segment.bytes": "1000", "log.retention.check.interval.ms": "5000"}
 
 
@@ -162,7 +162,7 @@ async def no_leader(world: World) -> Acts:
         await asyncio.sleep(5)
     world.hosts[where].kill()
     await asyncio.sleep(world.dice.randint(12, 60))
-    yield Asked(GROUP)
+    yield Scope(GROUP)
     world.hosts[where].start()
     await asyncio.sleep(5)
 
@@ -183,7 +183,7 @@ async def lag_by_cold_reads(world: World) -> Acts:
         # So slow a broker answers nobody who asks why.
         host.slowness = 1
         await asyncio.sleep(2)
-        yield Asked(GROUP)
+        yield Scope(GROUP)
 
 
 # --- brokers
@@ -197,7 +197,7 @@ async def broker_is_silent(world: World) -> Acts:
     else:
         world.hosts[3].kill()
     await asyncio.sleep(world.dice.choice((0.5, 20)))
-    yield Asked("3")
+    yield Scope("3")
     if world.hosts[3].is_up:
         world.hosts[3].go_on()
     else:
@@ -208,7 +208,7 @@ async def broker_is_silent(world: World) -> Acts:
 async def may_not_stop(world: World) -> Acts:
     await world.create(replicas=(1,))
     await asyncio.sleep(1)
-    yield Asked("1")
+    yield Scope("1")
     await world.admin.delete_topic(TOPIC)
 
 
@@ -218,7 +218,7 @@ async def near_limit(world: World) -> Acts:
     for pool in crowd:
         await pool.metadata([])
     await asyncio.sleep(1)
-    yield Asked("1")
+    yield Scope("1")
     for pool in crowd:
         await pool.close()
 
@@ -231,7 +231,7 @@ async def nearly_full(world: World) -> Acts:
     await world.create()
     await world.write(world.dice.randint(1, 20))
     world.hosts[1].disk.free_bytes = 1 << world.dice.randint(20, 30)
-    yield Asked()
+    yield Scope()
     world.hosts[1].disk.free_bytes = None
 
 
@@ -243,7 +243,7 @@ async def disk_failed(world: World) -> Acts:
     world.hosts[2].disk.fail(there[0])
     async with world.writing(5):
         await asyncio.sleep(world.dice.randint(10, 40))
-        yield Asked()
+        yield Scope()
     world.hosts[2].disk.mend(there[0])
     world.hosts[2].kill()
     await asyncio.sleep(7)

@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from barnabas.explain.finding import Finding
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from tests.simulation.explain_world import World
 
-Stage: TypeAlias = Callable[[World], AsyncGenerator[Asked, None]]
+Stage: TypeAlias = Callable[[World], AsyncGenerator[Scope, None]]
 """Makes a cause, gives what is to be asked about, and takes the cause away when it is asked for more."""
 
 

@@ -11,7 +11,7 @@ from barnabas.clients.admin_topics import TopicAdmin
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from barnabas.testing.simulation.clocks import VirtualClock
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
@@ -22,7 +22,7 @@ from tests.simulation.explain_causes import cause
 from tests.simulation.explain_groups import ASKED, one_reader, written
 from tests.simulation.explain_world import TOPIC, Transactor, World
 
-Acts = AsyncGenerator[Asked, None]
+Acts = AsyncGenerator[Scope, None]
 BUSY = "busy"
 ALICE = Principal(USER, "alice")
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -33,7 +33,7 @@ USERS = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-REFUSED = Asked()
+REFUSED = Scope()
 
 
 async def limit(world: World, quota: str, value: float | None, client_id: str = BUSY) -> None:
@@ -51,7 +51,7 @@ async def producer_held(world: World) -> Acts:
     async with Producer(world.pool(BUSY), linger_ms=0, request_timeout_ms=60_000) as producer:
         for _ in range(world.dice.randint(12, 30)):
             await (await producer.send(TOPIC, b"x" * 5_000, partition=0))
-    yield Asked(client_id=BUSY)
+    yield Scope(client_id=BUSY)
     await limit(world, "producer_byte_rate", None)
 
 
@@ -62,7 +62,7 @@ async def consumer_held(world: World) -> Acts:
     await limit(world, "consumer_byte_rate", world.dice.choice((1_000, 5_000)))
     reader = world.member(BUSY, max_partition_fetch_bytes=5_000).start()
     await asyncio.sleep(15)
-    yield Asked(client_id=BUSY)
+    yield Scope(client_id=BUSY)
     await reader.die()
     await limit(world, "consumer_byte_rate", None)
 
@@ -88,7 +88,7 @@ async def requests_held(world: World) -> Acts:
     pool = world.pool(BUSY)
     for _ in range(world.dice.randint(200, 300)):
         await pool.metadata(None)
-    yield Asked(client_id=BUSY)
+    yield Scope(client_id=BUSY)
     await limit(world, "request_percentage", None)
 
 
@@ -99,7 +99,7 @@ async def mutations_held(world: World) -> Acts:
     for number in range(world.dice.randint(3, 8)):
         with suppress(KafkaError):
             await admin.create_topic(NewTopic(f"made-{number}", 20, 1))
-    yield Asked(client_id=BUSY)
+    yield Scope(client_id=BUSY)
     await limit(world, "controller_mutation_rate", None)
 
 
@@ -126,7 +126,7 @@ async def receive_memory_full(world: World) -> Acts:
         for _, writer in crowd:
             writer.close()
         await sent
-    yield Asked(client_id=BUSY)
+    yield Scope(client_id=BUSY)
 
 
 @cause("lag", "held")
@@ -219,7 +219,7 @@ async def waits_for_followers(world: World) -> Acts:
     await asyncio.sleep(1)
     world.simulation.network.slow_way(["b2"], ["b1"], world.dice.randint(1_500, 3_000) * 1_000)
     await world.write(world.dice.randint(1, 5))
-    yield Asked()
+    yield Scope()
     world.simulation.network.heal()
 
 
@@ -229,7 +229,7 @@ async def waits_for_flush(world: World) -> Acts:
     world.hosts[1].slowness = 2_000
     await world.write(world.dice.randint(2, 6))
     world.hosts[1].slowness = 1
-    yield Asked()
+    yield Scope()
 
 
 @cause("slow", "slow-send", happened=True)
@@ -249,7 +249,7 @@ async def answer_not_taken(world: World) -> Acts:
         await asyncio.sleep(1)
     writer.close()
     await asyncio.sleep(1)
-    yield Asked()
+    yield Scope()
 
 
 @cause("broker", "stalled", ("may-not-stop",), happened=True)
@@ -260,14 +260,14 @@ async def stood_still(world: World) -> Acts:
     await asyncio.sleep(world.dice.uniform(0.5, 4))
     world.hosts[1].go_on()
     await asyncio.sleep(1)
-    yield Asked("1")
+    yield Scope("1")
 
 
 # --- transactions
 
 
 PAYMENTS = "payments"
-ASKED_PAYMENTS = Asked(PAYMENTS)
+ASKED_PAYMENTS = Scope(PAYMENTS)
 
 
 async def one_transaction(world: World, timeout_ms: int = 60_000) -> Transactor:
@@ -316,7 +316,7 @@ async def hanging(world: World) -> Acts:
     await asyncio.sleep(1)
     await transactor.write(2, is_registered=False)
     await asyncio.sleep(world.dice.randint(1, 100))
-    yield Asked()
+    yield Scope()
     (found,) = await world.admin.open_transactions([TopicPartition(TOPIC, 0)])
     await world.admin.abort(found)
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 from barnabas.clients.admin_topics import NewPartitions
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from tests.simulation.explain_causes import cause
 from tests.simulation.explain_world import GROUP, TOPIC, Member, World
 
-Acts = AsyncGenerator[Asked, None]
-ASKED = Asked(GROUP)
+Acts = AsyncGenerator[Scope, None]
+ASKED = Scope(GROUP)
 PARTITION = TopicPartition(TOPIC, 0)
 
 
@@ -105,7 +105,7 @@ async def group_full(world: World) -> Acts:
     await world.group(2)
     third = world.member("third").start()
     await world.until(lambda: third.failure)
-    yield Asked()
+    yield Scope()
     await third.die()
 
 

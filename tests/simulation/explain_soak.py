@@ -20,7 +20,7 @@ from contextlib import aclosing
 from typing import Final
 
 from barnabas.explain.finding import Certainty, Finding, Severity
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from tests.simulation import explain_brokers, explain_clients, explain_groups, explain_logins  # noqa: F401  # they fill the list
 from tests.simulation.explain_causes import CAUSES, Cause, label
 from tests.simulation.explain_world import World
@@ -75,12 +75,12 @@ class ExplainHistory:
                     self._say("another cause stands first", found)
                 self._judge_others(found)
                 is_problem = any(each.severity >= Severity.PROBLEM and self._names([each]) for each in found)
-                overview = await self._ask(Asked(), None)
+                overview = await self._ask(Scope(), None)
                 if is_problem and not self._names(overview):
                     self._say("it is not listed", overview)
                 await anext(acts, None)
                 await asyncio.sleep(_GONE_S + (60 * cause.minutes if cause.minutes < 60 else 0))
-                for found in (await self._ask(asked, cause.question), await self._ask(Asked(), None)):
+                for found in (await self._ask(asked, cause.question), await self._ask(Scope(), None)):
                     if self._names(found):
                         self._say("it is told though it is gone", found)
         finally:
@@ -89,7 +89,7 @@ class ExplainHistory:
     def _names(self, found: Iterable[Finding]) -> bool:
         return any(label(each) == self.cause.label for each in all_of(found))
 
-    async def _ask(self, asked: Asked, question: str | None) -> list[Finding]:
+    async def _ask(self, asked: Scope, question: str | None) -> list[Finding]:
         found, snapshot = await self._world.ask(question, asked, self.cause.minutes)
         self._world.simulation.note(f"asked: {[each.text for each in all_of(found)]}")
         self.outcome.violations += [f"not seen: {text}" for text in snapshot.refused if "No Authorizer" not in text]

@@ -37,10 +37,10 @@ from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.collector import Collector
 from barnabas.explain.finding import Finding
-from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import EVERYTHING, QUESTIONS
-from barnabas.explain.snapshot import Asked, Snapshot
+from barnabas.explain.snapshot import Scope, Snapshot
 from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
 from barnabas.wire.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -266,12 +266,12 @@ class World:
     # --- questions
 
     async def ask(
-        self, question: str | None, asked: Asked, minutes: int, client_id: str = "asker", user: str | None = None
+        self, question: str | None, asked: Scope, minutes: int, client_id: str = "asker", user: str | None = None
     ) -> tuple[list[Finding], Snapshot]:
         """Answer a question as `barnabas explain` does, run anew."""
         asking = EVERYTHING if question is None else QUESTIONS[question]
         async with self._new_pool(client_id, user, "", "PLAIN", {}) as pool:
-            snapshot = await Gatherer(pool, _PATIENCE_MS, asked, minutes * _MINUTE_MS).gather(
+            snapshot = await Collector(pool, _PATIENCE_MS, asked, minutes * _MINUTE_MS).collect(
                 asking.parts, asking.facts
             )
         return asking.rule(snapshot), snapshot

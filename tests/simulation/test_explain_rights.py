@@ -10,7 +10,7 @@ from barnabas.clients.admin_quota_states import Limited
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import KafkaError
 from barnabas.explain.questions import QUESTIONS
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from barnabas.wire.security.acls import Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 from barnabas.wire.security.principals import USER, Principal
@@ -53,12 +53,12 @@ RULES = [
 ]
 
 
-def asks() -> Iterator[tuple[str, Asked]]:
+def asks() -> Iterator[tuple[str, Scope]]:
     """Each question, of all and of each name."""
     for question in QUESTIONS:
-        yield question, Asked()
+        yield question, Scope()
         for name in ASKED_ABOUT[question]:
-            yield question, Asked(name, client_id=name) if question == "client" else Asked(name)
+            yield question, Scope(name, client_id=name) if question == "client" else Scope(name)
 
 
 async def told(world: World, user: str) -> dict[str, set[str]]:
@@ -104,7 +104,7 @@ async def story(world: World) -> dict[str, dict[str, set[str]]]:
 
 async def own(world: World) -> dict[str, set[str]]:
     """What alice is told of her own client, who has no right to it."""
-    found, snapshot = await world.ask("client", Asked(), 60, client_id="app", user="alice")
+    found, snapshot = await world.ask("client", Scope(), 60, client_id="app", user="alice")
     assert {row["user"] for row in snapshot.facts["holds"]} == {"alice"}
     return {"verdicts": {each.verdict for each in found}}
 

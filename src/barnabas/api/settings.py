@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final, NamedTuple
 
-from barnabas.clients.zookeeper import ZOOKEEPER_SETTINGS
+from barnabas.clients.zookeeper.settings import ZOOKEEPER_SETTINGS
 from barnabas.core.config.settings import Setting, Value, allowed, parse
 from barnabas.core.errors import ConfigError
 from barnabas.wire.security.tls.settings import CLIENT_SETTINGS

@@ -26,10 +26,10 @@ from barnabas.clients.admin_calls import AdminCalls
 from barnabas.core.advised_commands import Word, options, with_options
 from barnabas.core.command_line import ENVIRONMENT
 from barnabas.core.errors import BarnabasError
+from barnabas.explain.collector import Collector
 from barnabas.explain.finding import Certainty, Finding, Severity
-from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import EVERYTHING, QUESTIONS, Question
-from barnabas.explain.snapshot import Asked, Snapshot
+from barnabas.explain.snapshot import Scope, Snapshot
 from barnabas.wire.security.acls import OPERATIONS
 
 HELP = paragraphs(
@@ -100,7 +100,7 @@ def explain(
     asking = _question(question)
     if question == "client" and client_id is None:
         client_id = name
-    asked = Asked(name, user, client_id, host, _operation(operation), topic, group, transactional_id)
+    scope = Scope(name, user, client_id, host, _operation(operation), topic, group, transactional_id)
     if operation is not None and (question != "refused" or (user or name) is None):
         raise BarnabasError("--operation needs a user: barnabas explain refused alice --operation Write --topic views")
     settings = client_settings("barnabas-explain", command_config, timeout or _PATIENCE_MS)
@@ -111,9 +111,9 @@ def explain(
     async def work() -> None:
         stopped = stop_on_signals() if watch else asyncio.Event()
         async with connect(bootstrap_server, settings, AdminCalls) as admin:
-            gatherer = Gatherer(admin.pool, settings.timeout_ms, asked, since * 60_000)
+            collector = Collector(admin.pool, settings.timeout_ms, scope, since * 60_000)
             while not stopped.is_set():
-                snapshot = await gatherer.gather(asking.parts, asking.facts)
+                snapshot = await collector.collect(asking.parts, asking.facts)
                 found = asking.rule(snapshot)
                 if as_json:
                     print_json(_as_dict(snapshot, found, question, name))

@@ -117,9 +117,9 @@ async def zookeeper_admin(
         BarnabasError: No ZooKeeper answers, or no registered broker has a suitable listener.
     """
     # Hide the client's log lines about connection attempts.
-    logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
+    logging.getLogger("barnabas.clients.zookeeper").setLevel(logging.CRITICAL)
+    from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
     from barnabas.migration.zookeeper_login import command_options
-    from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 
     registry = await ZooKeeperRegistry.open(command_options(zookeeper))
     try:

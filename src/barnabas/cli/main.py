@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
-from barnabas.core.standard_streams import open_standard_streams
+from barnabas.core.process import open_standard_streams
 
 _OPTIONS: Final = {
     "-V, --version": "Print the version.",
@@ -59,13 +59,14 @@ def _dispatch(program: str, arguments: list[str]) -> int:
         print_candidates(line)
         return 0
     if arguments[:1] == ["broker"]:
-        from barnabas.cli.broker import run_broker
+        # The modules of the other commands are not loaded.
+        from barnabas.broker.server.main import main as run_broker
 
         return run_broker(arguments[1:])
     if arguments[:1] == ["pipeline"]:
-        from barnabas.cli.pipeline import run_pipeline
-
-        run_pipeline(arguments[1:])
+        # A process of its own: the pipeline has its own requirements, handles signals and sets the exit code.
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "barnabas.pipeline", *arguments[1:]])
     for argument in arguments:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
             return fail(program, f"{os.fsencode(argument)!r} is not valid text in this system's encoding")

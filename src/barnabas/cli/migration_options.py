@@ -26,7 +26,7 @@ def resolved(directories: Iterable[Path]) -> list[Path]:
 
 def run_quietly(work: Coroutine[object, object, T]) -> T:
     """Run a command's work without the ZooKeeper client's log lines about connection attempts."""
-    logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
+    logging.getLogger("barnabas.clients.zookeeper").setLevel(logging.CRITICAL)
     return run_async(work)
 
 

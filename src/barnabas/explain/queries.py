@@ -1,17 +1,25 @@
-"""Queries to brokers: failed and refused ones are noted in the snapshot, and the other brokers are still asked."""
+"""Queries to brokers: failed and refused ones are noted in the snapshot, and the other brokers are still asked.
+
+Also the queries for settings, quotas and open transactions, which keep a last stable offset below a partition's end.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from collections.abc import Set as AbstractSet
+from contextlib import aclosing
 from typing import Final, TypeVar
 
-from barnabas.clients.admin_calls import EARLIEST, LATEST
+from barnabas.clients.admin_calls import EARLIEST, LATEST, AdminCalls
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
 from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.clients.admin_quota_states import QuotaStateAdmin, by_level
+from barnabas.clients.admin_transactions import TransactionAdmin
+from barnabas.clients.batch_reader import read_batches
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.explain.snapshot import Log, Snapshot
+from barnabas.explain.snapshot import Log, OpenTransaction, Setting, Snapshot
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -131,3 +139,92 @@ async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> 
             return await ask(each)
 
     return await asyncio.gather(*map(one, about))
+
+
+_WHERE: Final = {
+    ConfigSource.DYNAMIC_TOPIC_CONFIG: "topic",
+    ConfigSource.DYNAMIC_BROKER_CONFIG: "broker",
+    ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: "all brokers",
+    ConfigSource.STATIC_BROKER_CONFIG: "the broker's file",
+    ConfigSource.DEFAULT_CONFIG: "default",
+}
+
+
+async def read_settings(queries: Queries) -> None:
+    """Read the settings of topics in the scope, topics that have problems, or topics that use the most space."""
+    snapshot = queries.snapshot
+    sizes: dict[str, int] = {}
+    for directory in snapshot.directories:
+        for name, size in directory.logs.items():
+            sizes[name.topic] = sizes.get(name.topic, 0) + size
+    assert snapshot.cluster is not None
+    there = {each.name.topic for each in snapshot.cluster.partitions}
+    lacking = {each.name.topic for each in snapshot.cluster.partitions if len(each.isr) < len(each.replicas)}
+    largest = sorted(sizes, key=lambda topic: -sizes[topic])[:MOST_READ]
+    wanted = (
+        [queries.snapshot.scope.name] if queries.snapshot.scope.name in there else sorted({*lacking, *largest} & there)
+    )
+    resources = [ConfigResource(ResourceType.TOPIC, str(topic)) for topic in wanted]
+    if not resources:
+        return
+    describing = queries.admin(ConfigAdmin).describe_configs(resources, include_synonyms=False)
+    found = await queries.attempt("settings", describing)
+    for resource, entries in (found or {}).items():
+        snapshot.settings[resource.name] = {
+            each.name: Setting(each.value, _WHERE.get(each.source, "unknown"))
+            for each in entries
+            if each.value is not None
+        }
+
+
+async def read_quotas(queries: Queries) -> None:
+    """Read all quotas."""
+    limits = await queries.attempt("limits", queries.admin(QuotaStateAdmin).limits()) or {}
+    queries.snapshot.configured_quotas = {limited.entity: values for limited, values in by_level(limits.items())}
+
+
+# Whatever the limit, a broker returns at least one batch.
+_FIRST_BATCH_BYTES: Final = 4_096
+
+
+async def find_open_transactions(queries: Queries, where: Iterable[TopicPartition], *, with_ids: bool) -> None:
+    """Find open transactions at last stable offsets, and hanging ones among them."""
+    snapshot = queries.snapshot
+    missing = {each for each in where if each not in snapshot.logs}
+    logs = {**snapshot.logs, **(await queries.logs(missing) if missing else {})}
+    unstable = {name: log for name, log in logs.items() if log.stable_offset < log.end_offset}
+    found = await some_at_once(
+        lambda each: queries.of_leader(each[0], _first_open(queries, *each)), list(unstable.items())[:MOST_READ]
+    )
+    opened = [each for each in found if each is not None]
+    if not opened and not with_ids:
+        return
+    answer = await queries.attempt("transactional ids", queries.admin(TransactionAdmin).coordinated())
+    snapshot.transactional_ids = answer or {}
+    known = {
+        (state.producer_id, partition)
+        for state in snapshot.transactional_ids.values()
+        if state.status.is_open
+        for partition in state.partitions
+    }
+    suspects = [each for each in opened if answer is not None and (each.producer_id, each.partition) not in known]
+    # A transaction that ended during the query to its coordinator has its marker now.
+    again = await queries.logs({each.partition for each in suspects}) if suspects else {}
+    for each in opened:
+        is_suspect = each in suspects
+        if not is_suspect:
+            snapshot.open_transactions.append(each)
+        elif each.partition in again and again[each.partition].stable_offset == each.first_offset:
+            snapshot.open_transactions.append(each._replace(is_hanging=True))
+
+
+async def _first_open(queries: Queries, name: TopicPartition, log: Log) -> OpenTransaction | None:
+    """Read the first batch at a last stable offset, which belongs to the transaction that is open there."""
+    reading = read_batches(queries.admin(AdminCalls), name, log.stable_offset, log.end_offset, _FIRST_BATCH_BYTES)
+    async with aclosing(reading) as batches:
+        async for header, _ in batches:
+            if not header.is_transactional or header.is_control:
+                return None
+            began_ms = header.max_timestamp_ms if header.is_log_append_time else header.base_timestamp_ms
+            return OpenTransaction(name, header.producer_id, header.producer_epoch, header.base_offset, began_ms, False)
+    return None

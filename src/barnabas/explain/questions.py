@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from barnabas.explain.collector import Part
 from barnabas.explain.finding import Finding
-from barnabas.explain.gather import Part
 from barnabas.explain.rules.broker import explain_broker
 from barnabas.explain.rules.client import explain_client
 from barnabas.explain.rules.disk import explain_disk
@@ -22,20 +22,17 @@ class Question(NamedTuple):
     """A question.
 
     Attributes:
-        text: The question.
         parts: The required parts of the snapshot, besides the cluster.
         facts: The required subjects of diagnostic events.
         rule: Answers it.
     """
 
-    text: str
     parts: frozenset[Part]
     facts: tuple[str, ...]
     rule: Callable[[Snapshot], list[Finding]]
 
 
 EVERYTHING: Final = Question(
-    "which problems are there",
     frozenset({Part.GROUPS, Part.LAG, Part.DIRECTORIES, Part.SETTINGS, Part.TRANSACTIONS}),
     (
         *("groups", "ends", "holds", "refusals", "requests", "full_answers"),
@@ -45,37 +42,32 @@ EVERYTHING: Final = Question(
 )
 QUESTIONS: Final = {
     "client": Question(
-        "is my client throttled",
         frozenset({Part.LIMITS}),
         ("client", "holds", "refusals", "requests", "stalls"),
         explain_client,
     ),
-    "group": Question("why did it rebalance", frozenset({Part.GROUPS}), ("groups",), explain_group),
+    "group": Question(frozenset({Part.GROUPS}), ("groups",), explain_group),
     "lag": Question(
-        "why is there lag",
         frozenset({Part.LAG, Part.SETTINGS}),
         ("groups", "ends", "holds", "requests", "full_answers"),
         explain_lag,
     ),
-    "refused": Question("why was I refused", frozenset({Part.RULES}), ("refusals",), explain_refused),
-    "slow": Question("why is a request slow", frozenset({Part.ROUND_TRIPS}), ("requests", "stalls"), explain_slow),
+    "refused": Question(frozenset({Part.RULES}), ("refusals",), explain_refused),
+    "slow": Question(frozenset({Part.ROUND_TRIPS}), ("requests", "stalls"), explain_slow),
     "topic": Question(
-        "why is it offline, under-replicated",
         frozenset({Part.DIRECTORIES, Part.SETTINGS}),
         ("leaders", "broker"),
         explain_topic,
     ),
     "disk": Question(
-        "what fills it, why is this segment still here",
         frozenset({Part.DIRECTORIES, Part.SETTINGS}),
         ("broker", "segments"),
         explain_disk,
     ),
     "transaction": Question(
-        "why does it not end, why was it aborted",
         frozenset({Part.TRANSACTIONS}),
         ("transactions",),
         explain_transaction,
     ),
-    "broker": Question("may it stop now", frozenset(), ("stalls", "broker"), explain_broker),
+    "broker": Question(frozenset(), ("stalls", "broker"), explain_broker),
 }

@@ -130,7 +130,7 @@ class Setting(NamedTuple):
     where: str
 
 
-class Asked(NamedTuple):
+class Scope(NamedTuple):
     """The subject of a question; None: any."""
 
     name: str | None = None
@@ -143,7 +143,7 @@ class Asked(NamedTuple):
     transactional_id: str | None = None
 
 
-_NOTHING: Final = Asked()
+_NOTHING: Final = Scope()
 
 
 @dataclass(slots=True)
@@ -166,7 +166,7 @@ class Snapshot:
 
     now_ms: int
     since_ms: int
-    asked: Asked = _NOTHING
+    scope: Scope = _NOTHING
     cluster: Cluster | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     members_before: dict[str, list[Member]] = field(default_factory=dict)

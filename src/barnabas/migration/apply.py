@@ -211,8 +211,8 @@ async def open_zookeeper(connect: str) -> TargetRegistry:
         StartupError: ZooKeeper does not answer.
     """
     # kazoo is loaded by those who need it: every command of the command line loads this module.
+    from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
     from barnabas.migration.zookeeper_login import command_options
-    from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 
     return await ZooKeeperRegistry.open(command_options(connect))
 

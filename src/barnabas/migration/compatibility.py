@@ -34,7 +34,7 @@ from barnabas.migration.kafka_versions import (
 from barnabas.migration.tree_copy import Nodes, TreeCopy
 from barnabas.migration.version_requirements import Requirement, find_requirements, newest_requirement
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.znodes.kafka_version import KafkaVersionNode, decode_kafka_version, encode_kafka_version
+from barnabas.wire.registry.znodes.cluster import KafkaVersionNode, decode_kafka_version, encode_kafka_version
 
 
 def choose_target(

@@ -1,17 +1,18 @@
 """ZooKeeper client settings of commands, from the file named by BARNABAS_ZOOKEEPER_CONFIG.
 
-The file has the settings of `barnabas.clients.zookeeper`, as the file of `--zk-tls-config-file` of Kafka's tools. It is
-an environment variable, not an option, because all commands with --zookeeper share the file with its passwords.
+The file has the settings of `barnabas.clients.zookeeper.settings`, as the file of `--zk-tls-config-file` of Kafka's
+tools. It is an environment variable, not an option, because all commands with --zookeeper share the file with its
+passwords.
 """
 
 import os
 from typing import Final
 
-from barnabas.clients.zookeeper import ZOOKEEPER_SETTINGS, zookeeper_options
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
+from barnabas.clients.zookeeper.settings import ZOOKEEPER_SETTINGS, zookeeper_options
 from barnabas.core.config.properties import read_properties
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import ConfigError
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 VARIABLE: Final = "BARNABAS_ZOOKEEPER_CONFIG"
 

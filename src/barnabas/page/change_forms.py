@@ -4,11 +4,16 @@
     GET  /c/CLUSTER/change/NAME    a form, filled from the query
     POST /c/CLUSTER/change/NAME    with the form's fields: a preview; with a `plan`: execute it, once
 
+Previewed plans are kept for ten minutes, at most a hundred: the oldest is dropped first.
+
 The user's own rights apply: changes use the user's connections, and brokers' errors are shown. Each executed change is
 one line in the log: user, address, cluster, and the equivalent command.
 """
 
+import asyncio
 import logging
+import secrets
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
@@ -19,9 +24,9 @@ from starlette.routing import Route
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import on_one_line
+from barnabas.page.authentication.sessions import Session
 from barnabas.page.changes import CHANGES
 from barnabas.page.changes.change import Change, Plan
-from barnabas.page.changes.plans import Plans
 from barnabas.page.cluster import Cluster
 from barnabas.page.settings import Settings
 from barnabas.page.view import Asked, connection, reason
@@ -147,3 +152,43 @@ def _status(error: BarnabasError) -> int:
         return 403
     heals = error.code in RETRIABLE and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return 503 if heals or error.code is ErrorCode.NETWORK_EXCEPTION else 400
+
+
+MOST_PLANS: Final = 100
+LONGEST_S: Final = 600
+
+
+class Shown(NamedTuple):
+    """A plan with its path, cluster and session."""
+
+    plan: Plan
+    path: str
+    cluster: Cluster
+    session: Session
+    until_s: float
+
+
+class Plans:
+    """Previewed plans until their execution, by id, oldest first: each once, and only by its own session."""
+
+    def __init__(self) -> None:
+        self._shown: OrderedDict[str, Shown] = OrderedDict()
+
+    def keep(self, plan: Plan, path: str, cluster: Cluster, session: Session) -> str:
+        """Keep a plan; return its id."""
+        plan_id = secrets.token_urlsafe(16)
+        self._shown[plan_id] = Shown(plan, path, cluster, session, asyncio.get_running_loop().time() + LONGEST_S)
+        if len(self._shown) > MOST_PLANS:
+            self._shown.popitem(last=False)
+        return plan_id
+
+    def of(self, plan_id: str, path: str, cluster: Cluster, session: Session) -> Plan | None:
+        """Return a plan; None: it was executed, is too old, or belongs to another session."""
+        shown = self._shown.get(plan_id)
+        if shown is None or (shown.path, shown.cluster) != (path, cluster) or shown.session is not session:
+            return None
+        return shown.plan if asyncio.get_running_loop().time() < shown.until_s else None
+
+    def drop(self, plan_id: str) -> None:
+        """Drop a plan, so that it can't be executed any more."""
+        self._shown.pop(plan_id, None)

@@ -9,9 +9,9 @@ from barnabas.clients.pool import Pool
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.explain.gather import Gatherer
+from barnabas.explain.collector import Collector
 from barnabas.explain.questions import Question
-from barnabas.explain.snapshot import Asked, Snapshot
+from barnabas.explain.snapshot import Scope, Snapshot
 
 A = TypeVar("A")
 
@@ -20,7 +20,7 @@ _CLIENT_ID: Final = "barnabas-page"
 PATIENCE_MS: Final = 4_000
 WINDOW_MS: Final = 3_600_000
 # Each keeps up to 60 samples, the only history of a Kafka cluster.
-_MOST_GATHERERS: Final = 20
+_MOST_COLLECTORS: Final = 20
 
 
 class Cluster:
@@ -41,13 +41,13 @@ class Cluster:
         self.pool = Pool(
             servers, _CLIENT_ID, connect_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS, security=security
         )
-        self._gatherers: OrderedDict[tuple[Question, Asked], tuple[Gatherer, asyncio.Lock]] = OrderedDict()
+        self._collectors: OrderedDict[tuple[Question, Scope], tuple[Collector, asyncio.Lock]] = OrderedDict()
 
     def admin(self, kind: Callable[[Pool, int], A]) -> A:
         """Return an admin client of the cluster: a class of `clients/admin_*.py`."""
         return kind(self.pool, PATIENCE_MS)
 
-    async def collect(self, question: Question, asked: Asked | None = None) -> Snapshot:
+    async def collect(self, question: Question, scope: Scope | None = None) -> Snapshot:
         """Collect the snapshot for a question; movement is known from the second snapshot on.
 
         Raises:
@@ -55,23 +55,23 @@ class Cluster:
         """
         if self.closed.is_set():
             raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the session has ended")
-        asked = asked or Asked()
-        key = (question, asked)
-        if key not in self._gatherers:
-            self._gatherers[key] = Gatherer(self.pool, PATIENCE_MS, asked, WINDOW_MS), asyncio.Lock()
-            if len(self._gatherers) > _MOST_GATHERERS:
-                self._gatherers.popitem(last=False)
-        self._gatherers.move_to_end(key)
-        gatherer, lock = self._gatherers[key]
+        scope = scope or Scope()
+        key = (question, scope)
+        if key not in self._collectors:
+            self._collectors[key] = Collector(self.pool, PATIENCE_MS, scope, WINDOW_MS), asyncio.Lock()
+            if len(self._collectors) > _MOST_COLLECTORS:
+                self._collectors.popitem(last=False)
+        self._collectors.move_to_end(key)
+        collector, lock = self._collectors[key]
         async with lock:
-            return await gatherer.gather(question.parts, question.facts)
+            return await collector.collect(question.parts, question.facts)
 
     async def close(self) -> None:
         """Close the connections, including those of running queries."""
         self.closed.set()
         await self.pool.close()
-        for _, lock in list(self._gatherers.values()):
+        for _, lock in list(self._collectors.values()):
             async with lock:
                 pass
-        # The gatherers may have opened connections again.
+        # The collectors may have opened connections again.
         await self.pool.close()

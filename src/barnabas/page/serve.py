@@ -16,9 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from barnabas.core.errors import ConfigError
 from barnabas.core.listening import listening_socket
-from barnabas.core.process_start import has_started
+from barnabas.core.process import has_started
 from barnabas.page.app import Page
-from barnabas.page.authentication.hosts import forwarded_address
+from barnabas.page.authentication.request_checks import forwarded_address
 from barnabas.page.authentication.shares import first_to_go, share_of
 from barnabas.page.settings import Settings
 

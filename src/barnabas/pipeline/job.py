@@ -23,8 +23,9 @@ can be rewound (`barnabas pipeline rewind`) and continued without its checkpoint
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,9 @@ class Mode(Enum):
     AGGREGATE = "aggregate"
     """What `aggregate` returns: rows of some time windows (column `unit`), which replace those of the same windows; or,
     if the output has a key, rows of some subjects, which replace those with the same key."""
+
+    DIGEST = "aggregate"
+    """The earlier name of `AGGREGATE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,8 @@ class Job:
 
     `mark` puts beside facts, in the column `mark`, what the tables that are read say of each: a text, or null. A window
     in which that has changed is recomputed.
+
+    `digest` and `unit_s` are the earlier names of `aggregate` and `window_s`.
     """
 
     name: str
@@ -179,6 +185,21 @@ class Job:
     parameters: tuple[Parameter, ...] = ()
     summarize: Summarize | None = None
     facts: MakeFacts | None = None
+    digest: InitVar[Transform | None] = None
+    unit_s: InitVar[int | None] = None
+
+    def __post_init__(self, digest: Transform | None, unit_s: int | None) -> None:
+        """Accept the earlier names of arguments, with one warning."""
+        earlier = {
+            old: (new, value)
+            for old, new, value in (("digest", "aggregate", digest), ("unit_s", "window_s", unit_s))
+            if value is not None
+        }
+        for new, value in earlier.values():
+            object.__setattr__(self, new, value)
+        if earlier:
+            names = ", ".join(f"{old} is now {new}" for old, (new, _) in earlier.items())
+            warnings.warn(f"job {self.name}: {names}", FutureWarning, stacklevel=3)
 
     def defaults(self) -> dict[str, Value]:
         """Return the parameters as they are where a run sets none."""

@@ -8,7 +8,7 @@ from barnabas.explain.rules.client import explain_client
 from barnabas.explain.rules.disk import explain_disk
 from barnabas.explain.rules.overview import explain_all
 from barnabas.explain.rules.slow import explain_slow
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from tests.unit.explain.worlds import (
     MINUTE_MS,
@@ -199,7 +199,7 @@ def test_a_limit_that_holds_nobody_is_fine() -> None:
 def test_holds_of_the_hour_are_added_up() -> None:
     row = {"client_id": "app", "user": "alice", "quota": "producer_byte_rate", "broker_id": 1, "count": 2}
     row |= {"throttle_ms": 700, "total_ms": 1_000, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS}
-    found = explain_client(snapshot(asked=Asked(client_id="app"), facts={"holds": [row, {**row, "broker_id": 2}]}))
+    found = explain_client(snapshot(scope=Scope(client_id="app"), facts={"holds": [row, {**row, "broker_id": 2}]}))
     assert verdicts(found) == ["was-held"]
     assert found[0].text == (
         "app of alice was throttled 4 times by producer_byte_rate: 2.0 s in total, up to 700 ms at a time"
@@ -209,7 +209,7 @@ def test_holds_of_the_hour_are_added_up() -> None:
 def test_a_wait_for_receive_memory_is_no_quotas() -> None:
     row = {"client_id": "app", "user": "alice", "quota": "queued.max.request.bytes", "broker_id": 1, "count": 1}
     row |= {"throttle_ms": 700, "total_ms": 700, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS}
-    (found,) = explain_client(snapshot(asked=Asked(client_id="app"), facts={"holds": [row]}))
+    (found,) = explain_client(snapshot(scope=Scope(client_id="app"), facts={"holds": [row]}))
     assert verdicts([found]) == ["was-held"]
     assert found.commands == ("barnabas explain broker 1",)
     assert found.text == (
@@ -223,7 +223,7 @@ def test_of_a_kafka_limits_follow_from_their_order() -> None:
         Entity("alice", DEFAULT): {"producer_byte_rate": 5_000.0},
         Entity(None, "app"): {"request_percentage": 9.0},
     }
-    world = snapshot(asked=Asked(user="alice", client_id="app"), configured_quotas=configured_quotas, reporters=set())
+    world = snapshot(scope=Scope(user="alice", client_id="app"), configured_quotas=configured_quotas, reporters=set())
     found = explain_client(world)
     assert verdicts(found) == ["limited", "limited", "not-held"]
     assert [each.certainty for each in found] == [Certainty.UNKNOWN] * 3

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from barnabas.explain.finding import Certainty
 from barnabas.explain.rules.refused import Question, explain_refused, may
-from barnabas.explain.snapshot import Asked
+from barnabas.explain.snapshot import Scope
 from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
@@ -15,7 +15,7 @@ from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, of, snapshot, verdicts
 
 ALICE = Principal("User", "alice")
 TOPIC = Pattern(ResourceType.TOPIC, "views")
-WRITE = Asked(name="alice", operation="Write", topic="views")
+WRITE = Scope(name="alice", operation="Write", topic="views")
 
 
 def rule(permission=Permission.ALLOW, operation=Operation.WRITE, principal=ALICE, pattern=TOPIC, host="*"):
@@ -23,7 +23,7 @@ def rule(permission=Permission.ALLOW, operation=Operation.WRITE, principal=ALICE
 
 
 def asked(*rules, of_whom=WRITE):
-    return explain_refused(snapshot(asked=of_whom, rules=list(rules)))
+    return explain_refused(snapshot(scope=of_whom, rules=list(rules)))
 
 
 def test_who_is_allowed_is_told_by_which_rule() -> None:
@@ -60,17 +60,17 @@ def test_without_a_rule_the_brokers_setting_decides() -> None:
 @pytest.mark.parametrize(
     "wanted",
     [
-        Asked(name="alice", operation="Read", group="g"),
-        Asked(name="alice", operation="Describe", transactional_id="t"),
-        Asked(user="alice", operation="Alter"),
+        Scope(name="alice", operation="Read", group="g"),
+        Scope(name="alice", operation="Describe", transactional_id="t"),
+        Scope(user="alice", operation="Alter"),
     ],
 )
-def test_other_resources(wanted: Asked) -> None:
+def test_other_resources(wanted: Scope) -> None:
     assert verdicts(asked(of_whom=wanted)) == ["no-rule"]
 
 
 def test_rules_that_are_not_told_leave_it_unknown() -> None:
-    assert verdicts(explain_refused(snapshot(asked=WRITE))) == ["unknown"]
+    assert verdicts(explain_refused(snapshot(scope=WRITE))) == ["unknown"]
 
 
 PATTERNS = st.builds(

@@ -11,7 +11,7 @@ from barnabas.cli.parser import read_options
 from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
-from barnabas.explain.snapshot import Asked, Directory, Group, Log, Member, Setting, Snapshot, UnreadRecords
+from barnabas.explain.snapshot import Directory, Group, Log, Member, Scope, Setting, Snapshot, UnreadRecords
 
 NOW_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
@@ -41,7 +41,7 @@ def partition(
 def snapshot(*partitions: Partition, name: str | None = None, **parts: Any) -> Snapshot:
     """Three brokers of ours, with facts of the last hour."""
     there = parts.pop("cluster", None) or cluster(*(partitions or map(partition, VIEWS)), away=parts.pop("away", ()))
-    parts = {"asked": Asked(name), "reporters": {1, 2, 3}, **parts}
+    parts = {"scope": Scope(name), "reporters": {1, 2, 3}, **parts}
     return Snapshot(NOW_MS, NOW_MS - 60 * MINUTE_MS, cluster=there, **parts)
 
 

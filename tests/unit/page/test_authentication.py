@@ -8,8 +8,13 @@ from starlette.types import Message, Receive, Scope, Send
 
 from barnabas.core.errors import ConfigError
 from barnabas.page.authentication.guesses import MOST_KEPT, Guesses
-from barnabas.page.authentication.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
-from barnabas.page.authentication.request_checks import RequestChecks
+from barnabas.page.authentication.request_checks import (
+    RequestChecks,
+    forwarded_address,
+    is_from_own_page,
+    is_known_host,
+    may_ask,
+)
 from barnabas.page.authentication.sessions import MOST_SESSIONS, Session, Sessions
 from barnabas.page.authentication.shares import first_to_go, share_of
 from barnabas.page.cluster import Cluster

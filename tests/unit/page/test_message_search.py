@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from barnabas.page.messages.conditions import Condition, ConditionError, keys_of, parse_conditions
-from barnabas.page.messages.criteria import Criteria
+from barnabas.page.messages.criteria import Criteria, RawField
 from barnabas.page.messages.json_text import JsonValue, parse_json
-from barnabas.page.messages.raw_fields import RawField
 from barnabas.page.messages.reading import Fate
 from barnabas.page.messages.searcher import FATES, FRAME, MOST_HITS, Job
 from barnabas.wire.records.batch import Codec

@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.explain.answers import valid_rows
 from barnabas.explain.questions import EVERYTHING, QUESTIONS
-from barnabas.explain.snapshot import Asked, Snapshot
+from barnabas.explain.snapshot import Scope, Snapshot
 from barnabas.page.plots import bytes_plot, lag_plot
 from barnabas.page.rendering import new_environment
 from barnabas.page.view import as_json
@@ -56,7 +56,7 @@ def odd(schema: dict[str, Any], dice: random.Random, name: str = "") -> Any:
 
 def odd_world(dice: random.Random) -> Snapshot:
     """See a cluster with facts that are as the schema has them, whatever they say."""
-    snapshot = behind(3, log(), asked=Asked(dice.choice(("views", "billing", None))))
+    snapshot = behind(3, log(), scope=Scope(dice.choice(("views", "billing", None))))
     for subject, schema in SCHEMA.items():
         rows, wrong = valid_rows(subject, [odd(schema, dice) for _ in range(3)])
         assert wrong == ""

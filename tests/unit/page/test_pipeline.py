@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.page.views.pipeline import alert_rows, letter_rows, run_rows
-from barnabas.pipeline.runner.figures import Figures
+from barnabas.pipeline.runner.run_metrics import Figures
 from barnabas.pipeline.sources.run_status import KILLED, statuses
 from barnabas.wire.records.record import Record
 

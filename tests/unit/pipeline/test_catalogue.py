@@ -1,12 +1,15 @@
 """Jobs are found by name, and in files; what is none is told in a line."""
 
+import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from barnabas.pipeline.catalogue import NoSuchJobError, built_in_jobs, describe, find_job
+from barnabas.pipeline.job import Job, Mode
 
 EXAMPLE = Path(__file__).parents[3] / "docs/examples/slow_pages.py"
 
@@ -24,6 +27,21 @@ def test_a_job_in_a_file_is_found():
     job = find_job(str(EXAMPLE))
     assert job.name == "slow-pages"
     assert describe(job).startswith("Slow pages: ")
+
+
+def test_the_earlier_names_of_aggregates_work_with_one_warning(tmp_path: Path):
+    file = tmp_path / "old.py"
+    arguments = "digest=lambda frames, parameters: {}, unit_s=60"
+    file.write_text(f"from barnabas.pipeline.job import Job\nJOB = Job('old', 'does', (), (), {arguments})\n")
+    with pytest.warns(FutureWarning, match="job old: digest is now aggregate, unit_s is now window_s") as warned:
+        job = find_job(str(file))
+    assert [each.filename for each in warned] == [str(file)]
+    assert job.aggregate is not None
+    assert job.window_s == 60
+    assert replace(job, name="new").window_s == 60
+    assert pickle.loads(pickle.dumps(replace(job, aggregate=None))).window_s == 60
+    assert Mode.DIGEST is Mode.AGGREGATE
+    assert Job("new", "does", (), ()).window_s == 3600
 
 
 def test_names_that_are_none_are_told_with_those_that_are():

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
 from barnabas.testing.simulation.ensemble import Ensemble
 from barnabas.testing.simulation.ensemble_session import EnsembleSession
 from barnabas.testing.simulation.loop import CURRENT_PROCESS, Process
@@ -24,7 +25,6 @@ from barnabas.wire.registry.store import (
     SetOp,
     WatchEvent,
 )
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 pytestmark = pytest.mark.played(by="play")
 

@@ -25,14 +25,14 @@ from barnabas.api.connector.topic_filter import TopicFilter
 from barnabas.api.errors import ClosedError
 from barnabas.clients.environment import ClientEnvironment, Streams, machine_environment
 from barnabas.clients.environment import dial as dial_plainly
-from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
+from barnabas.clients.zookeeper.settings import zookeeper_options
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import ConfigError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.store import Registry
 from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 K = TypeVar("K")
 V = TypeVar("V")

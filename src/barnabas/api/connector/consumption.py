@@ -17,7 +17,7 @@ from barnabas.api.connector.assignment import Assignment
 from barnabas.api.connector.cluster import Cluster
 from barnabas.api.connector.fetcher import Fetchers
 from barnabas.api.connector.offset_storage import OffsetStorage
-from barnabas.api.connector.registration import Registration
+from barnabas.api.connector.state import Registration
 from barnabas.api.connector.stream import OwnedPartition, Sink
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import NO_OFFSET, TopicPartition

@@ -29,8 +29,7 @@ from barnabas.api.connector.assignment import Assignment
 from barnabas.api.connector.errors import ConsumerRebalanceFailedError
 from barnabas.api.connector.group_reader import GroupReader
 from barnabas.api.connector.group_view import share_of
-from barnabas.api.connector.registration import Registration
-from barnabas.api.connector.state import MemberState, Step
+from barnabas.api.connector.state import MemberState, Registration, Step
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths

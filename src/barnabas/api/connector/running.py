@@ -12,7 +12,7 @@ from barnabas.api.connector.consumption import StreamConsumption
 from barnabas.api.connector.fetcher import Fetchers, FetchOptions
 from barnabas.api.connector.membership import Membership, MembershipOptions
 from barnabas.api.connector.offset_storage import DualOffsets, KafkaOffsets, OffsetStorage, ZooKeeperOffsets
-from barnabas.api.connector.registration import Registration
+from barnabas.api.connector.state import Registration
 from barnabas.api.connector.stream import Sink
 from barnabas.api.settings import Settings
 from barnabas.clients.environment import ClientEnvironment

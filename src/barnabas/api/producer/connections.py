@@ -9,7 +9,8 @@ Source: librdkafka's INTRODUCTION.md and CONFIGURATION.md.
 """
 
 import logging
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
@@ -139,3 +140,19 @@ class Connections:
     def drop(self) -> None:
         """Close all connections; no message may be unsettled."""
         self._producers.clear()
+
+
+def accepts_connections(addresses: Iterable[str], timeout_s: float) -> bool:
+    """Return whether at least one of the `host:port` addresses accepts a connection within the time.
+
+    librdkafka reports lost connections, but not addresses that it fails to connect to. This probe runs only while
+    answers are missing, so that senders learn in time that no broker is reachable.
+    """
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout_s):
+                return True
+        except OSError:
+            continue
+    return False

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.api.errors import ApiError
-from barnabas.api.producer.connection_probe import accepts_connections
-from barnabas.api.producer.connections import Connections
+from barnabas.api.producer.connections import Connections, accepts_connections
 from barnabas.api.producer.settings import ProducerConfig
 from barnabas.core.clock import Clock
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from barnabas.api.settings import Declared, Settings, SettingsTable
 from barnabas.clients.librdkafka import librdkafka_options
-from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
+from barnabas.clients.zookeeper.settings import zookeeper_options
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import ConfigError
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 _BROKER: Final = re.compile(r"(?:\d+:)?((?:\[[^\[\]]+\]|[^:\[\]\s]+):\d+)")
 _CODECS: Final = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4"}

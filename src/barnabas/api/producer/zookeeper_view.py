@@ -19,13 +19,13 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from functools import partial
 
 from barnabas.api.errors import ApiError
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
+from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import NoNodeError, Registry, RegistryError, SessionState, Watch, WatchEvent
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import decode_assignment
-from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 
 class NoBrokersError(ApiError):

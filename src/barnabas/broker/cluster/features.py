@@ -9,7 +9,7 @@ from typing import Final
 from barnabas.core.pending import Spawner
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import NoNodeError, Registry, RegistryClosedError, WatchEvent
-from barnabas.wire.registry.znodes.features import decode_features
+from barnabas.wire.registry.znodes.cluster import decode_features
 
 NO_EPOCH: Final = -1
 

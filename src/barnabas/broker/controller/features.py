@@ -20,7 +20,7 @@ from barnabas.wire.protocol.messages.update_features import (
 )
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import NodeExistsError, NoNodeError
-from barnabas.wire.registry.znodes.features import FeatureNode, decode_features, encode_features
+from barnabas.wire.registry.znodes.cluster import FeatureNode, decode_features, encode_features
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import DeleteOp
 from barnabas.wire.registry.znodes.admin_requests import decode_election
-from barnabas.wire.registry.znodes.log_dir_events import decode_log_dir_event
+from barnabas.wire.registry.znodes.notifications import decode_log_dir_event
 from barnabas.wire.registry.znodes.payload import MalformedError
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from barnabas.broker.net.channel import Acceptor, Channel
 from barnabas.broker.net.connection import Connection, FrameHandler
 from barnabas.broker.net.connection_quotas import ConnectionQuotas
 from barnabas.broker.net.reactor import Reactor, Unheard
-from barnabas.core.memory import give_memory_back
+from barnabas.core.process import give_memory_back
 from barnabas.core.timers import Timer, Timers
 
 log = logging.getLogger(__name__)

@@ -32,7 +32,7 @@ from barnabas.wire.registry.store import (
     RegistryClosedError,
     RegistryError,
 )
-from barnabas.wire.registry.znodes.isr_notifications import encode_isr_notification
+from barnabas.wire.registry.znodes.notifications import encode_isr_notification
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state, encode_partition_state
 

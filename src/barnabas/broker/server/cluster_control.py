@@ -31,7 +31,7 @@ from barnabas.core.timers import Timers
 from barnabas.wire.registry import bootstrap, paths
 from barnabas.wire.registry.store import NoNodeError, Registry, SessionState
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
-from barnabas.wire.registry.znodes.log_dir_events import encode_log_dir_event
+from barnabas.wire.registry.znodes.notifications import encode_log_dir_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from barnabas.broker.metrics.pages import Pages
-    from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
+    from barnabas.clients.zookeeper.options import ZooKeeperOptions
 
 
 class Limits(Protocol):

@@ -11,7 +11,7 @@ from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.node import Node
 from barnabas.broker.server.server_loop import StopRequest, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
-from barnabas.core.process_start import has_started
+from barnabas.core.process import has_started
 
 if TYPE_CHECKING:
     from barnabas.broker.server.control import ControlChannel

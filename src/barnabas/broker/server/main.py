@@ -24,7 +24,7 @@ from barnabas.core.config import BrokerConfig, read_properties
 from barnabas.core.config.broker import single_broker_properties
 from barnabas.core.errors import BarnabasError, ConfigError, InvalidSettingsError
 from barnabas.core.peer_text import on_one_line
-from barnabas.core.standard_streams import open_standard_streams
+from barnabas.core.process import open_standard_streams
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas.broker.server.jaas_settings import FILE_SETTING, file_sections
-from barnabas.clients.zookeeper import STORE_TYPES, TLS_SETTINGS, tls_context
+from barnabas.clients.zookeeper.options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
+from barnabas.clients.zookeeper.settings import STORE_TYPES, TLS_SETTINGS, tls_context
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import Registry
-from barnabas.wire.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
 
 if TYPE_CHECKING:
     from random import Random
@@ -72,10 +72,10 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
         RegistryError: The chroot can't be created.
     """
     # Not at the top: kazoo is large.
-    from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
+    from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 
     if options.tls is not None:
-        from barnabas.wire.registry.zookeeper_tls import new_context
+        from barnabas.clients.zookeeper.tls import new_context
 
         # Here what is wrong with the files is said; kazoo would try again for ever.
         if options.tls.context is None:

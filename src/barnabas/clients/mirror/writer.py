@@ -36,6 +36,7 @@ from barnabas.clients.mirror.offsets import (
     ProducerPath,
     Run,
     SourcePartition,
+    advanced,
     path_record,
     path_tombstone,
     place_record,
@@ -43,7 +44,6 @@ from barnabas.clients.mirror.offsets import (
     segment_record,
     segment_tombstone,
 )
-from barnabas.clients.mirror.places import advanced
 from barnabas.clients.mirror.plan import MirrorFencedError
 from barnabas.clients.mirror.table import OffsetTable
 from barnabas.clients.mirror.transactional import TransactionalProducer

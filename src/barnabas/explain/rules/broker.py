@@ -24,12 +24,14 @@ def explain_broker(snapshot: Snapshot) -> list[Finding]:
     assert cluster is not None
     found: list[Finding] = []
     for each in cluster.brokers.values():
-        if snapshot.asked.name in (None, str(each.broker_id)):
+        if snapshot.scope.name in (None, str(each.broker_id)):
             found += _broker(snapshot, cluster, each)
-    if not found and snapshot.asked.name is not None:
-        text = f"broker {snapshot.asked.name} is not registered, and no partition has a replica on it"
-        see = command("cluster", "status")
-        found.append(Finding(f"broker {snapshot.asked.name}", "not-there", text, Severity.NOTICE, commands=(see,)))
+    if not found and snapshot.scope.name is not None:
+        text = f"broker {snapshot.scope.name} is not registered, and no partition has a replica on it"
+        next_step = command("cluster", "status")
+        found.append(
+            Finding(f"broker {snapshot.scope.name}", "not-there", text, Severity.NOTICE, commands=(next_step,))
+        )
     return worst_first(found)
 
 
@@ -41,8 +43,10 @@ def silent_brokers(snapshot: Snapshot) -> Iterator[Finding]:
             failures[each.broker_id] = each.failure
     for broker_id, failure in sorted(failures.items()):
         text = silence(snapshot.address(broker_id), failure)
-        see = command("cluster", "status")
-        yield Finding(f"broker {broker_id}", "silent", text, Severity.URGENT, commands=(see,), silent=(broker_id,))
+        next_step = command("cluster", "status")
+        yield Finding(
+            f"broker {broker_id}", "silent", text, Severity.URGENT, commands=(next_step,), silent=(broker_id,)
+        )
 
 
 def _broker(snapshot: Snapshot, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
@@ -51,14 +55,14 @@ def _broker(snapshot: Snapshot, cluster: Cluster, broker: Broker) -> Iterator[Fi
         yield from (each for each in silent_brokers(snapshot) if each.subject == subject)
         return
     obstacles = cluster.obstacles(broker_id)
-    see = command("cluster", "status", ("--broker", broker_id))
+    next_step = command("cluster", "status", ("--broker", broker_id))
     if obstacles:
         text = f"{snapshot.address(broker_id)} may not stop now: {'; '.join(obstacles)}"
         figures = {"obstacles": obstacles}
-        yield Finding(subject, "may-not-stop", text, Severity.FINE, figures=figures, commands=(see,))
+        yield Finding(subject, "may-not-stop", text, Severity.FINE, figures=figures, commands=(next_step,))
     else:
         text = f"{snapshot.address(broker_id)} may stop now: other brokers have all of its data"
-        yield Finding(subject, "may-stop", text, commands=(see,))
+        yield Finding(subject, "may-stop", text, commands=(next_step,))
     yield from stalls(snapshot, broker_id)
     yield from near_limits(snapshot, broker_id)
 

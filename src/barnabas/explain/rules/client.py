@@ -32,8 +32,8 @@ def explain_client(snapshot: Snapshot) -> list[Finding]:
     found += [each for each in explain_slow(snapshot) if each.severity]
     found += lately_refused(snapshot)
     found += stalls(snapshot)
-    if not snapshot.limits and snapshot.asked.client_id is not None:
-        found += _by_order(snapshot, snapshot.asked.user or "ANONYMOUS", snapshot.asked.client_id)
+    if not snapshot.limits and snapshot.scope.client_id is not None:
+        found += _by_order(snapshot, snapshot.scope.user or "ANONYMOUS", snapshot.scope.client_id)
     if not any(each.severity for each in found):
         text = f"nothing throttles {_name(snapshot)}"
         certainty = Certainty.MEASURED if snapshot.limits or snapshot.reporters else Certainty.UNKNOWN
@@ -42,12 +42,12 @@ def explain_client(snapshot: Snapshot) -> list[Finding]:
 
 
 def _name(snapshot: Snapshot) -> str:
-    return snapshot.asked.client_id or "this client"
+    return snapshot.scope.client_id or "this client"
 
 
 def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
     """Yield a finding for each quota that a broker reports as in force."""
-    see = ("quotas", "explain", ("--user", answer["user"]), ("--client-id", answer["client_id"]))
+    next_step = ("quotas", "explain", ("--user", answer["user"]), ("--client-id", answer["client_id"]))
     for quota in answer["quotas"]:
         if quota["limit"] is None:
             continue
@@ -72,14 +72,14 @@ def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
         severity = Severity.PROBLEM if is_held else Severity.FINE
         verdict = "held" if is_held else "limited"
         subject = f"client {answer['client_id'] or '-'}"
-        yield Finding(subject, verdict, text, severity, figures=figures, commands=(command(*see),))
+        yield Finding(subject, verdict, text, severity, figures=figures, commands=(command(*next_step),))
 
 
 def _holds(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield findings about the throttling of clients in the window: how often, and by which quota."""
     by_client: dict[tuple[str, str, str], list[Row]] = {}
     for row in snapshot.facts.get("holds", ()):
-        if row["last_ms"] >= snapshot.since_ms and snapshot.asked.client_id in (None, row["client_id"]):
+        if row["last_ms"] >= snapshot.since_ms and snapshot.scope.client_id in (None, row["client_id"]):
             by_client.setdefault((row["user"], row["client_id"] or "", row["quota"]), []).append(row)
     for (user, client_id, quota), rows in by_client.items():
         number = sum(int(row["count"]) for row in rows)
@@ -95,13 +95,15 @@ def _holds(snapshot: Snapshot) -> Iterator[Finding]:
             "held_ms": total_ms,
             "longest_ms": longest_ms,
         }
-        see = command("quotas", "explain", ("--user", user), ("--client-id", client_id))
+        next_step = command("quotas", "explain", ("--user", user), ("--client-id", client_id))
         if quota == _RECEIVE_MEMORY:
             text += "; the broker had no memory left to receive its requests: raise the setting, or send less at once"
-            see = command("explain", "broker", (NAME, rows[-1]["broker_id"]))
+            next_step = command("explain", "broker", (NAME, rows[-1]["broker_id"]))
         since_ms = min(int(row["first_ms"]) for row in rows)
         subject = f"client {client_id or '-'}"
-        yield Finding(subject, "was-held", text, Severity.NOTICE, since_ms=since_ms, figures=figures, commands=(see,))
+        yield Finding(
+            subject, "was-held", text, Severity.NOTICE, since_ms=since_ms, figures=figures, commands=(next_step,)
+        )
 
 
 def held_clients(snapshot: Snapshot) -> list[Finding]:
@@ -124,5 +126,5 @@ def _by_order(snapshot: Snapshot, user: str, client_id: str) -> Iterator[Finding
                 f"{key} is limited to {amount(resolution.limit, unit)} (level {resolution.level}, {resolution.entity})"
                 "; Kafka does not report whether it throttles anybody"
             )
-            see = command("quotas", "list")
-            yield Finding(subject, "limited", text, certainty=Certainty.UNKNOWN, figures=figures, commands=(see,))
+            next_step = command("quotas", "list")
+            yield Finding(subject, "limited", text, certainty=Certainty.UNKNOWN, figures=figures, commands=(next_step,))

@@ -30,8 +30,8 @@ _GOING: Final = ""
 
 def explain_disk(snapshot: Snapshot) -> list[Finding]:
     """Explain disk usage; with a topic, the reasons why its segments stay."""
-    if snapshot.asked.name is not None:
-        return worst_first(_topic(snapshot, snapshot.asked.name))
+    if snapshot.scope.name is not None:
+        return worst_first(_topic(snapshot, snapshot.scope.name))
     found = [_directory(snapshot, each) for each in snapshot.directories]
     found += [_uncleanable(snapshot, *log, reason) for log, reason in snapshot.bad_logs("uncleanable").items()]
     return worst_first(found)
@@ -52,10 +52,10 @@ def full_disks(snapshot: Snapshot) -> list[Finding]:
 
 def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
     subject = f"directory {directory.path} of broker {directory.broker_id}"
-    see = command("log-dirs", "--describe", ("--broker-list", directory.broker_id))
+    next_step = command("log-dirs", "--describe", ("--broker-list", directory.broker_id))
     if directory.failure:
         text = f"{directory.path} of {snapshot.address(directory.broker_id)} can't be used: {directory.failure}"
-        return Finding(subject, "failed", text, Severity.URGENT, commands=(see,))
+        return Finding(subject, "failed", text, Severity.URGENT, commands=(next_step,))
     by_topic: dict[str, int] = {}
     for name, size in directory.logs.items():
         by_topic[name.topic] = by_topic.get(name.topic, 0) + size
@@ -74,7 +74,7 @@ def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
     if directory.total_bytes is None or directory.free_bytes is None:
         text += "; the broker does not report the size of its disk"
         return Finding(
-            subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(see,)
+            subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(next_step,)
         )
     part = 1 - directory.free_bytes / max(directory.total_bytes, 1)
     growth = _growth_per_s(snapshot, directory.broker_id)
@@ -88,7 +88,7 @@ def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
         certainty = Certainty.INFERRED
     severity = Severity.PROBLEM if part >= _NEARLY_FULL else Severity.FINE
     verdict = "nearly-full" if severity else "used"
-    return Finding(subject, verdict, text, severity, certainty, figures=figures, causes=causes, commands=(see,))
+    return Finding(subject, verdict, text, severity, certainty, figures=figures, causes=causes, commands=(next_step,))
 
 
 def _growth_per_s(snapshot: Snapshot, broker_id: int) -> float | None:
@@ -126,7 +126,7 @@ def _topic(snapshot: Snapshot, topic: str) -> Iterator[Finding]:
     rules = {name: settings[name] for name in wanted if name in settings}
     texts = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
     text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(texts)}"
-    see = command("configs", "--describe", ("--topic", topic))
+    next_step = command("configs", "--describe", ("--topic", topic))
     rows = list(snapshot.rows("segments", topic=topic, is_leader=True))
     causes = [each for row in rows for each in _segments(snapshot, row)]
     if not rows:
@@ -135,7 +135,7 @@ def _topic(snapshot: Snapshot, topic: str) -> Iterator[Finding]:
     if _is_forever(snapshot, topic):
         causes.insert(0, _kept_forever(snapshot, topic, size))
     figures: dict[str, Figure] = {"log_bytes": size, **{name: each.value for name, each in rules.items()}}
-    yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(see,))
+    yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(next_step,))
 
 
 # The settings that decide about segments, by policy.
@@ -151,8 +151,8 @@ def _uncleanable(snapshot: Snapshot, broker_id: int, name: TopicPartition, reaso
         f"{reason}"
     )
     figures: dict[str, Figure] = {"broker": broker_id}
-    see = command("explain", "disk", (NAME, name.topic))
-    return Finding(f"partition {name}", "uncleanable", text, Severity.PROBLEM, figures=figures, commands=(see,))
+    next_step = command("explain", "disk", (NAME, name.topic))
+    return Finding(f"partition {name}", "uncleanable", text, Severity.PROBLEM, figures=figures, commands=(next_step,))
 
 
 def _segments(snapshot: Snapshot, row: Row) -> Iterator[Finding]:

@@ -81,14 +81,14 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
     kept.sort(key=lambda each: int(each["began_ms"]))
     subject = f"group {group.name}"
     members = count(len(group.members), "member")
-    see = command("groups", "--describe", ("--group", group.name), "--members")
+    next_step = command("groups", "--describe", ("--group", group.name), "--members")
     figures: dict[str, Figure] = {"state": group.state, "member_count": len(group.members)}
     if not rows:
-        return _by_looking(snapshot, group, figures, see)
+        return _from_samples(snapshot, group, figures, next_step)
     if not kept:
         window = duration(snapshot.now_ms - snapshot.since_ms)
         text = f"group {group.name} is {group.state} with {members} and has not rebalanced in {window}"
-        return Finding(subject, "at-rest", text, figures=figures, commands=(see,))
+        return Finding(subject, "at-rest", text, figures=figures, commands=(next_step,))
     disturbing = [each for each in kept if not _disturbs_nobody(each, len(group.members))]
     idle_ms = sum(_idle_ms(each, snapshot.now_ms) for each in disturbing)
     recent = sum(each["began_ms"] >= snapshot.now_ms - _OFTEN_MS for each in disturbing)
@@ -120,7 +120,9 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
     since_ms = int(kept[-1]["began_ms"])
     causes = tuple(_causes(subject, kept, severity, dict(_moves(subject, rows, kept))))
     verdict = "rebalancing" if is_on else "rebalances-often" if is_bad else "rebalanced"
-    return Finding(subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes, commands=(see,))
+    return Finding(
+        subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes, commands=(next_step,)
+    )
 
 
 def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
@@ -205,7 +207,7 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
                 "members look for the coordinator and rejoin"
             )
             figures: dict[str, Figure] = {"broker_id": row["broker_id"], "rebalance_count": len(followed)}
-            see = command("explain", "broker", (NAME, row["broker_id"]))
+            next_step = command("explain", "broker", (NAME, row["broker_id"]))
             yield (
                 str(followed[0]["reason"]),
                 Finding(
@@ -215,12 +217,12 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
                     certainty=Certainty.INFERRED,
                     since_ms=moved_ms,
                     figures=figures,
-                    commands=(see,),
+                    commands=(next_step,),
                 ),
             )
 
 
-def _by_looking(snapshot: Snapshot, group: Group, figures: dict[str, Any], see: str) -> Finding:
+def _from_samples(snapshot: Snapshot, group: Group, figures: dict[str, Any], next_step: str) -> Finding:
     """Return a finding from two snapshots, for a coordinator that records no reasons."""
     subject = f"group {group.name}"
     now = {each.member_id: each for each in group.members}
@@ -246,4 +248,4 @@ def _by_looking(snapshot: Snapshot, group: Group, figures: dict[str, Any], see: 
         text += f": it {_STATES[group.state]}"
     severity = Severity.PROBLEM if is_on else Severity.FINE
     verdict = "rebalancing" if is_on else "members-changed" if came or went else "at-rest"
-    return Finding(subject, verdict, text, severity, figures=figures, causes=(cause,), commands=(see,))
+    return Finding(subject, verdict, text, severity, figures=figures, causes=(cause,), commands=(next_step,))

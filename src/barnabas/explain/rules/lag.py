@@ -74,10 +74,10 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
         "partition_count": len(parts),
         "late_partition_count": len(late),
     }
-    see = command("groups", "--describe", ("--group", group.name))
+    next_step = command("groups", "--describe", ("--group", group.name))
     if not parts:
         text = f"group {group.name} has committed nothing, and its members have no partitions"
-        return Finding(subject, "reads-nothing", text, Severity.NOTICE, figures=figures, commands=(see,))
+        return Finding(subject, "reads-nothing", text, Severity.NOTICE, figures=figures, commands=(next_step,))
     if not records and not any(each.severity for each in findings):
         text = f"group {group.name} has read all of its {count(len(parts), 'partition')}"
         return Finding(subject, "no-lag", text, figures=figures, causes=tuple(findings))
@@ -90,7 +90,7 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
         max((each.severity for each in findings), default=Severity.FINE),
         figures=figures,
         causes=tuple(findings),
-        commands=(see,),
+        commands=(next_step,),
         silent=tuple(sorted(snapshot.silent)) if any(each.log is None for each in late) else (),
     )
 

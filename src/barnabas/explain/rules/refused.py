@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from barnabas.core.advised_commands import Word, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.formatting import duration, times
-from barnabas.explain.snapshot import Asked, Row, Snapshot
+from barnabas.explain.snapshot import Row, Scope, Snapshot
 from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import (
     ANYBODY,
@@ -53,13 +53,13 @@ class Question(NamedTuple):
 
 def explain_refused(snapshot: Snapshot) -> list[Finding]:
     """Explain recent refusals or, with an operation, whether a user may perform it and by which rule."""
-    question = question_of(snapshot.asked)
+    question = question_of(snapshot.scope)
     if question is not None:
         return [may(snapshot, question)]
     kept = [
         row
         for row in snapshot.facts.get("refusals", ())
-        if row["last_ms"] >= snapshot.since_ms and _is_asked(snapshot, row)
+        if row["last_ms"] >= snapshot.since_ms and _is_in_scope(snapshot, row)
     ]
     kept.sort(key=lambda row: -int(row["count"]))
     found = [_refusal(snapshot, row) for row in kept[:_MOST_ROWS]]
@@ -76,26 +76,26 @@ def explain_refused(snapshot: Snapshot) -> list[Finding]:
     return worst_first(found)
 
 
-def _is_asked(snapshot: Snapshot, row: Row) -> bool:
-    if snapshot.asked.client_id is not None:
-        return bool(row["client_id"] == snapshot.asked.client_id)
-    return (snapshot.asked.user or snapshot.asked.name) in (None, row["user"])
+def _is_in_scope(snapshot: Snapshot, row: Row) -> bool:
+    if snapshot.scope.client_id is not None:
+        return bool(row["client_id"] == snapshot.scope.client_id)
+    return (snapshot.scope.user or snapshot.scope.name) in (None, row["user"])
 
 
-def question_of(asked: Asked) -> Question | None:
+def question_of(scope: Scope) -> Question | None:
     """Return the question, if a user and an operation are named; None: they are not."""
-    user = asked.user or asked.name
-    if user is None or asked.operation is None:
+    user = scope.user or scope.name
+    if user is None or scope.operation is None:
         return None
     principal = Principal(USER, user.removeprefix(f"{USER}:"))
     for resource_type, name in (
-        (ResourceType.TOPIC, asked.topic),
-        (ResourceType.GROUP, asked.group),
-        (ResourceType.TRANSACTIONAL_ID, asked.transactional_id),
+        (ResourceType.TOPIC, scope.topic),
+        (ResourceType.GROUP, scope.group),
+        (ResourceType.TRANSACTIONAL_ID, scope.transactional_id),
     ):
         if name is not None:
-            return Question(principal, asked.host or _NOWHERE, OPERATIONS[asked.operation], resource_type, name)
-    return Question(principal, asked.host or _NOWHERE, OPERATIONS[asked.operation], ResourceType.CLUSTER, CLUSTER)
+            return Question(principal, scope.host or _NOWHERE, OPERATIONS[scope.operation], resource_type, name)
+    return Question(principal, scope.host or _NOWHERE, OPERATIONS[scope.operation], ResourceType.CLUSTER, CLUSTER)
 
 
 def may(snapshot: Snapshot, question: Question) -> Finding:
@@ -107,14 +107,14 @@ def may(snapshot: Snapshot, question: Question) -> Finding:
     if snapshot.rules is None:
         text = f"whether {principal} may {what} is unknown: the access rules are not visible"
         return Finding(subject, "unknown", text, Severity.NOTICE, Certainty.UNKNOWN)
-    see = command("acls", "--list", place, ("--resource-pattern-type", "match"))
+    next_step = command("acls", "--list", place, ("--resource-pattern-type", "match"))
     about = _about(snapshot.rules, question)
     if not about:
         text = (
             f"no rule is about {what.partition(' on ')[2]}: allow.everyone.if.no.acl.found (false by default) and "
             f"super.users of the broker decide whether {principal} may {what}"
         )
-        commands = (_allow(question, place), see)
+        commands = (_allow(question, place), next_step)
         return Finding(subject, "no-rule", text, Severity.NOTICE, Certainty.INFERRED, commands=commands)
     rules = Rules()
     for each in about:
@@ -126,15 +126,15 @@ def may(snapshot: Snapshot, question: Question) -> Finding:
     figures: dict[str, Figure] = {"rules": [_rule(each) for each in shown], "rule_count": len(about)}
     if rights >> question.operation & 1:
         text = f"{principal} may {what}: {_rule(shown[0])}"
-        return Finding(subject, "allowed", text, figures=figures, commands=(see,))
+        return Finding(subject, "allowed", text, figures=figures, commands=(next_step,))
     if denying:
         text = f"{principal} may not {what}: a rule denies it, and denials take precedence: {_rule(denying[0])}"
-        return Finding(subject, "denied", text, Severity.PROBLEM, figures=figures, commands=(see,))
+        return Finding(subject, "denied", text, Severity.PROBLEM, figures=figures, commands=(next_step,))
     text = (
         f"{principal} may not {what}: none of {len(about)} rules about it grants that right"
         f"{'' if question.host == _NOWHERE else f' from {question.host}'} (super.users may do everything)"
     )
-    commands = (_allow(question, place), see)
+    commands = (_allow(question, place), next_step)
     return Finding(subject, "right-missing", text, Severity.PROBLEM, figures=figures, commands=commands)
 
 

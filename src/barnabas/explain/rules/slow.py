@@ -45,7 +45,7 @@ class SlowKind(NamedTuple):
 
 def slow_kinds(snapshot: Snapshot) -> list[tuple[SlowKind, list[Row]]]:
     """Return the slow requests by kind, in descending order of time; only those of a named client."""
-    wanted = snapshot.asked.client_id or snapshot.asked.name
+    wanted = snapshot.scope.client_id or snapshot.scope.name
     by_kind: dict[SlowKind, list[Row]] = {}
     for row in snapshot.facts.get("requests", ()):
         if row["at_ms"] >= snapshot.since_ms and wanted in (None, row["client_id"]):
@@ -58,7 +58,7 @@ def slow_kinds(snapshot: Snapshot) -> list[tuple[SlowKind, list[Row]]]:
 
 def explain_slow(snapshot: Snapshot) -> list[Finding]:
     """Explain slow requests by API, client and stage, in descending order of time; only those of a named client."""
-    wanted = snapshot.asked.client_id or snapshot.asked.name
+    wanted = snapshot.scope.client_id or snapshot.scope.name
     found = [_slow(snapshot, *kind) for kind in slow_kinds(snapshot)[:_MOST_ROWS]]
     found += _without(snapshot)
     if not found and snapshot.reporters:

@@ -33,7 +33,7 @@ def explain_topic(snapshot: Snapshot) -> list[Finding]:
     """Explain degraded partitions, the most severe first; only those of a named topic."""
     cluster = snapshot.cluster
     assert cluster is not None
-    topic = snapshot.asked.name
+    topic = snapshot.scope.name
     looked_at = [each for each in cluster.partitions if topic in (None, each.name.topic)]
     found = []
     for trouble in (Trouble.OFFLINE, Trouble.UNDER_MIN_ISR, Trouble.UNDER_REPLICATED):
@@ -42,8 +42,8 @@ def explain_topic(snapshot: Snapshot) -> list[Finding]:
             found.append(_lacking(snapshot, trouble, lacking))
     if cluster.controller_id < 0:
         text = "there is no controller: no leaders are elected, and no topics are created"
-        see = command("cluster", "status")
-        found.append(Finding("cluster", "no-controller", text, Severity.URGENT, commands=(see,)))
+        next_step = command("cluster", "status")
+        found.append(Finding("cluster", "no-controller", text, Severity.URGENT, commands=(next_step,)))
     if not found:
         subject = "cluster" if topic is None else f"topic {topic}"
         text = f"{subject}: {count(len(looked_at), 'partition')}, each with a leader and all its replicas in sync"

@@ -22,7 +22,7 @@ _REASONS: Final = {
 
 def explain_transaction(snapshot: Snapshot) -> list[Finding]:
     """Explain open and aborted transactions; only those of a named transactional id."""
-    wanted = snapshot.asked.name
+    wanted = snapshot.scope.name
     found = [*of_open(snapshot, None, None), *_aborted(snapshot)]
     for state in snapshot.transactional_ids.values():
         if wanted == state.transactional_id and not state.status.is_open:
@@ -101,9 +101,15 @@ def _open(snapshot: Snapshot, producer_id: int, opened: list[OpenTransaction]) -
         else "; its timeout is over, and its coordinator is about to end it"
     )
     severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
-    see = command("transactions", "describe", ("--transactional-id", state.transactional_id))
+    next_step = command("transactions", "describe", ("--transactional-id", state.transactional_id))
     return Finding(
-        _subject(state.transactional_id), "open", text, severity, since_ms=began_ms, figures=figures, commands=(see,)
+        _subject(state.transactional_id),
+        "open",
+        text,
+        severity,
+        since_ms=began_ms,
+        figures=figures,
+        commands=(next_step,),
     )
 
 

@@ -1,26 +1,24 @@
-"""The available changes: one file each, with a `CHANGE`; settings are two."""
+"""The available changes: one file each, with a `CHANGE`; topics are three, settings two."""
 
 from typing import Final
 
 from barnabas.page.changes import (
     abort_transaction,
     access_rule,
-    add_partitions,
-    create_topic,
     delete_group,
     delete_records,
-    delete_topic,
     elect_leaders,
     quota,
     reset_offsets,
     setting,
+    topics,
     user,
 )
 
 CHANGES: Final = (
-    create_topic.CHANGE,
-    delete_topic.CHANGE,
-    add_partitions.CHANGE,
+    topics.CREATE,
+    topics.DELETE,
+    topics.ADD_PARTITIONS,
     setting.TOPIC,
     setting.BROKER,
     delete_records.CHANGE,

@@ -6,8 +6,7 @@ decoding     bytes as text
 reading      records of a partition, with the fate of their transactions
 rows         a record as shown
 conditions   on fields of JSON
-raw_fields   a quick test of conditions on bytes, without parsing
-criteria     the criteria of a search
+criteria     the criteria of a search, with a quick test on bytes, without parsing
 searcher     the process that checks the records of a search
 search       searches and their progress
 tail         the newest records, live

@@ -1,10 +1,18 @@
-"""The criteria of a search: a key, a header, a text, conditions on fields of JSON."""
+"""The criteria of a search: a key, a header, a text, conditions on fields of JSON.
 
-from typing import NamedTuple
+A condition is first tested on raw JSON bytes, to avoid parsing most records. The bytes may be one value or many
+records, with anything between. Wherever a field with the condition's last name begins, the bytes after it are compared.
+
+Invariant: if the result is no, no JSON in these bytes meets the condition. A name that can be written in several ways,
+a list, an object and a text with escapes count as "may be".
+"""
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from barnabas.page.messages.conditions import Condition
-from barnabas.page.messages.json_text import parse_json
-from barnabas.page.messages.raw_fields import raw_field
+from barnabas.page.messages.json_text import JsonValue, Number, parse_json
 from barnabas.wire.records.record import Record
 
 
@@ -60,3 +68,53 @@ class Criteria(NamedTuple):
 
     def _may_fulfil(self, data: bytes) -> bool:
         return all(raw_field(each).may_be_in(data) for each in self.conditions)
+
+
+_LITERALS: Final[dict[bytes, JsonValue]] = {b"true": True, b"false": False, b"null": None}
+# A longer value is compared, but not cached.
+_LONGEST_KEPT: Final = 64
+_MOST_KEPT: Final = 10_000
+# A lookahead, so that a field within bytes that only look like a value is found, too.
+_VALUE: Final = rb'"\s*+:\s*+(?=(?:"([^"\\]*+)"|([-+.0-9A-Za-z]++))?)'
+
+
+class RawField:
+    """A condition as a search in bytes."""
+
+    def __init__(self, condition: Condition) -> None:
+        name = condition.path[-1]
+        self._condition = condition
+        self._is_plain = name.isprintable() and not set(name) & set('"\\/')
+        self._fields = re.compile(b'"' + re.escape(name.encode(errors="replace")) + _VALUE)
+        units = name.encode("utf-16-be", errors="replace")
+        codes = {units[at : at + 2].hex().encode() for at in range(0, len(units), 2)}
+        # An empty name matches nothing.
+        self._escaped = re.compile(rb"\\u(?:%b)" % (b"|".join(sorted(codes)) or b"(?!)"), re.IGNORECASE)
+        self._kept_holds = lru_cache(_MOST_KEPT)(self._holds)
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Return whether a value among these bytes may meet the condition."""
+        if not self._is_plain or (b"\\u" in data and self._escaped.search(data)):
+            return True
+        for field in self._fields.finditer(data):
+            text, literal = field.groups(b"")
+            holds = self._holds if len(text) + len(literal) > _LONGEST_KEPT else self._kept_holds
+            if holds(text, literal):
+                return True
+        return False
+
+    def _holds(self, text: bytes, literal: bytes) -> bool:
+        try:
+            if literal:
+                value = _LITERALS[literal] if literal in _LITERALS else Number(literal.decode())
+                return self._condition.holds_for(value)
+            # An empty value may also be a list, an object, or a text with escapes.
+            return not text or self._condition.holds_for(text.decode())
+        except UnicodeDecodeError:
+            return True
+
+
+@lru_cache(64)
+def raw_field(condition: Condition) -> RawField:
+    """Return the byte search for a condition."""
+    return RawField(condition)

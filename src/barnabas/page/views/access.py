@@ -10,8 +10,8 @@ from typing import ClassVar, Final, NamedTuple
 
 from barnabas.clients.admin_users import UserAdmin
 from barnabas.core.errors import KafkaError
+from barnabas.explain.collector import Part
 from barnabas.explain.finding import Finding
-from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.refused import Question as Wanted
 from barnabas.explain.rules.refused import explain_refused, may
@@ -21,7 +21,7 @@ from barnabas.wire.security.acls import ANY_NAME, OPERATIONS
 from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, ResourceType
 from barnabas.wire.security.principals import USER, Principal
 
-_QUESTION: Final = Question("who may do what", frozenset({Part.RULES}), (), explain_refused)
+_QUESTION: Final = Question(frozenset({Part.RULES}), (), explain_refused)
 _RESOURCE_TYPES: Final = ("topic", "group", "transactional id", "cluster")
 _OPERATIONS: Final = tuple(
     name for name, code in OPERATIONS.items() if any(possible >> code & 1 for possible in OPERATIONS_OF.values())

@@ -12,14 +12,14 @@ from barnabas.clients.admin_replicas import Reassignment, ReplicaAdmin
 from barnabas.clients.cluster_state import Broker, Partition, Trouble, troubles
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.collector import Part
 from barnabas.explain.finding import Finding, Severity
-from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.broker import explain_broker
 from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
-_QUESTION: Final = Question("how are the brokers", frozenset({Part.DIRECTORIES}), ("broker", "stalls"), explain_broker)
+_QUESTION: Final = Question(frozenset({Part.DIRECTORIES}), ("broker", "stalls"), explain_broker)
 
 
 class BrokerRow(NamedTuple):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import QUESTIONS
-from barnabas.explain.snapshot import Asked as AskedAbout
-from barnabas.explain.snapshot import Snapshot
+from barnabas.explain.snapshot import Scope, Snapshot
 from barnabas.page.view import Asked, View, ViewKind, known
 
 
@@ -36,7 +35,7 @@ async def build(asked: Asked) -> Client:
     """Read the clients named by `?user=` and `?client_id=`. Raises KafkaError."""
     user, client_id = asked.query.get("user", ""), asked.query.get("client_id", "")
     question = QUESTIONS["client"]
-    snapshot = await asked.cluster.collect(question, AskedAbout(user=user or None, client_id=client_id))
+    snapshot = await asked.cluster.collect(question, Scope(user=user or None, client_id=client_id))
     return Client(
         **known(snapshot)._asdict(),
         user=user,

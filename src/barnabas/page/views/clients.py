@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from barnabas.explain.gather import Part
+from barnabas.explain.collector import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.client import held_clients
 from barnabas.explain.snapshot import Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
-_QUESTION: Final = Question("who is held", frozenset({Part.USE}), ("holds",), held_clients)
+_QUESTION: Final = Question(frozenset({Part.USE}), ("holds",), held_clients)
 
 
 class UseRow(NamedTuple):

@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 
 from barnabas.clients.admin_quota_states import QuotaStateAdmin, Told
 from barnabas.core.errors import KafkaError
-from barnabas.explain.gather import Part
+from barnabas.explain.collector import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.snapshot import Snapshot
 from barnabas.page.cluster import Cluster
 from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, known
 
-_QUESTION: Final = Question("what is there", frozenset({Part.GROUPS}), ("holds", "requests"), lambda snapshot: [])
+_QUESTION: Final = Question(frozenset({Part.GROUPS}), ("holds", "requests"), lambda snapshot: [])
 _KINDS: Final = ("topic", "group", "broker", "client")
 _LONGEST: Final = 200
 # Clients that used a quota within this time are found.

@@ -8,14 +8,13 @@ from barnabas.charts.time_plot import TimePlot
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.collector import Part
 from barnabas.explain.finding import Finding, worst_first
-from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.group import explain_group, reason_text
 from barnabas.explain.rules.lag import explain_lag
-from barnabas.explain.snapshot import Asked as AskedAbout
 from barnabas.explain.snapshot import Group as SnapshotGroup
-from barnabas.explain.snapshot import Row, Snapshot, rate_per_s
+from barnabas.explain.snapshot import Row, Scope, Snapshot, rate_per_s
 from barnabas.page.plots import lag_plot
 from barnabas.page.view import Asked, View, ViewKind, known
 
@@ -25,7 +24,6 @@ def _explain(snapshot: Snapshot) -> list[Finding]:
 
 
 _QUESTION: Final = Question(
-    "how is this group",
     frozenset({Part.GROUPS, Part.LAG, Part.SETTINGS}),
     ("groups", "ends", "holds"),
     _explain,
@@ -84,7 +82,7 @@ class Group(View):
 async def build(asked: Asked) -> Group:
     """Read the group named by `?name=`. Raises KafkaError (GROUP_ID_NOT_FOUND)."""
     name = asked.query.get("name", "")
-    snapshot = await asked.cluster.collect(_QUESTION, AskedAbout(name))
+    snapshot = await asked.cluster.collect(_QUESTION, Scope(name))
     group = snapshot.groups.get(name)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {name} does not exist")

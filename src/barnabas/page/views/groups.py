@@ -4,16 +4,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from barnabas.explain.collector import Part
 from barnabas.explain.finding import Finding, Severity
-from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.group import explain_group, reason_text
 from barnabas.explain.snapshot import Group, Snapshot
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
-_QUESTION: Final = Question(
-    "what groups are there", frozenset({Part.GROUPS, Part.LOGS}), ("groups", "ends"), explain_group
-)
+_QUESTION: Final = Question(frozenset({Part.GROUPS, Part.LOGS}), ("groups", "ends"), explain_group)
 
 
 class GroupRow(NamedTuple):

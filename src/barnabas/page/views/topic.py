@@ -8,13 +8,12 @@ from barnabas.clients.cluster_state import troubles
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.collector import Part
 from barnabas.explain.finding import Certainty, Finding, worst_first
-from barnabas.explain.gather import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.disk import explain_disk, kept_by
 from barnabas.explain.rules.topic import explain_topic
-from barnabas.explain.snapshot import Asked as AskedAbout
-from barnabas.explain.snapshot import Snapshot, rate_per_s
+from barnabas.explain.snapshot import Scope, Snapshot, rate_per_s
 from barnabas.page.view import MOST_ROWS, Asked, Cut, View, ViewKind, cut, known
 from barnabas.page.views.topics import Reader, ends, readers
 
@@ -29,7 +28,6 @@ def _explain(snapshot: Snapshot) -> list[Finding]:
 
 
 _QUESTION: Final = Question(
-    "how is this topic",
     frozenset({Part.READERS, Part.DIRECTORIES, Part.SETTINGS}),
     ("leaders", "segments", "ends"),
     _explain,
@@ -95,7 +93,7 @@ class Topic(View):
 async def build(asked: Asked) -> Topic:
     """Read the topic named by `?name=`. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION)."""
     name = asked.query.get("name", "")
-    snapshot = await asked.cluster.collect(_QUESTION, AskedAbout(name))
+    snapshot = await asked.cluster.collect(_QUESTION, Scope(name))
     if not any(each.topic == name for each in snapshot.partitions):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
     settings = sorted(snapshot.settings.get(name, {}).items(), key=lambda each: (each[1].where != "topic", each[0]))

@@ -8,14 +8,12 @@ from typing import Final, NamedTuple
 from barnabas.clients.cluster_state import Partition, troubles
 from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.core.types import TopicPartition
-from barnabas.explain.gather import Part
+from barnabas.explain.collector import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.snapshot import Series, Snapshot, rate_per_s
 from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
 
-_QUESTION: Final = Question(
-    "what topics are there", frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups", "ends"), lambda snapshot: []
-)
+_QUESTION: Final = Question(frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups", "ends"), lambda snapshot: [])
 
 
 class Reader(NamedTuple):

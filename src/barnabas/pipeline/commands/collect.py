@@ -19,7 +19,7 @@ from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
 from barnabas.pipeline.sources.feeder import FeedPlan, feed
 from barnabas.pipeline.sources.host import HostLook
-from barnabas.pipeline.sources.lines import Look, tick_lines
+from barnabas.pipeline.sources.log_lines import Look, tick_lines
 from barnabas.pipeline.sources.run_status import run_look
 from barnabas.pipeline.sources.topics import BrokerTopics
 

@@ -18,8 +18,8 @@ from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout
-from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import MEGABYTE
 
 

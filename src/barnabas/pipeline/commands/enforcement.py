@@ -24,7 +24,7 @@ from barnabas.pipeline.runner.plan import PlanError, RunPlan
 
 if TYPE_CHECKING:
     from barnabas.pipeline.enforcement.entry import Entry
-    from barnabas.pipeline.runner.follower import Follower
+    from barnabas.pipeline.runner.refresh import Follower
 
 _DEFAULTS = Policy()
 

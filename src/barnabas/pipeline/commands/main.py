@@ -116,15 +116,15 @@ def _code_of(error: Exception) -> int | None:
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.demo.directory import DemoDirectoryError
     from barnabas.pipeline.enforcement.follower import EnforcementError
+    from barnabas.pipeline.runner.batch_run import QueryStoppedError
     from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
-    from barnabas.pipeline.runner.losses import DataLossError
+    from barnabas.pipeline.runner.data_loss import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
-    from barnabas.pipeline.runner.query import QueryStoppedError
     from barnabas.pipeline.runner.supervisor import RunFailedError
     from barnabas.pipeline.sources.feeder import OtherLogError
     from barnabas.pipeline.sources.topics import TopicUnavailableError
-    from barnabas.pipeline.spark.failures import SparkFailedError
     from barnabas.pipeline.spark.java import JavaNotFoundError
+    from barnabas.pipeline.spark.jvm_errors import SparkFailedError
     from barnabas.pipeline.spark.session import CheckpointInUseError
     from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 

@@ -19,7 +19,7 @@ from barnabas.pipeline.sources import access_log_events as access
 from barnabas.pipeline.sources import auth_log as auth
 from barnabas.pipeline.sources import service_log as service
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
-from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines, followed_lines, stream_lines
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine, file_lines, followed_lines, stream_lines
 from barnabas.pipeline.sources.topics import BrokerTopics
 
 

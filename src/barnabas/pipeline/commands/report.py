@@ -24,7 +24,7 @@ from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.sources.run_status import statuses
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,8 +23,8 @@ from barnabas.pipeline.commands.options import (
     tables_place,
 )
 from barnabas.pipeline.runner.cluster import Cluster
-from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
+from barnabas.pipeline.runner.run_metrics import Metrics
 from barnabas.pipeline.runner.session import session_for
 
 

@@ -10,7 +10,7 @@ from types import FrameType
 
 from barnabas.core.peer_text import on_lines, to_json
 from barnabas.pipeline.commands.options import Options
-from barnabas.pipeline.runner.figures import Figures, Metrics
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 
 REPEATED_S = 0.5
 """Signals that follow within so long are one: `timeout` of coreutils tells the process, and then all of its group."""

@@ -40,7 +40,7 @@ class EnforcementError(Exception):
 
 
 class EnforcementFollower:
-    """Enforces the verdicts of one run; a `runner.follower.Follower`."""
+    """Enforces the verdicts of one run; a `runner.refresh.Follower`."""
 
     def __init__(
         self,

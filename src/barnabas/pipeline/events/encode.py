@@ -45,7 +45,7 @@ def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
     """Return the key of the event's record; raise ValueError if the type's key field is missing or no text."""
     value = fields.get(event_type.key)
     if not isinstance(value, str):
-        raise ValueError(f"{event_type.name}: the key's field '{event_type.key}' is no text: {value!r:.80}")
+        raise ValueError(f"{event_type.name}: the key's field '{event_type.key}' is not a string: {value!r:.80}")
     return value.encode()
 
 
@@ -53,10 +53,10 @@ def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[
     """Return the fields that have a value, in declared order, with `type` and `version`; raise as `encode_json`."""
     given = {"type": event_type.name, "version": event_type.version, **fields}
     if given["type"] != event_type.name:
-        raise ValueError(f"{event_type.name}: field 'type' is another: {given['type']!r:.80}")
+        raise ValueError(f"{event_type.name}: field 'type' must be '{event_type.name}': {given['type']!r:.80}")
     version = given["version"]
     if type(version) is not int or not 1 <= version <= event_type.version:
-        raise ValueError(f"{event_type.name}: field 'version' is none from 1 to {event_type.version}: {version!r:.80}")
+        raise ValueError(f"{event_type.name}: field 'version' must be from 1 to {event_type.version}: {version!r:.80}")
     present: dict[str, object] = {}
     for field in event_type.fields:
         if field.since > version:
@@ -94,7 +94,7 @@ def _check(event_type: EventType, field: Field, value: object) -> None:
         case Kind.TIME:
             is_right = isinstance(value, datetime) and value.tzinfo is not None
     if not is_right:
-        raise ValueError(f"{event_type.name}: field '{field.name}' is no {field.kind.value}: {value!r:.80}")
+        raise ValueError(f"{event_type.name}: field '{field.name}' is not of type {field.kind.value}: {value!r:.80}")
 
 
 def is_encodable(text: str) -> bool:

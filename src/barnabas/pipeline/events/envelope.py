@@ -20,12 +20,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
-from barnabas.pipeline.tables.shapes import NO_UTF8, VALUE_LENGTH
+from barnabas.pipeline.tables.schema_evolution import NO_UTF8, VALUE_LENGTH
 
-NO_ENVELOPE = "the value is no Debezium envelope: it is no JSON object with an op, nor has one as its payload"
+NO_ENVELOPE = "the value is not a Debezium envelope: neither it nor its payload is a JSON object with an op"
 NO_PLACE_OF_TRUNCATE = (
-    "the change is a truncate (op t), and its topic has several partitions: which of their rows it took away is not "
-    "known"
+    "the change is a truncate (op t), and its topic has several partitions: the deleted rows are unknown"
 )
 
 _OPS = tuple("crudtm")
@@ -68,7 +67,7 @@ def _change(value: bytes) -> dict[str, str | None]:
     op, fields = _envelope(value)
     row = fields.get("before" if op == "d" else "after", "")
     if op in "cru" and not row.startswith("{"):
-        raise _RefusedError(f"the Debezium envelope says op {op}, and has no row in after")
+        raise _RefusedError(f"the Debezium envelope has op {op}, but no row in after")
     # What is known of the row that a delete took away depends on the database.
     return {"op": op, "row": None if op == "m" else row if row.startswith("{") else "{}"}
 
@@ -85,8 +84,8 @@ def _envelope(value: bytes) -> tuple[str, dict[str, str]]:
     except (ValueError, RecursionError):
         raise _RefusedError(NO_ENVELOPE) from None
     if op not in _OPS:
-        known = f"{', '.join(_OPS[:-1])} and {_OPS[-1]}"
-        raise _RefusedError(f"the Debezium envelope has an op that is none of {known}: {fields['op'][:VALUE_LENGTH]}")
+        known = f"{', '.join(_OPS[:-1])} or {_OPS[-1]}"
+        raise _RefusedError(f"the Debezium envelope has an unknown op (must be {known}): {fields['op'][:VALUE_LENGTH]}")
     return op, fields
 
 

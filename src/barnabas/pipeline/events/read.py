@@ -31,7 +31,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
 from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
-from barnabas.pipeline.tables.shapes import MisfitError
+from barnabas.pipeline.tables.schema_evolution import MisfitError
 
 # How much of a bad value a reason shows, in characters.
 SHOWN_CHARACTERS = 80
@@ -138,15 +138,15 @@ class EventReader:
             return None
         right = right_value(field.kind, value)
         if right is None:
-            wrong = {Kind.TIME: "is no ISO 8601 time with a zone", Kind.DOUBLE: "is no finite DOUBLE"}
+            wrong = {Kind.TIME: "is not an ISO 8601 time with a zone", Kind.DOUBLE: "is not a finite DOUBLE"}
             if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1023:
-                wrong[Kind.DOUBLE] = "cannot be held exactly by a DOUBLE"
-            what = wrong.get(field.kind, f"is no {field.kind.value}")
+                wrong[Kind.DOUBLE] = "cannot be represented exactly by a DOUBLE"
+            what = wrong.get(field.kind, f"is not of type {field.kind.value}")
             raise MisfitError(f"field '{field.name}' {what}: {_shown(value)}")
         if field.name == "type" and value != self._event.name:
             raise MisfitError(f"field 'type' is not '{self._event.name}': {_shown(value)}")
         if field.name == "version" and value < 1:
-            raise MisfitError(f"field 'version' is not 1 or more: {_shown(value)}")
+            raise MisfitError(f"field 'version' must be at least 1: {_shown(value)}")
         return datetime.fromisoformat(right) if field.kind is Kind.TIME and isinstance(right, str) else right
 
 
@@ -243,7 +243,7 @@ def _parsed_slowly(value: bytes) -> Object:
     try:
         text = value.decode()
     except UnicodeDecodeError:
-        raise MisfitError(f"the value is no UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
+        raise MisfitError(f"the value is not UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -275,21 +275,21 @@ def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
         header = value[:HEADER_BYTES]
         if not header.startswith(MARKER) or len(header) < HEADER_BYTES:
             shown = value.hex().upper()[:SHOWN_CHARACTERS]
-            raise MisfitError(f"the value is no Avro single-object encoding: {shown}")
+            raise MisfitError(f"the value is not an Avro single-object encoding: {shown}")
         if header not in writers:
             fingerprint = header[len(MARKER) :].hex().upper()
-            raise MisfitError(f"the writer's schema is none of {event.name}: its fingerprint is {fingerprint}")
+            raise MisfitError(f"the writer's schema is not a schema of {event.name}: its fingerprint is {fingerprint}")
         version, writer = writers[header]
         try:
             found: Any = schemaless_reader(
                 BytesIO(value[HEADER_BYTES:]), writer, newest, handle_unicode_errors="surrogateescape"
             )
         except Exception:  # of the many kinds that a broken body makes it raise
-            raise MisfitError(f"the body is no {event.name} of version {version}") from None
+            raise MisfitError(f"the body does not match version {version} of {event.name}") from None
         for name in texts:
             text = found[name]
             if text is not None and not is_encodable(text):
-                raise MisfitError(f"field '{name}' is no UTF-8")
+                raise MisfitError(f"field '{name}' is not UTF-8")
         return found  # type: ignore[no-any-return]
 
     return decode

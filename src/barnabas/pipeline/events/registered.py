@@ -46,7 +46,7 @@ from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.rows import RowReader
 from barnabas.pipeline.events.schema_registry import AVRO, JSON, NoSuchSchemaError, RegistryError, SchemaRegistry
-from barnabas.pipeline.tables.shapes import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
+from barnabas.pipeline.tables.schema_evolution import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 _FRAME_BYTES = 5
@@ -99,7 +99,7 @@ class FramedReader:
                 reasons[number] = NO_VALUE
             elif len(value) < _FRAME_BYTES or value[0]:
                 shown = value[:_SHOWN_BYTES].hex().upper()
-                reasons[number] = f"the value has no schema registry's frame: {shown}"
+                reasons[number] = f"the value has no schema registry frame: {shown}"
             else:
                 schema_id, body = int.from_bytes(value[1:_FRAME_BYTES], "big"), value[_FRAME_BYTES:]
                 bodies = self._bodies_of(schema_id)
@@ -111,7 +111,7 @@ class FramedReader:
                     try:
                         objects[number] = bodies.decode(body)
                     except Exception:  # of the many kinds that a broken body makes fastavro raise
-                        reasons[number] = f"the value is not what its schema {schema_id} says"
+                        reasons[number] = f"the value does not match its schema {schema_id}"
                     else:
                         if bodies.new_fields:
                             self.shapes[bodies.new_fields] += 1
@@ -151,7 +151,7 @@ class FramedReader:
         if kind == JSON:
             return None
         if kind != AVRO:
-            raise NoSuchSchemaError(f"schema {schema_id} is of the kind {kind}; AVRO and JSON are read")
+            raise NoSuchSchemaError(f"schema {schema_id} has type {kind}: must be AVRO or JSON")
         bodies = _AvroBodies(schema_id, schema)
         _, columns, limits, reserved, is_final = self._arguments
         known = Columns(columns, reserved, limits)
@@ -176,9 +176,9 @@ class _AvroBodies:
             # Their values come as the types below them, and are converted here: what is out of range is found.
             self._plain = parse_schema(_without_logical_types(raw))
         except Exception:  # of the many kinds that fastavro raises for what is not a schema
-            raise NoSuchSchemaError(f"schema {schema_id} is no Avro schema that can be read") from None
+            raise NoSuchSchemaError(f"schema {schema_id} is not a valid Avro schema") from None
         if not isinstance(schema, dict) or schema.get("type") != "record":
-            raise NoSuchSchemaError(f"schema {schema_id} is no record's")
+            raise NoSuchSchemaError(f"schema {schema_id} is not a record schema")
         try:
             data_type, self._convert = _Types().of(schema, 0)
         except _UnsupportedError as error:

@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 
 from barnabas.pipeline.events.read import judged
 from barnabas.pipeline.events.values import DOUBTS, Object, has_decimals, record_column, shown
-from barnabas.pipeline.tables.shapes import (
+from barnabas.pipeline.tables.schema_evolution import (
     HALF_A_PAIR,
     MAXIMUM_SHAPE_COUNT,
     NO_JSON,

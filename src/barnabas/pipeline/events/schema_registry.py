@@ -133,13 +133,13 @@ class SchemaRegistry:
             # Any server knows 404; that the id is unknown a registry says itself.
             if error.code == 404 and "json" in error.headers.get("Content-Type", ""):
                 raise NoSuchSchemaError(f"the schema registry has no schema {schema_id}") from None
-            raise RegistryError(f"{where} answers {error.code} when it is asked for schema {schema_id}") from None
+            raise RegistryError(f"{where} returned {error.code} for schema {schema_id}") from None
         except (OSError, HTTPException) as error:
             raise RegistryError(f"{where} does not answer: {error}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise RegistryError(f"{where} gives no schema when it is asked for schema {schema_id}") from None
+            raise RegistryError(f"{where} did not return schema {schema_id}") from None
         if not isinstance(text, str) or not isinstance(kind, str):
-            raise RegistryError(f"{where} gives no schema when it is asked for schema {schema_id}")
+            raise RegistryError(f"{where} did not return schema {schema_id}")
         if answer.get("references"):
             raise NoSuchSchemaError(f"schema {schema_id} refers to others, which is not supported")
         return Schema(kind, text)

@@ -40,7 +40,7 @@ from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.read import column
 from barnabas.pipeline.events.types import Kind
-from barnabas.pipeline.tables.shapes import VALUE_LENGTH, WHOLE_BEYOND, MisfitError, Number, dotted
+from barnabas.pipeline.tables.schema_evolution import VALUE_LENGTH, WHOLE_BEYOND, MisfitError, Number, dotted
 
 # What `build` raises for a value that may not fit.
 DOUBTS = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
@@ -120,7 +120,7 @@ class _Scalar(Column):
                 return value if self._read is None else self._read(value)
         except DOUBTS:
             pass
-        how = "cannot be read from" if type(value) is str else "cannot hold exactly"
+        how = "cannot be parsed from" if type(value) is str else "cannot represent exactly"
         raise MisfitError(f"field {dotted(path)} is {self._name} in the table, which {how}: {shown(value)}")
 
 

@@ -25,9 +25,9 @@ STAGED_OP = "_staged_op"
 """The same in staged rows of a table by key, which has no such column."""
 TRUNCATE, DELETE = "t", "d"
 
-NO_KEY = "the record has no key, and its table is by key"
-KEY_NOT_UTF8 = "the key is no text: it is not UTF-8"
-KEY_HAS_NUL = "the key is no text: it has a NUL character"
+NO_KEY = "the record has no key: its table needs one"
+KEY_NOT_UTF8 = "the key is not UTF-8"
+KEY_HAS_NUL = "the key has a NUL character"
 
 
 class Reader(Protocol):

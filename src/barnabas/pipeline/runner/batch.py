@@ -23,7 +23,6 @@ from barnabas.pipeline.ingest.parse import OP, STAGED_OP, RecordParser, event_pa
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.ingest.task import Result, TopicTask
 from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, Mode, Parameters, TopicInput
-from barnabas.pipeline.runner.by_key import truncated
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Waits, waits_of
 from barnabas.pipeline.runner.outputs import TableWriter, at_or_after, write_rows
@@ -31,8 +30,9 @@ from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
+from barnabas.pipeline.runner.upserts import truncated
 from barnabas.pipeline.tables.columns import widened
-from barnabas.pipeline.tables.shapes import RESERVED
+from barnabas.pipeline.tables.schema_evolution import RESERVED
 from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class BatchRunner:
         Returns:
             What was read; and by topic without a schema the columns of its rows, None where nothing says them yet.
         """
-        from barnabas.pipeline.tables.shapes import grown
+        from barnabas.pipeline.tables.schema_evolution import grown
 
         known = {topic: self._columns_of(topic) for topic in self._loaded}
         result = self._ingest(consumer, starts, ends, known, refusal, is_final=False)

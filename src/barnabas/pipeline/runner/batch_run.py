@@ -16,13 +16,12 @@ from uuid import uuid4
 
 from barnabas.clients.positions import Extents, clamped, is_before, is_reached, lag_of, latest_of, merged
 from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.batch_size import BatchSizer
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
-from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.pace import Pace
-from barnabas.pipeline.runner.query import QueryStoppedError
-from barnabas.pipeline.spark.failures import reason_of
-from barnabas.pipeline.spark.stores import is_object_store
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
+from barnabas.pipeline.spark.jvm_errors import reason_of
+from barnabas.pipeline.spark.object_stores import is_object_store
 from barnabas.pipeline.tables.table import Offsets
 
 if TYPE_CHECKING:
@@ -37,6 +36,10 @@ _STATUS_FILE = "status.json"
 _STOP_S = 30.0
 # Where nothing is there to be read, it is asked for again after so long, or a shorter trigger's time.
 _IDLE_S = 1.0
+
+
+class QueryStoppedError(Exception):
+    """A batch failed: one line with its reason."""
 
 
 class BatchRun(ABC):
@@ -54,7 +57,7 @@ class BatchRun(ABC):
         spark: SparkSession,
         files: Files,
         source: Cluster,
-        pace: Pace,
+        sizer: BatchSizer,
         metrics: Metrics,
         report: Callable[[Figures], None],
         warn: Callable[[str], None],
@@ -66,7 +69,7 @@ class BatchRun(ABC):
             spark: The session.
             files: Where its status is written.
             source: The cluster that is read.
-            pace: Tells how much a batch takes.
+            sizer: Decides the size of batches.
             metrics: Takes the figures.
             report: Called with the figures after each batch, in the batches' thread.
             warn: Told in one line what a person should know.
@@ -75,7 +78,7 @@ class BatchRun(ABC):
         self._spark = spark
         self._files = files
         self._source = source
-        self._pace = pace
+        self._sizer = sizer
         self._metrics = metrics
         self._report = report
         self._warn = warn
@@ -236,7 +239,7 @@ class BatchRun(ABC):
             if not is_deriving and not self._is_ending.is_set() and self._is_derivation_due():
                 self._deriving = self._started(self._derive, "derivation")
             took_s = time.monotonic() - began_s
-            next_after_s = min(self._pace.trigger_s, _IDLE_S) if ends == starts else self._pace.next_after_s(took_s)
+            next_after_s = min(self._sizer.trigger_s, _IDLE_S) if ends == starts else self._sizer.next_after_s(took_s)
             self._is_ending.wait(max(0.0, next_after_s - took_s))
 
     def _is_at_end(self) -> bool:
@@ -260,14 +263,14 @@ class BatchRun(ABC):
                 raise QueryStoppedError("a partition's end offset is below the offset already read")
             ends = latest_of(ends, starts)
         core_count = self._spark.sparkContext.defaultParallelism
-        return self._pace.next_ends(starts, clamped(ends, self._targets), core_count)
+        return self._sizer.next_ends(starts, clamped(ends, self._targets), core_count)
 
     def _take(self, report: BatchReport) -> None:
         self.figures.add(report)
         self.figures.positions = merged(self.figures.positions, report.ends)
         self._tell_lag()
-        self._pace.account(report)
-        self.figures.limited_by = self._pace.limited_by
+        self._sizer.account(report)
+        self.figures.limited_by = self._sizer.limited_by
         self._metrics.batch(self.figures.run, report)
         self._report(self.figures)
 

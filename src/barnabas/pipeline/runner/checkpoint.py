@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.spark.stores import writes_whole_files
+from barnabas.pipeline.spark.object_stores import writes_whole_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

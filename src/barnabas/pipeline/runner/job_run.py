@@ -16,28 +16,26 @@ from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.aggregates import KnownFiles
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
-from barnabas.pipeline.runner.batch_run import BatchRun
-from barnabas.pipeline.runner.bounds import start_offsets
+from barnabas.pipeline.runner.batch_run import BatchRun, QueryStoppedError
+from barnabas.pipeline.runner.batch_size import BatchSizer
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.data_loss import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.dead_letters import DeadLetters
-from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.freshness import Freshness
-from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
+from barnabas.pipeline.runner.inputs import input_topics, not_there, start_offsets
 from barnabas.pipeline.runner.maintenance import Maintenance
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables, table_location
-from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
-from barnabas.pipeline.runner.query import QueryStoppedError, input_topics, not_there
 from barnabas.pipeline.runner.quota_client import QuotaClient
-from barnabas.pipeline.runner.refresh import refresh
+from barnabas.pipeline.runner.refresh import Follower, refresh
 from barnabas.pipeline.runner.retention import Retention
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
-from barnabas.pipeline.spark.failures import reason_of
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.spark.jvm_errors import reason_of
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ class JobRun(BatchRun):
             turns: How many refreshes go on at the same time, of all jobs of the session.
         """
         files = Files(spark, plan.job_checkpoint)
-        super().__init__(plan.run, spark, files, cluster, Pace(plan, quotas), metrics, report, warn)
+        super().__init__(plan.run, spark, files, cluster, BatchSizer(plan, quotas), metrics, report, warn)
         self.plan = plan
         self.feeders: Sequence[JobRun] = ()
         self.is_concluded = False
@@ -501,8 +499,8 @@ class JobRun(BatchRun):
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         assert self._runner is not None  # `_begin` has made one
         consumer: dict[str, str | int | bool] = {**self.plan.kafka.for_consumer()}
-        if self._pace.fetch_bytes is not None:
-            consumer["max.partition.fetch.bytes"] = self._pace.fetch_bytes
+        if self._sizer.fetch_bytes is not None:
+            consumer["max.partition.fetch.bytes"] = self._sizer.fetch_bytes
         return self._runner.run(consumer, starts, ends)
 
     def _take(self, report: BatchReport) -> None:

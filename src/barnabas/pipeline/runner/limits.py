@@ -1,8 +1,8 @@
 """How fast a run may read: its own limits in bytes, records, and records per partition.
 
-These are beside the quotas that brokers have for it (`pace.py`); of several the strictest holds. A batch has at most
-what they allow in a trigger's time. The one per partition is what DStreams' `spark.streaming.kafka.maxRatePerPartition`
-meant.
+They apply in addition to the brokers' quotas (`batch_size.py`): the strictest limit decides. A batch has at most the
+records that they allow in one trigger interval. The limit per partition is that of DStreams,
+`spark.streaming.kafka.maxRatePerPartition`.
 """
 
 from dataclasses import dataclass

@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 from barnabas.clients.positions import is_reached
 from barnabas.pipeline.job import DELETED, KEY, Job, Mode, TableOutput, TopicOutput
-from barnabas.pipeline.runner.by_key import GONE, MARKS, latest
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.runner.topic_output import TopicWriter
+from barnabas.pipeline.runner.upserts import GONE, MARKS, latest
 from barnabas.pipeline.spark.catalogs import is_name
-from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.postgresql_types import MAX_NAME_BYTES
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
 

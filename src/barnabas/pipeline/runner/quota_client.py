@@ -104,10 +104,10 @@ class QuotaClient:
                 self._quotas = self._runner.run(self._ask(self._pool))
                 self._warn_of_small_limits()
             except ConfigError as error:
-                self._tell(f"quotas can't be asked for with these options: {error}")
+                self._warn_once(f"quotas can't be asked for with these options: {error}")
             except BarnabasError as error:
                 # Spark's own clients say it where the cluster is away for long.
-                self._tell_refusal(error)
+                self._warn_of_refusal(error)
                 self._disconnect()
             self._next_ask_s = time.monotonic() + _EVERY_S
 
@@ -151,7 +151,7 @@ class QuotaClient:
     async def _resolved(self, admin: QuotaStateAdmin) -> list[Quota]:
         user = user_of(self._kafka.options)
         if user is None:
-            self._tell("the broker alone knows which user this login is: batches are not sized by its quotas")
+            self._warn_once("the broker alone knows which user this login is: batches are not sized by its quotas")
             return []
         limits = await admin.limits()
         brokers = (await admin.pool.metadata([])).brokers
@@ -164,27 +164,27 @@ class QuotaClient:
     def _warn_of_small_limits(self) -> None:
         for each in self.of(READ):
             if each.most_answer_bytes < _LARGEST_BATCH_BYTES:
-                self._tell(
+                self._warn_once(
                     f"{each.name}: a batch of records of more than {each.most_answer_bytes:,.0f} bytes is never sent "
                     "by it, and producers may write a mebibyte: raise the quota, or let them write smaller batches"
                 )
 
-    def _tell_refusal(self, error: BarnabasError) -> None:
+    def _warn_of_refusal(self, error: BarnabasError) -> None:
         if not isinstance(error, KafkaError):
             return
         match error.code:
             case ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
                 self._denied_until_s = time.monotonic() + _DENIED_S
-                self._tell(
+                self._warn_once(
                     f"user {user_of(self._kafka.options)} may not ask for quotas, which on Kafka takes DescribeConfigs "
                     "on the cluster: the run's own limits alone size batches"
                 )
             case ErrorCode.UNSUPPORTED_VERSION:
-                self._tell("the broker has no request that tells quotas: the run's own limits alone size batches")
+                self._warn_once("the broker has no request that tells quotas: the run's own limits alone size batches")
             case ErrorCode.SASL_AUTHENTICATION_FAILED | ErrorCode.UNSUPPORTED_SASL_MECHANISM:
-                self._tell(f"quotas can't be asked for: {error}")
+                self._warn_once(f"quotas can't be asked for: {error}")
 
-    def _tell(self, text: str) -> None:
+    def _warn_once(self, text: str) -> None:
         if text not in self._warned:
             self._warned.add(text)
             self._warn(text)

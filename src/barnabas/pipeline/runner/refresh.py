@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.pipeline.job import Frames, Job, Mode, Parameters
 from barnabas.pipeline.runner.aggregates import KnownFiles, refresh_aggregates
@@ -22,6 +22,30 @@ from barnabas.pipeline.tables.table import Offsets, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+class Follower(Protocol):
+    """Acts upon derived tables, such as enforcement. Only `follow` and `settle` may take long."""
+
+    def start(self) -> None:
+        """Begin; called each time that the run is started."""
+        ...
+
+    def follow(self, output: str, rows: DataFrame) -> None:
+        """Take what a refresh gives for a derived table, right before it is written; the same may come again."""
+        ...
+
+    def poll(self) -> None:
+        """Raise what ends the run."""
+        ...
+
+    def settle(self, timeout_s: float) -> None:
+        """Wait until what was given is acted upon; raise what ends the run, or that it is not."""
+        ...
+
+    def close(self) -> None:
+        """Stop, and release all resources."""
+        ...
 
 
 def refresh(

@@ -87,9 +87,9 @@ def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
+    from barnabas.pipeline.spark.object_stores import clients_for
     from barnabas.pipeline.spark.session import checkpoint_lock, combined, spark_session
-    from barnabas.pipeline.spark.stores import clients_for
-    from barnabas.pipeline.tables.places import check_place
+    from barnabas.pipeline.tables.formats import check_place
 
     began_s = time.monotonic()
     settings = {"spark.scheduler.mode": "FAIR"}

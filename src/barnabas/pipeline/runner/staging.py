@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.spark.stores import scheme_of
+from barnabas.pipeline.spark.object_stores import scheme_of
 from barnabas.pipeline.tables.data_files import DataFile, FileSink
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import TableInput
+from barnabas.pipeline.runner.batch_run import QueryStoppedError
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
-from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan
-from barnabas.pipeline.runner.query import QueryStoppedError
 from barnabas.pipeline.runner.quota_client import QuotaClient
+from barnabas.pipeline.runner.refresh import Follower
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 from barnabas.pipeline.tables.table import TableUnavailableError
 
 if TYPE_CHECKING:

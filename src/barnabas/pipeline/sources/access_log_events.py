@@ -30,7 +30,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, View, parse_line, read_lines
-from barnabas.pipeline.sources.lines import RawLine, Refused, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, Refused, SourceLine
 
 PAGE_VIEW, CLICK, SEARCH, LOGIN = (EVENT_TYPES[name] for name in ("page_view", "click", "search", "login"))
 ACCESS_LOG_EVENTS = (PAGE_VIEW, CLICK, SEARCH, LOGIN)
@@ -203,4 +203,4 @@ def _bare_host(host: str) -> str:
 def _why_refused(text: str) -> str:
     if len(text) > LONGEST_LINE:
         return f"the line has more than {LONGEST_LINE} characters"
-    return "the line is no request in the combined or common format" if text.strip() else "the line is empty"
+    return "the line is not a request in the combined or common format" if text.strip() else "the line is empty"

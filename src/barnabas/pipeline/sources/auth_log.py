@@ -40,7 +40,7 @@ from pathlib import Path
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, MONTHS, read_lines
-from barnabas.pipeline.sources.lines import RawLine, Refused, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, Refused, SourceLine
 
 LOGIN = EVENT_TYPES["login"]
 AUTH_LOG_EVENTS = (LOGIN,)
@@ -175,7 +175,7 @@ class _Reader:
     def read(self, text: str, place: str) -> list[tuple[EventType, dict[str, object]]]:
         match = _LINE.fullmatch(text) if len(text) <= LONGEST_LINE else None
         if match is None:
-            raise NotOfTheFormError("the line is no syslog line")
+            raise NotOfTheFormError("the line is not a syslog line")
         time = self._time(match)
         self.time_ms = int(time.timestamp() * 1000)
         if match["program"] not in _PROGRAMS:
@@ -203,7 +203,7 @@ class _Reader:
             # A leap second is not one of datetime's.
             return _checked(datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC))
         except (ValueError, OverflowError):
-            raise NotOfTheFormError("the line's time is none") from None
+            raise NotOfTheFormError("the line's time is invalid") from None
 
     def _process(self, key: tuple[str, str], now_s: float) -> _Process:
         process = self._processes.get(key)

@@ -1,11 +1,11 @@
 """Brokers' own figures, every few seconds: what their pages tell, and what they answer to requests.
 
-    pages (/metrics by HTTP) ─────────────────► broker_page ────┐
-    ExplainQuotas: who is held, by which limit ──────────────┐  │
-    Metadata, groups, offsets: partitions, lag ─► broker_figures ─► events `broker_metric`
+    pages (/metrics by HTTP) ───────────────────► broker_metrics_page ─┐
+    ExplainQuotas: throttled clients and limits ─┐                     │
+    Metadata, groups, offsets: partitions, lag ──┴─► broker_metrics ───┴─► events `broker_metric`
 
-Kafka has no page unless somebody runs jmx_exporter in it, and no request that explains quotas: of any cluster it is
-told how far groups lag and which partitions fail, and by such a page who is held, but not by which limit.
+Kafka has no page unless jmx_exporter runs in it, and no request that explains quotas. Lag and failed partitions are
+reported of any cluster; with such a page, throttled clients are reported, too, but not the limit that throttles them.
 
 Invariants: what can't be asked is told in a line, once, and again when it can be; all else goes on. A tick has a
 bounded number of series. Each question has `_TIMEOUT_S`, however many requests it takes; after a failure the
@@ -30,17 +30,17 @@ from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.sources.broker_figures import (
+from barnabas.pipeline.sources.broker_metrics import (
     BrokerFigure,
     Client,
     clients_near_limits,
-    held,
     lags,
     left_out,
     partition_faults,
+    throttled_clients,
 )
-from barnabas.pipeline.sources.broker_page import BrokerPage, page_figures, read_page
-from barnabas.pipeline.sources.lines import Told
+from barnabas.pipeline.sources.broker_metrics_page import BrokerPage, page_figures, read_page
+from barnabas.pipeline.sources.log_lines import Told
 
 A = TypeVar("A", bound=AdminCalls)
 T = TypeVar("T")
@@ -48,7 +48,7 @@ T = TypeVar("T")
 _TIMEOUT_S = 5.0
 # A thousand topics, partitions and clients are 1 MB; Kafka's exporter lists all there are.
 _LARGEST_PAGE_BYTES = 32 << 20
-# What was used in the last minute says who can have been held in it.
+# Only clients that used a quota in the last minute can have been throttled in it.
 _USED_S = 60
 
 # So many are told of in a tick at the most.
@@ -101,7 +101,7 @@ class AskedBrokers:
         return self._run(ask())
 
     def explained(self, clients: Sequence[Client]) -> list[dict[str, Any]]:
-        """Return what holds clients, by client and broker."""
+        """Return what throttles clients, by client and broker."""
 
         async def ask() -> list[dict[str, Any]]:
             admin = self._admin(QuotaStateAdmin)
@@ -165,29 +165,30 @@ class BrokerLook:
         self._warn = warn
         self._pages: dict[str, BrokerPage] = {}
         self._silent: set[str] = set()
-        self._held: set[Client] = set()
+        self._throttled: set[Client] = set()
         self._refusal_count = 0
 
     def __call__(self) -> list[Told]:
         """Look once."""
         found: list[BrokerFigure] = []
-        held_by_pages: list[BrokerFigure] = []
+        throttled_by_pages: list[BrokerFigure] = []
         for url in self._urls:
             page = self._asked(url, lambda url: read_page(self._brokers.page(url), urlsplit(url).netloc))
             if page is not None:
                 found += page_figures(self._pages.get(url), page)
                 self._pages[url] = page
-                held_by_pages += page.held
+                throttled_by_pages += page.throttled
         topics = self._asked("partitions", lambda _: self._brokers.topics())
         if topics is not None:
             found += partition_faults(topics)
             found += self._asked("lag", lambda _: self._lag_figures(topics)) or []
         explained = None
         if self._refusal_count < _MOST_REFUSALS:
-            explained = self._asked("quotas", lambda _: self._held_clients())
+            explained = self._asked("quotas", lambda _: self._throttled_clients())
         if explained is None:
-            held_by_pages.sort(key=lambda figure: -figure.value)
-            explained = [*held_by_pages[:MOST_CLIENTS], left_out("clients", len(held_by_pages) - MOST_CLIENTS)]
+            throttled_by_pages.sort(key=lambda figure: -figure.value)
+            unseen = len(throttled_by_pages) - MOST_CLIENTS
+            explained = [*throttled_by_pages[:MOST_CLIENTS], left_out("clients", unseen)]
         return [figure.told() for figure in found + explained]
 
     def _lag_figures(self, topics: Mapping[str, TopicMetadata]) -> list[BrokerFigure]:
@@ -208,8 +209,8 @@ class BrokerLook:
             left_out("groups", group_count - len(committed)),
         ]
 
-    def _held_clients(self) -> list[BrokerFigure] | None:
-        """Return who is held by which limit; None where the brokers can't explain it."""
+    def _throttled_clients(self) -> list[BrokerFigure] | None:
+        """Return the throttled clients and their limits; None if the brokers cannot explain quotas."""
         in_use = self._brokers.quotas_in_use()
         if in_use is None:
             self._refusal_count += 1
@@ -219,11 +220,11 @@ class BrokerLook:
                 )
             return None
         self._refusal_count = 0
-        # Who is held for long has used nothing of late, and is asked about as long as he is.
-        near = {**dict.fromkeys(self._held, 1.0), **clients_near_limits(in_use)}
+        # A client that is throttled for long has used nothing lately: it is queried until the throttling ends.
+        near = {**dict.fromkeys(self._throttled, 1.0), **clients_near_limits(in_use)}
         most = sorted(near, key=lambda client: (-near[client], client))[:MOST_CLIENTS]
-        found = held(self._brokers.explained(most))
-        self._held = {(each.user or "", each.client_id or "") for each in found}
+        found = throttled_clients(self._brokers.explained(most))
+        self._throttled = {(each.user or "", each.client_id or "") for each in found}
         return [*found, left_out("clients", len(near) - MOST_CLIENTS)]
 
     def _asked(self, what: str, ask: Callable[[str], T]) -> T | None:

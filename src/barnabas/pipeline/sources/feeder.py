@@ -27,7 +27,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
-from barnabas.pipeline.sources.lines import SourceLine
+from barnabas.pipeline.sources.log_lines import SourceLine
 from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import psutil  # type: ignore[import-untyped]  # it has no types of its own
 
 from barnabas.pipeline.events.types import HOST_METRIC
-from barnabas.pipeline.sources.lines import Told
+from barnabas.pipeline.sources.log_lines import Told
 
 # Not of this host's own, or always full.
 _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.pipeline.events.types import RUN
-from barnabas.pipeline.sources.broker_figures import BrokerFigure
-from barnabas.pipeline.sources.lines import Look
+from barnabas.pipeline.sources.broker_metrics import BrokerFigure
+from barnabas.pipeline.sources.log_lines import Look
 
 _FILE = "status.json"
 # A run writes its status every two seconds.

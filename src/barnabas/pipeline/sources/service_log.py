@@ -27,7 +27,7 @@ from typing import NamedTuple
 from barnabas.pipeline.events.types import EVENT_TYPES
 from barnabas.pipeline.sources.access_log import MONTHS
 from barnabas.pipeline.sources.auth_log import latest_year
-from barnabas.pipeline.sources.lines import RawLine, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine
 
 SERVICE_LOG = EVENT_TYPES["service_log"]
 SERVICE_LOG_EVENTS = (SERVICE_LOG,)

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from barnabas.core.parent import die_with_parent
-from barnabas.pipeline.spark.failures import SparkFailedError, end_of_jvm, is_of_java, reason_of
 from barnabas.pipeline.spark.java import find_java_home
+from barnabas.pipeline.spark.jvm_errors import SparkFailedError, end_of_jvm, is_of_java, reason_of
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]  # it has no types

@@ -34,11 +34,9 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
-from barnabas.pipeline.spark.stores import is_object_store, scheme_of
+from barnabas.pipeline.spark.object_stores import is_object_store, scheme_of
 from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted, with_all_columns
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, write_files
-from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
-from barnabas.pipeline.tables.rules import (
+from barnabas.pipeline.tables.commit_rules import (
     check_division,
     check_layout,
     check_sequence,
@@ -46,6 +44,8 @@ from barnabas.pipeline.tables.rules import (
     moved,
     with_latest,
 )
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, write_files
+from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
     USUAL_LIMITS,

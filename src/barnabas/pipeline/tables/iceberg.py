@@ -38,6 +38,13 @@ from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import IdentityTransform, parse_transform
 
 from barnabas.pipeline.tables.columns import aligned, merged, quoted, type_difference
+from barnabas.pipeline.tables.commit_rules import (
+    check_division,
+    check_layout,
+    check_sequence,
+    condition_of_cut,
+    with_latest,
+)
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
 from barnabas.pipeline.tables.iceberg_files import (
@@ -50,13 +57,6 @@ from barnabas.pipeline.tables.iceberg_files import (
 )
 from barnabas.pipeline.tables.iceberg_types import iceberg_schema, part_of, spark_schema, stored_name
 from barnabas.pipeline.tables.layout import PLAIN, Layout
-from barnabas.pipeline.tables.rules import (
-    check_division,
-    check_layout,
-    check_sequence,
-    condition_of_cut,
-    with_latest,
-)
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
     USUAL_LIMITS,

@@ -31,7 +31,7 @@ from pyiceberg.exceptions import (
 )
 
 from barnabas.pipeline.spark.catalogs import CatalogError, catalog_properties, is_name
-from barnabas.pipeline.spark.stores import scheme_of
+from barnabas.pipeline.spark.object_stores import scheme_of
 from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 
 if TYPE_CHECKING:

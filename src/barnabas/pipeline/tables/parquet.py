@@ -36,9 +36,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, write_files
-from barnabas.pipeline.tables.layout import PLAIN, Layout
-from barnabas.pipeline.tables.rules import (
+from barnabas.pipeline.tables.commit_rules import (
     check_division,
     check_layout,
     check_sequence,
@@ -46,6 +44,8 @@ from barnabas.pipeline.tables.rules import (
     moved,
     with_rest,
 )
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, write_files
+from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.table import (
     COMMIT_COLUMN,
     FILE_COLUMN,

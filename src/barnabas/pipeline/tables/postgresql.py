@@ -30,6 +30,7 @@ import psycopg
 from psycopg import sql
 
 from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
+from barnabas.pipeline.tables.commit_rules import is_later
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.postgresql_rows import PostgresqlSink, read_rows, selected
@@ -42,7 +43,6 @@ from barnabas.pipeline.tables.postgresql_types import (
     restored,
     spark_type,
 )
-from barnabas.pipeline.tables.rules import is_later
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
     Compaction,

@@ -4,7 +4,7 @@ It behaves like the real one: requests wait for a connection, up to the session'
 pending requests with `ConnectionLostError` and all watches with `EventType.NONE`; the client looks for another server,
 and begins a new session if the old one has expired.
 
-Source: `barnabas.wire.registry.zookeeper`; ZooKeeper programmer's guide, sessions.
+Source: `barnabas.clients.zookeeper.registry`; ZooKeeper programmer's guide, sessions.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
 from barnabas.core.errors import StartupError
 from barnabas.testing.simulation.ensemble import (
     Answer,
@@ -47,7 +48,6 @@ from barnabas.wire.registry.store import (
     Watch,
     WatchEvent,
 )
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 if TYPE_CHECKING:
     from random import Random

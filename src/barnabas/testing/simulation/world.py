@@ -23,6 +23,7 @@ from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.node import Node
 from barnabas.broker.server.watchdog import NO_CORE_USE, CoreUse
 from barnabas.clients.environment import ClientEnvironment
+from barnabas.clients.zookeeper.options import ZooKeeperOptions
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
@@ -34,7 +35,6 @@ from barnabas.testing.simulation.ensemble import Ensemble
 from barnabas.testing.simulation.ensemble_session import EnsembleSession
 from barnabas.testing.simulation.loop import CURRENT_PROCESS, Process, VirtualLoop
 from barnabas.testing.simulation.network import MemoryNetwork
-from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 T = TypeVar("T")
 

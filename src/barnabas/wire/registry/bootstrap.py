@@ -26,8 +26,12 @@ from barnabas.wire.registry.store import (
     SetOp,
 )
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, encode_registration
-from barnabas.wire.registry.znodes.cluster import decode_cluster_id, encode_cluster_id
-from barnabas.wire.registry.znodes.kafka_version import KafkaVersionNode, decode_kafka_version
+from barnabas.wire.registry.znodes.cluster import (
+    KafkaVersionNode,
+    decode_cluster_id,
+    decode_kafka_version,
+    encode_cluster_id,
+)
 
 if TYPE_CHECKING:
     from random import Random

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.api.connector.assignment import Assignment
 from barnabas.api.connector.membership import Membership, MembershipOptions
-from barnabas.api.connector.registration import Registration
+from barnabas.api.connector.state import Registration
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock

@@ -8,7 +8,7 @@ import pytest
 from barnabas.api.connector.consumption import StreamConsumption
 from barnabas.api.connector.errors import OffsetCommitError
 from barnabas.api.connector.offset_storage import DualOffsets, Offsets, ZooKeeperOffsets
-from barnabas.api.connector.registration import Registration
+from barnabas.api.connector.state import Registration
 from barnabas.api.connector.stream import Sink
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.executor import InlineExecutor

@@ -11,7 +11,7 @@ from barnabas.core.pending import Pending, Spawner
 from barnabas.testing.simulation.world import PORT
 from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.znodes.features import FeatureNode, encode_features
+from barnabas.wire.registry.znodes.cluster import FeatureNode, encode_features
 from tests.simulated_cluster import Cluster, play
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import SetOp
-from barnabas.wire.registry.znodes.isr_notifications import encode_isr_notification
+from barnabas.wire.registry.znodes.notifications import encode_isr_notification
 from barnabas.wire.registry.znodes.topics import (
     PartitionStateNode,
     TopicAssignment,

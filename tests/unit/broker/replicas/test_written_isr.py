@@ -23,7 +23,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import ConnectionLostError, NoAuthError, RegistryError, Stat
-from barnabas.wire.registry.znodes.isr_notifications import decode_isr_notification
+from barnabas.wire.registry.znodes.notifications import decode_isr_notification
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state, encode_partition_state
 from tests.patience import PATIENCE_S
 

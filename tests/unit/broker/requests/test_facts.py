@@ -19,7 +19,7 @@ from barnabas.broker.requests.told_facts import SUBJECTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
-from barnabas.explain.json_schema import complaints
+from barnabas.explain.answers import complaints
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal

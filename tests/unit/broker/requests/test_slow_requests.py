@@ -10,7 +10,7 @@ from barnabas.broker.diagnostics.store import Facts
 from barnabas.broker.requests.handlers import fetch
 from barnabas.broker.requests.table import Handler
 from barnabas.core.pending import Pending
-from barnabas.explain.json_schema import complaints
+from barnabas.explain.answers import complaints
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
 from barnabas.wire.protocol.wire import WireBuffer

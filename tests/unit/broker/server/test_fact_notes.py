@@ -20,7 +20,7 @@ from barnabas.broker.server.fact_notes import FactNotes
 from barnabas.broker.server.watchdog import IDLE_INTERVAL_MS, Watchdog
 from barnabas.core.config import BrokerConfig
 from barnabas.core.types import TopicPartition
-from barnabas.explain.json_schema import complaints
+from barnabas.explain.answers import complaints
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.quotas.limits import QuotaKind

@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.pipeline.commands import running
 from barnabas.pipeline.commands.running import REPEATED_S, Stopper, reporter, tell
-from barnabas.pipeline.runner.figures import Figures
+from barnabas.pipeline.runner.run_metrics import Figures
 
 
 class Clock:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.pipeline.commands.main import main
-from barnabas.pipeline.runner.figures import Figures
+from barnabas.pipeline.runner.run_metrics import Figures
 
 RUNS = ("backfill-of-november/load", "operations", "reporting")
 TOPIC = "orders-of-the-whole-company-and-of-all-that-it-has-bought-since.v2"

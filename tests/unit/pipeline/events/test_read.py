@@ -13,11 +13,11 @@ NEIGHBOUR = GOOD.encode()
 DEEP = "[" * 900 + "]" * 900
 BAD = {
     **BAD_VALUES,
-    "a deep array for text": (having(agent=...)[:-1] + f',"agent":{DEEP}}}', "field 'agent' is no STRING: "),
-    "half a pair for a number": (GOOD.replace("200", '"\\ud800"'), "field 'status' is no INT: "),
-    "whole number as a fraction": (having(status=200.0), "field 'status' is no INT: 200.0"),
-    "a whole number without end": (having(status=10**400), "field 'status' is no INT: 1000"),
-    "a double without end": (having(latency_ms=10**400), "field 'latency_ms' is no finite DOUBLE: 1000"),
+    "a deep array for text": (having(agent=...)[:-1] + f',"agent":{DEEP}}}', "field 'agent' is not of type STRING: "),
+    "half a pair for a number": (GOOD.replace("200", '"\\ud800"'), "field 'status' is not of type INT: "),
+    "whole number as a fraction": (having(status=200.0), "field 'status' is not of type INT: 200.0"),
+    "a whole number without end": (having(status=10**400), "field 'status' is not of type INT: 1000"),
+    "a double without end": (having(latency_ms=10**400), "field 'latency_ms' is not a finite DOUBLE: 1000"),
 }
 
 

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from barnabas.pipeline.events.registered import FramedReader
 from barnabas.pipeline.events.schema_registry import RegistryError, SchemaRegistry
-from barnabas.pipeline.tables.shapes import grown
+from barnabas.pipeline.tables.schema_evolution import grown
 from tests.registry import FakeRegistry
 
 
@@ -195,13 +195,13 @@ def test_values_are_read_by_their_own_schemas() -> None:
         *[None] * 3,
         "field id is bigint in the table, and a string here: x",
         "the value is not one JSON value, or a field stands in it twice",
-        "schema 4 is no record's",
-        "schema 5 is no Avro schema that can be read",
-        "schema 6 is of the kind PROTOBUF; AVRO and JSON are read",
+        "schema 4 is not a record schema",
+        "schema 5 is not a valid Avro schema",
+        "schema 6 has type PROTOBUF: must be AVRO or JSON",
         "the schema registry has no schema 7",
-        "the value is not what its schema 1 says",
-        "the value has no schema registry's frame: 7B226964223A20357D",
-        "the value has no schema registry's frame: 000000",
+        "the value does not match its schema 1",
+        "the value has no schema registry frame: 7B226964223A20357D",
+        "the value has no schema registry frame: 000000",
         "the record has no value",
     ]
 
@@ -213,7 +213,7 @@ def test_a_registry_that_fails_is_waited_for_or_has_reasons() -> None:
         server.put(1, schema)
         server.answers[2] = (500, "text/html", b"")
         registry = SchemaRegistry(server.url)
-        with pytest.raises(RegistryError, match="answers 500"):
+        with pytest.raises(RegistryError, match="returned 500"):
             FramedReader(registry, None).read(values)
         _, rows, reasons = load(replace(registry, is_waited_for=False), values)
         # Asked once in each pass, and no other id after it.
@@ -221,7 +221,7 @@ def test_a_registry_that_fails_is_waited_for_or_has_reasons() -> None:
     assert rows == [{"id": 1}, None, None]
     assert reasons[1] == reasons[2]
     assert reasons[1] is not None
-    assert "answers 500" in reasons[1]
+    assert "returned 500" in reasons[1]
 
 
 def test_a_copy_in_a_worker_asks_for_no_schema_again() -> None:
@@ -238,17 +238,17 @@ def test_a_copy_in_a_worker_asks_for_no_schema_again() -> None:
     ("data_type", "content", "reason"),
     [
         # Lengths and counts of 2^31 - 10, and of 2^60.
-        ("string", b"\xec\xff\xff\xff\x0f", "schema 1 says"),
-        ("bytes", b"\xec\xff\xff\xff\x0fabc", "schema 1 says"),
-        ({"type": "array", "items": "boolean"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "schema 1 says"),
-        ({"type": "map", "values": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "schema 1 says"),
+        ("string", b"\xec\xff\xff\xff\x0f", "its schema 1"),
+        ("bytes", b"\xec\xff\xff\xff\x0fabc", "its schema 1"),
+        ({"type": "array", "items": "boolean"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "its schema 1"),
+        ({"type": "map", "values": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "its schema 1"),
         ({"type": "array", "items": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20", "elements have no bytes"),
         ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, b"\2", "elements have no bytes"),
         ({"type": "array", "items": record(("n", "null")) | {"name": "N"}}, b"\2", "elements have no bytes"),
-        ("string", b"\x02\xff", "schema 1 says"),
-        ("string", b"\x03abc", "schema 1 says"),
-        ("long", b"\xff" * 30, "schema 1 says"),
-        ({"type": "long", "logicalType": "timestamp-micros"}, b"\xff" * 9 + b"\x01", "schema 1 says"),
+        ("string", b"\x02\xff", "its schema 1"),
+        ("string", b"\x03abc", "its schema 1"),
+        ("long", b"\xff" * 30, "its schema 1"),
+        ({"type": "long", "logicalType": "timestamp-micros"}, b"\xff" * 9 + b"\x01", "its schema 1"),
         (["null", "Order"], b"\0", "the type Order within itself"),
         ([{"type": "array", "items": "int"}, "string", "bytes", "boolean", "Order"], b"\0", "Order within itself"),
         (["int", "long", "string"], b"\0", "cannot be told apart"),
@@ -257,8 +257,8 @@ def test_a_copy_in_a_worker_asks_for_no_schema_again() -> None:
             b"\0",
             "decimal number of precision",
         ),
-        ("double", b"\0\0\0\0\0\0\xf8\x7f", "field v is double in the table, which cannot hold exactly: NaN"),
-        ("double", b"\0\0\0\0\0\0\xf0\x7f", "field v is double in the table, which cannot hold exactly: Infinity"),
+        ("double", b"\0\0\0\0\0\0\xf8\x7f", "field v is double in the table, which cannot represent exactly: NaN"),
+        ("double", b"\0\0\0\0\0\0\xf0\x7f", "field v is double in the table, which cannot represent exactly: Infinity"),
     ],
 )
 def test_a_hostile_body_or_schema_has_a_reason(folder: Path, data_type: object, content: bytes, reason: str) -> None:

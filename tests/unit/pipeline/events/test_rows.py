@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import types as T
 
 from barnabas.pipeline.events.rows import RowReader
-from barnabas.pipeline.tables.shapes import RESERVED, grown
+from barnabas.pipeline.tables.schema_evolution import RESERVED, grown
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 from tests.plainly_bad import NO_JSON, PLAINLY_BAD
 
@@ -95,7 +95,7 @@ def test_a_value_that_is_no_row_has_a_reason(value: bytes | None) -> None:
     assert reason_of(value) == PLAINLY_BAD[value]
 
 
-NOT_EXACT = "in the table, which cannot hold exactly"
+NOT_EXACT = "in the table, which cannot represent exactly"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ NOT_EXACT = "in the table, which cannot hold exactly"
         ('{"share":9007199254740993}', f"field share is double {NOT_EXACT}: 9007199254740993"),
         ('{"share":9223372036854775807}', f"field share is double {NOT_EXACT}: 9223372036854775807"),
         ('{"share":1e400}', f"field share is double {NOT_EXACT}: 1e400"),
-        ('{"at":"2026-02-30T10:00:00Z"}', "field at is timestamp in the table, which cannot be read from"),
+        ('{"at":"2026-02-30T10:00:00Z"}', "field at is timestamp in the table, which cannot be parsed from"),
         ("[" * 900_000, "the value is nested more than 32 deep"),
         ('{"o": ' + "[" * 32 + "]" * 32 + "}", "the value is nested more than 32 deep"),
         ('{"o": ' + '{"x": ' * 990 + "1" + "}" * 991, "the value is nested more than 32 deep"),
@@ -212,7 +212,7 @@ def test_nested_columns_are_read() -> None:
     assert reasons == {
         3: f"field o.l[].x is double {NOT_EXACT}: 9007199254740993",
         4: "field o.a is bigint in the table, and a string here: 1",
-        5: "field m[][] is date in the table, which cannot be read from: never",
+        5: "field m[][] is date in the table, which cannot be parsed from: never",
         6: 'field o.l[].x is double in the table, and a boolean here: [{"x":true}]',
     }
 
@@ -241,7 +241,8 @@ def test_nested_columns_are_read() -> None:
 def test_a_text_is_read_as_its_column_s_type(data_type: T.DataType, text: str, value: object) -> None:
     _, rows, reasons = load([json.dumps({"v": text})], struct(v=data_type))
     if value is None:
-        assert reasons == {0: f"field v is {data_type.simpleString()} in the table, which cannot be read from: {text}"}
+        where = f"field v is {data_type.simpleString()} in the table"
+        assert reasons == {0: f"{where}, which cannot be parsed from: {text}"}
     else:
         assert rows == {0: {"v": value}}
 

@@ -3,8 +3,8 @@
 import pytest
 
 from barnabas.pipeline.runner import supervisor
-from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.query import QueryStoppedError
+from barnabas.pipeline.runner.batch_run import QueryStoppedError
+from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 from barnabas.pipeline.runner.supervisor import RunFailedError, supervise
 
 GIVE_UP_S = 60.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
-from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine, file_lines
 from barnabas.pipeline.sources.social import SITE as MADE_UP_SITE
 from barnabas.pipeline.sources.social import SitePlan
 from barnabas.pipeline.sources.social import access_log_lines as made_up_lines
@@ -157,7 +157,7 @@ def test_what_is_no_request_is_refused_with_its_text_and_the_time_before_it() ->
     assert [(each.refused and each.refused.reason) for each in found] == [
         "the line is empty",
         None,
-        "the line is no request in the combined or common format",
+        "the line is not a request in the combined or common format",
         "the line has more than 65536 characters",
     ]
     assert found[2].refused is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.auth_log import auth_log_lines, first_year, latest_year
-from barnabas.pipeline.sources.lines import RawLine, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine
 
 
 def read(*texts: str, year: int = 2015) -> list[SourceLine]:
@@ -136,13 +136,13 @@ def test_line_that_is_no_login_gives_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "the line is no syslog line"),
-        ("what?", "the line is no syslog line"),
-        ("x" * 70_000, "the line is no syslog line"),
-        ("Foo 17 10:05:03 gate sshd[1]: x", "the line's time is none"),
-        ("Feb 30 10:05:03 gate sshd[1]: x", "the line's time is none"),
-        ("May 17 25:05:03 gate sshd[1]: x", "the line's time is none"),
-        ("2015-13-17T10:05:03Z gate sshd[1]: x", "the line's time is none"),
+        ("", "the line is not a syslog line"),
+        ("what?", "the line is not a syslog line"),
+        ("x" * 70_000, "the line is not a syslog line"),
+        ("Foo 17 10:05:03 gate sshd[1]: x", "the line's time is invalid"),
+        ("Feb 30 10:05:03 gate sshd[1]: x", "the line's time is invalid"),
+        ("May 17 25:05:03 gate sshd[1]: x", "the line's time is invalid"),
+        ("2015-13-17T10:05:03Z gate sshd[1]: x", "the line's time is invalid"),
         (said("Failed password for root from 192.0.2.1"), "the message is cut short, or of a form"),
         (said("Accepted password for"), "the message is cut short, or of a form"),
         (said("message repeated 999999999 times: [ x]"), "the message is repeated more than"),

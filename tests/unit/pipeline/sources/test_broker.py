@@ -7,7 +7,7 @@ from barnabas.clients.pool import PartitionMetadata, TopicMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.sources.broker import MOST_CLIENTS, MOST_LAGS, AskedBrokers, BrokerLook, CannotAskError
-from barnabas.pipeline.sources.broker_figures import Client
+from barnabas.pipeline.sources.broker_metrics import Client
 
 URL = "http://h:9644/metrics"
 

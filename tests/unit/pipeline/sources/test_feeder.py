@@ -11,7 +11,7 @@ from barnabas.clients.partitioner import partition_for_key
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, OtherLogError, feed
-from barnabas.pipeline.sources.lines import Refused, SourceLine
+from barnabas.pipeline.sources.log_lines import Refused, SourceLine
 from barnabas.pipeline.sources.topics import BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]

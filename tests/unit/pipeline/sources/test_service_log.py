@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json, iso_time
-from barnabas.pipeline.sources.lines import RawLine, SourceLine
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine
 from barnabas.pipeline.sources.service_log import LONGEST_MESSAGE, service_log_lines
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 **Shape.** `make_facts` makes one slim fact of each event, whatever its type. `aggregate` computes from them the figures
 of each minute, of the hours with new facts only. `refresh` takes the last `history_hours` hours of that, adds the
-minutes in which nothing came (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts of bad minutes
+minutes without facts (`minute_metrics.py`), judges each minute by rules (`rules.py`) and makes alerts of bad minutes
 (`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest event.
 
 **Why not windows in Spark's state**, which is the usual way? A stream of several topics has the watermark of the one
@@ -41,7 +41,7 @@ from barnabas.pipeline.job import (
 )
 from barnabas.pipeline.jobs.operations.alerts import FIRING, alerts
 from barnabas.pipeline.jobs.operations.brokers import of_broker
-from barnabas.pipeline.jobs.operations.figures import MINUTE_S, told_figures, without_gaps
+from barnabas.pipeline.jobs.operations.minute_metrics import MINUTE_S, told_figures, without_gaps
 from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
 
 if TYPE_CHECKING:

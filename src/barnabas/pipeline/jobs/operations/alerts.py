@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from barnabas.pipeline.jobs.operations.figures import MINUTE_S
+from barnabas.pipeline.jobs.operations.minute_metrics import MINUTE_S
 from barnabas.pipeline.jobs.operations.rules import RULES, Change, Growth, Limit, Rule, Silence
-from barnabas.pipeline.jobs.operations.words import in_words
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -111,12 +110,19 @@ def _sentence() -> Column:
     what = F.lit(None)
     for rule in RULES:
         detail = F.coalesce("detail", F.lit("a limit that is not known"))
-        said = F.format_string(_template(rule), F.col("subject"), in_words("value"), in_words("threshold"), detail)
+        said = F.format_string(_template(rule), F.col("subject"), _in_words("value"), _in_words("threshold"), detail)
         if "%4$s" not in _template(rule):
             said = F.concat(said, F.coalesce(known, F.lit("")))
         what = F.when(F.col("alert") == rule.alert, said).otherwise(what)
     until = F.coalesce(F.date_format("resolved_at", "' to 'HH:mm"), F.lit(" on"))
     return F.concat(what, F.date_format("since", "': from 'yyyy-MM-dd HH:mm"), until)
+
+
+def _in_words(number: str) -> Column:
+    """Return a number in a column with three decimals at the most, and none that are 0."""
+    from pyspark.sql import functions as F
+
+    return F.regexp_replace(F.format_string("%.3f", F.col(number)), r"\.?0+$", "")
 
 
 def _template(rule: Rule) -> str:

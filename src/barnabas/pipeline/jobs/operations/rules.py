@@ -30,7 +30,7 @@ from math import log
 from typing import TYPE_CHECKING, assert_never
 
 from barnabas.pipeline.job import Parameter, Parameters
-from barnabas.pipeline.jobs.operations.figures import SITE
+from barnabas.pipeline.jobs.operations.minute_metrics import SITE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -2,7 +2,7 @@
 
 `make_facts` keeps of each event what the rules need, as a row of `security_facts`. `aggregate` drops repeats and sums
 up all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the
-sums (`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events
+sums (`scoring.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events
 that speak for it; its delay is the time between two refreshes.
 """
 
@@ -26,10 +26,10 @@ from barnabas.pipeline.job import (
 )
 from barnabas.pipeline.jobs.security.crawlers import declared_bots, find_crawlers, with_declared
 from barnabas.pipeline.jobs.security.facts import FACTS, make_facts
-from barnabas.pipeline.jobs.security.judging import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
 from barnabas.pipeline.jobs.security.rates import PARAMETERS as RATES
 from barnabas.pipeline.jobs.security.rates import fast_minutes, find_too_fast
+from barnabas.pipeline.jobs.security.scoring import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.users import find_spammers, find_vote_rings, ring_figures, user_figures
 from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Parameters
-from barnabas.pipeline.jobs.security.agents import declared_pattern
-from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge, shaped
+from barnabas.pipeline.jobs.security.scoring import Rule, Sign, judge, shaped
+from barnabas.pipeline.jobs.security.user_agents import declared_pattern
 from barnabas.pipeline.jobs.security.visitors import agent_figures
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Parameters
-from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge
-from barnabas.pipeline.jobs.security.paces import GAPS, gap_sums, pace
+from barnabas.pipeline.jobs.security.intervals import GAPS, gap_sums, pace
+from barnabas.pipeline.jobs.security.scoring import Rule, Sign, judge
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.jobs.security.paces import GAPS, gap_sums, pace
+from barnabas.pipeline.jobs.security.intervals import GAPS, gap_sums, pace
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -3,9 +3,7 @@
 The same plan gives the same events on every machine. docs/pipeline/generator.md describes them.
 """
 
-from barnabas.pipeline.sources.social.plan import NOBODY_MISBEHAVES, SITE, Shares, SitePlan
-from barnabas.pipeline.sources.social.stream import Arrival, generate, pace
-from barnabas.pipeline.sources.social.truth import (
+from barnabas.pipeline.sources.social.ground_truth import (
     GROUND_TRUTH,
     Truth,
     access_log_lines,
@@ -13,6 +11,8 @@ from barnabas.pipeline.sources.social.truth import (
     write_access_log,
     write_jsonl,
 )
+from barnabas.pipeline.sources.social.plan import NOBODY_MISBEHAVES, SITE, Shares, SitePlan
+from barnabas.pipeline.sources.social.stream import Arrival, generate, pace
 
 __all__ = [
     "GROUND_TRUTH",

@@ -4,8 +4,8 @@ from random import Random
 
 from barnabas.pipeline.events.types import POST, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Behaviour, Source, source_of
-from barnabas.pipeline.sources.social.chance import early, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.people import DESKTOPS, Person
+from barnabas.pipeline.sources.social.random_numbers import early, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.site import HOME, Client, Site
 from barnabas.pipeline.sources.social.visits import Visit
 

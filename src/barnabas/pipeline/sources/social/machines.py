@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from barnabas.pipeline.events.types import HOST_METRIC, SERVICE_LOG
 from barnabas.pipeline.sources.social.actors import Burst, Happening, Source
-from barnabas.pipeline.sources.social.chance import WAITS, pick, seeded, whole
+from barnabas.pipeline.sources.social.random_numbers import WAITS, pick, seeded, whole
 from barnabas.pipeline.sources.social.site import Site
 
 SILENT_SERVICE = "mail"

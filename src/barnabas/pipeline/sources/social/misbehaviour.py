@@ -8,8 +8,8 @@ from random import Random
 
 from barnabas.pipeline.events.types import FOLLOW, POST, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Behaviour, Happening, Source, source_of
-from barnabas.pipeline.sources.social.chance import between, log_normal, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.people import DESKTOPS, PHONES
+from barnabas.pipeline.sources.social.random_numbers import between, log_normal, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.site import ASSETS, HOME, Client, Site
 from barnabas.pipeline.sources.social.visits import session_name
 

@@ -6,8 +6,8 @@ same ranges as honest people.
 
 from dataclasses import dataclass, field
 
-from barnabas.pipeline.sources.social.chance import pick, seeded, whole
 from barnabas.pipeline.sources.social.plan import SitePlan
+from barnabas.pipeline.sources.social.random_numbers import pick, seeded, whole
 
 _FIRST_NAMES = """
     anna bert clara david elif farid greta hamid ines jonas kim lena marek nadia omar petra quentin rosa samir

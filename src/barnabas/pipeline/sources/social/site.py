@@ -8,9 +8,9 @@ from zlib import crc32
 from barnabas.pipeline.events import EventType
 from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW
 from barnabas.pipeline.sources.social.actors import Actor, Fields, Happening
-from barnabas.pipeline.sources.social.chance import CELLS, log_normal, pick, rank, seeded, some, zipf
 from barnabas.pipeline.sources.social.people import Addresses, People
 from barnabas.pipeline.sources.social.plan import SITE, SitePlan
+from barnabas.pipeline.sources.social.random_numbers import CELLS, log_normal, pick, rank, seeded, some, zipf
 
 HOME = f"https://{SITE}"
 ASSETS = ("/assets/site.css", "/assets/site.js", "/assets/logo.svg", "/favicon.ico")

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from barnabas.pipeline.events import EventType, Kind
 from barnabas.pipeline.events.encode import dump
 from barnabas.pipeline.sources.social.actors import Actor, Fields, Happening, Source
-from barnabas.pipeline.sources.social.chance import early, pick, seeded
 from barnabas.pipeline.sources.social.look_alikes import look_alikes
 from barnabas.pipeline.sources.social.machines import machines
 from barnabas.pipeline.sources.social.misbehaviour import misbehaviour
 from barnabas.pipeline.sources.social.plan import SitePlan
+from barnabas.pipeline.sources.social.random_numbers import early, pick, seeded
 from barnabas.pipeline.sources.social.site import Site
 from barnabas.pipeline.sources.social.visits import ordinary_visits
 

@@ -5,8 +5,8 @@ from random import Random
 
 from barnabas.pipeline.events.types import CLICK, FOLLOW, POST, SEARCH, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening
-from barnabas.pipeline.sources.social.chance import WAITS, log_normal, pick, rank, seeded, whole, zipf
 from barnabas.pipeline.sources.social.people import Person
+from barnabas.pipeline.sources.social.random_numbers import WAITS, log_normal, pick, rank, seeded, whole, zipf
 from barnabas.pipeline.sources.social.site import ASSETS, HOME, Client, Site
 
 _ENGINES = ("www.google.com", "www.bing.com", "duckduckgo.com", "search.brave.com", "www.ecosia.org")

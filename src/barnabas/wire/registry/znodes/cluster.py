@@ -1,13 +1,21 @@
-"""/cluster/id, /controller, /controller_epoch and /latest_producer_id_block.
+"""/cluster/id, /controller, /controller_epoch, /latest_producer_id_block, /feature and /barnabas/kafka_version.
 
     /cluster/id                  {"version":"1","id":"<22 characters>"}
     /controller                  {"version":1,"brokerid":0,"timestamp":"<ms>"}
     /controller_epoch            decimal text
     /latest_producer_id_block    null, then {"version":1,"broker":0,"block_start":"0","block_end":"999"}
+    /feature                     {"version":1,"status":1,
+                                  "features":{"name":{"min_version_level":1,"max_version_level":2}}}
+    /barnabas/kafka_version      {"version":1,"kafka_version":"0.10.2-IV0","reason":"--kafka-version"}
 
-Source: zookeeper.md, cluster and brokers.
+/feature has the features on which all brokers have agreed. /barnabas/kafka_version has the Kafka version that must be
+able to read this broker's writes: `barnabas adopt` creates it, and the broker reads it at its start; without it
+everything is written as in Kafka 2.7.
+
+Source: zookeeper.md, cluster and brokers; KIP-584.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from barnabas.wire.registry.znodes.payload import (
@@ -88,3 +96,64 @@ def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
     if not 0 <= last < _MOST_PRODUCER_ID:
         raise MalformedError("no end of a block")
     return ProducerIdBlock(integer(payload, "broker", -1), integer(payload, "block_start", 0), last)
+
+
+_DISABLED, _ENABLED = 0, 1
+
+
+class FeatureNode(NamedTuple):
+    """The content of the node.
+
+    Attributes:
+        is_enabled: Whether there are features at all.
+        features: Name to least and greatest level.
+    """
+
+    is_enabled: bool
+    features: Mapping[str, tuple[int, int]]
+
+
+def encode_features(node: FeatureNode) -> bytes:
+    return dump(
+        {
+            "version": 1,
+            "status": _ENABLED if node.is_enabled else _DISABLED,
+            "features": {
+                name: {"min_version_level": least, "max_version_level": most}
+                for name, (least, most) in node.features.items()
+            },
+        }
+    )
+
+
+def decode_features(data: bytes | None) -> FeatureNode:
+    """Decode the node; invalid parts count as no feature."""
+    payload = load(data)
+    listed = payload.get("features")
+    features = {}
+    for name, levels in listed.items() if isinstance(listed, dict) else ():
+        if isinstance(levels, dict):
+            features[name] = (integer(levels, "min_version_level", 1), integer(levels, "max_version_level", 1))
+    return FeatureNode(integer(payload, "status", _DISABLED) == _ENABLED, features)
+
+
+class KafkaVersionNode(NamedTuple):
+    """Attributes:
+    name: As inter.broker.protocol.version takes it.
+    reason: How it was found out, for a person.
+    """
+
+    name: str
+    reason: str
+
+
+def encode_kafka_version(node: KafkaVersionNode) -> bytes:
+    return dump({"version": 1, "kafka_version": node.name, "reason": node.reason})
+
+
+def decode_kafka_version(data: bytes | None) -> KafkaVersionNode | None:
+    """Decode the node; None: it does not exist."""
+    payload = load(data)
+    if "kafka_version" not in payload:
+        return None
+    return KafkaVersionNode(str(payload["kafka_version"]), str(payload.get("reason", "")))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from barnabas.pipeline.jobs.security import JOB
 from barnabas.pipeline.jobs.security.crawlers import AGENT_SIGNS, VISITOR_SIGNS
-from barnabas.pipeline.jobs.security.judging import EVIDENCE
+from barnabas.pipeline.jobs.security.scoring import EVIDENCE
 
 DOCS = (Path(__file__).parents[5] / "docs" / "pipeline" / "security.md").read_text()
 

@@ -1,0 +1,158 @@
+"""Lines of logs: numbers and names, a file that grows and is rotated, streams, looks."""
+
+import gzip
+import hashlib
+import io
+import os
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
+from barnabas.pipeline.sources.access_log import LONGEST_LINE
+from barnabas.pipeline.sources.log_lines import RawLine, Told, file_lines, followed_lines, stream_lines, tick_lines
+
+
+def name_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def test_file_is_named_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\r\n\n\xfftwo")
+    name = name_of(path.read_bytes())
+    assert list(file_lines(path)) == [(name, 1, "one", False), (name, 2, "", False), (name, 3, "\\xfftwo", False)]
+    packed = tmp_path / "a.log.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    assert [text for _, _, text, _ in file_lines(packed)] == ["one", "", "\\xfftwo"]
+
+
+def test_stream_is_named_by_its_first_line() -> None:
+    found = list(stream_lines(io.BytesIO(b"one\r\ntwo\n" + b"x" * 5 * LONGEST_LINE + b"\nend")))
+    assert [(each.log, each.number, each.text) for each in found[:2]] == [
+        (name_of(b"one"), 1, "one"),
+        (name_of(b"one"), 2, "two"),
+    ]
+    assert len(found[2].text) == LONGEST_LINE + 1
+    assert found[3].text == "end"
+    assert [each.is_last_for_now for each in found] == [False, False, True, True]
+
+
+def test_stream_gives_lines_as_they_come() -> None:
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb") as stream, open(write_end, "wb", buffering=0) as writer:
+        lines = stream_lines(stream)
+        writer.write(b"one\ntwo\nth")
+        assert [next(lines)[2:], next(lines)[2:]] == [("one", False), ("two", True)]
+        writer.write(b"ree\n")
+        assert next(lines)[1:] == (3, "three", True)
+
+
+class Writer:
+    """Does one step each time the follower has nothing to read, and then stops it."""
+
+    def __init__(self, *steps: Callable[[], object]) -> None:
+        self.steps = list(steps)
+
+    def sleep(self, _: float) -> None:
+        if self.steps:
+            self.steps.pop(0)()
+
+    def is_done(self) -> bool:
+        return not self.steps
+
+
+def follow(path: Path, *steps: Callable[[], object]) -> list[RawLine]:
+    writer = Writer(*steps, lambda: None)
+    return list(followed_lines(path, writer.sleep, writer.is_done))
+
+
+def append(path: Path, content: bytes) -> Callable[[], object]:
+    def write() -> None:
+        with path.open("ab") as file:
+            file.write(content)
+
+    return write
+
+
+def test_growing_file_gives_each_line_once_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    steps = (append(path, b"one\ntwo\nth"), append(path, b"ree"), append(path, b"\r\n"), append(path, b"four\n"))
+    name = name_of(b"one")
+    assert follow(path, *steps) == [
+        (name, 1, "one", False),
+        (name, 2, "two", True),
+        (name, 3, "three", True),
+        (name, 4, "four", True),
+    ]
+
+
+@pytest.mark.parametrize("is_created_later", [False, True])
+def test_rotated_file_is_read_to_its_end_then_the_new_one(tmp_path: Path, is_created_later: bool) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\n")
+
+    def rotate() -> None:
+        path.rename(tmp_path / "a.log.1")
+        # Its writer still has it open for a while.
+        append(tmp_path / "a.log.1", b"two\nhalf")()
+        if not is_created_later:
+            path.write_bytes(b"new\n")
+
+    steps = [rotate, append(path, b"newer\n")]
+    old, new = name_of(b"one"), name_of(b"newer" if is_created_later else b"new")
+    expected = [(old, 1, "one"), (old, 2, "two"), (old, 3, "half")]
+    expected += [(new, 1, "newer")] if is_created_later else [(new, 1, "new"), (new, 2, "newer")]
+    assert [(each.log, each.number, each.text) for each in follow(path, *steps)] == expected
+
+
+def test_emptied_file_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntwo\n")
+    found = follow(path, lambda: path.write_bytes(b"1\n"), append(path, b"2\n"))
+    names = [name_of(b"one")] * 2 + [name_of(b"1")] * 2
+    assert [(each.log, each.number, each.text) for each in found] == list(
+        zip(names, (1, 2, 1, 2), ("one", "two", "1", "2"), strict=True)
+    )
+
+
+def test_line_that_is_too_long_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"x" * 9 * LONGEST_LINE + b"\nnext\n")
+    found = follow(path)
+    assert [len(each.text) for each in found] == [LONGEST_LINE + 1, 4]
+
+
+def load() -> list[Told]:
+    return [(HOST_METRIC, "load:a", {"host": "db1", "metric": "load", "value": 1.5, "instance": "a"})]
+
+
+def lag() -> list[Told]:
+    return [(BROKER_METRIC, "cluster:lag", {"broker": "cluster", "metric": "lag", "value": 2.0})]
+
+
+def test_each_tick_is_a_line_of_what_all_looks_tell() -> None:
+    now_s = 1_767_225_600.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+
+    first, second = islice(tick_lines("db1", 5.0, [load, lag], sleep=sleep, time_s=lambda: now_s), 2)
+    assert (first.number, second.number, first.log) == (1, 2, "db1@1767225600000")
+    assert (second.time_ms, second.is_last_for_now) == (1767225605000, True)
+    assert [encode_json(*event).decode() for event in second.events] == [
+        '{"type":"host_metric","version":1,"id":"db1@1767225600000:2:load:a",'
+        '"time":"2026-01-01T00:00:05Z","host":"db1","metric":"load","value":1.5,"instance":"a"}',
+        '{"type":"broker_metric","version":1,"id":"db1@1767225600000:2:cluster:lag",'
+        '"time":"2026-01-01T00:00:05Z","broker":"cluster","metric":"lag","value":2.0}',
+    ]
+    ids = [fields["id"] for line in (first, second) for _, fields in line.events]
+    assert len(ids) == len(set(ids)) == 4
+
+
+def test_collector_stops_when_it_is_told_to() -> None:
+    assert list(tick_lines("db1", 5.0, [load], is_stopped=lambda: True)) == []
