@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.metrics.pages import Page, Pages, json_answer
-from barnabas.broker.server.http_door import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
+from barnabas.broker.server.http_server import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
 from barnabas.testing import Broker

@@ -5,13 +5,13 @@ from random import Random
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
-from barnabas.testing.simulation.sessions import FarRegistry
+from barnabas.testing.simulation.sessions import RemoteRegistry
 from barnabas.wire.registry.store import EventType, SessionState, WatchEvent
 
 
 async def test_who_watches_learns_that_the_connection_was_lost() -> None:
     near = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-    far = FarRegistry(near, Random(1))
+    far = RemoteRegistry(near, Random(1))
     events: list[WatchEvent] = []
     states: list[SessionState] = []
     far.on_session(states.append)

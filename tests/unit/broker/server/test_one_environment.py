@@ -1,4 +1,4 @@
-"""Nothing that a broker or a client is made of reads the world but through the door that it is given."""
+"""Nothing that a broker or a client is made of reads the world but through the environment that it is given."""
 
 import ast
 from collections.abc import Iterator
@@ -60,8 +60,8 @@ WAYS_TO_A_FILE = frozenset(
     ["read_bytes", "read_text", "write_bytes", "write_text", "iterdir", "rglob", "touch", "unlink", "mkdir"]
 )
 
-# The files that are the door, and what each of them reaches for.
-DOOR = {
+# The files that are the environment, and what each of them reaches for.
+ENVIRONMENT = {
     "core/clock.py": {"time"},
     "core/dice.py": {"random"},
     "core/executor.py": {"concurrent", "threading"},
@@ -113,7 +113,7 @@ DOOR = {
     # A process of its own: no broker waits for it.
     "broker/server/page_process.py": {"asyncio", "os", "subprocess", "threading"},
     # A thread and a loop of its own: no broker waits for it.
-    "broker/server/http_door.py": {"asyncio", "socket", "threading", "time"},
+    "broker/server/http_server.py": {"asyncio", "socket", "threading", "time"},
     "core/listening.py": {"socket", "the loop"},
     "broker/server/process_resources.py": {"os", "resource", "a file"},
     "broker/server/watchdog.py": {"os"},
@@ -122,7 +122,7 @@ DOOR = {
     "wire/security/tls/contexts.py": {"os", "ssl", "tempfile"},
     "wire/security/tls/stores.py": {"a file"},
 }
-# Where the door is used for one thing alone: whatever else of that module is a way out.
+# Where the environment is used for one thing alone: whatever else of that module is a way out.
 ALLOWED_NAMES = {
     "clients/channel.py": {"os.strerror", "socket.EAI_NONAME", "socket.gaierror"},
     "broker/log/directories/directory.py": {"time.gmtime", "time.strftime"},
@@ -226,18 +226,18 @@ def test_every_package_of_a_broker_is_looked_at():
     assert {each.name for each in SOURCE.iterdir() if (each / "__init__.py").exists()} == outside | set(PACKAGES)
 
 
-def test_nothing_but_the_door_reads_the_world():
+def test_nothing_but_the_environment_reads_the_world():
     escapes = {}
     for name in modules():
         found = ways_out(ast.parse((SOURCE / name).read_text()), name.split("/")[0])
-        if found - DOOR.get(name, set()):
-            escapes[name] = sorted(found - DOOR.get(name, set()))
+        if found - ENVIRONMENT.get(name, set()):
+            escapes[name] = sorted(found - ENVIRONMENT.get(name, set()))
     assert escapes == {}
 
 
-def test_the_door_is_no_wider_than_it_has_to_be():
+def test_the_environment_is_no_wider_than_it_has_to_be():
     too_much = {}
-    for name, allowed in DOOR.items():
+    for name, allowed in ENVIRONMENT.items():
         tree = ast.parse((SOURCE / name).read_text())
         unused = allowed - ways_out(tree, name.split("/")[0])
         if unused:
