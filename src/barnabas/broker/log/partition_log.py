@@ -679,7 +679,7 @@ class PartitionLog:
         end_offset: int,
         at_least_one: bool = True,
         cached: Cached | None = None,
-        may_cut: bool = True,
+        allows_partial_batch: bool = True,
         taken_bytes: int = 0,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on, in one segment.
@@ -690,7 +690,8 @@ class PartitionLog:
             end_offset: Batches that contain this offset or are above it are omitted (the high watermark).
             at_least_one: Return the whole first batch even if it is larger than `max_bytes`.
             cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
-            may_cut: Without `at_least_one`: return the beginning of a first batch that is larger than `max_bytes`.
+            allows_partial_batch: Without `at_least_one`: return the beginning of a first batch that is larger than
+                `max_bytes`.
             taken_bytes: The cache is not asked about slices up to this size: the caller takes them (`Cached.take`).
 
         Returns:
@@ -708,7 +709,7 @@ class PartitionLog:
         if self._operations.current is _TRUNCATION:
             return None
         return self._chain.read(
-            offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut, taken_bytes
+            offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, allows_partial_batch, taken_bytes
         )
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:

@@ -352,14 +352,14 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
             put("kafka_cluster_partition_insyncreplicascount", in_sync if is_led else 0, *labels)
             put("kafka_cluster_partition_replicascount", len(partition.replicas) if is_led else 0, *labels)
         yield MORE
-    leading = services.replicas.leading
-    put(f"{_REPLICAS}isrexpands_total", leading.expand_count)
-    put(f"{_REPLICAS}isrshrinks_total", leading.shrink_count)
-    put(f"{_REPLICAS}failedisrupdates_total", leading.refusal_count)
+    leader_replicas = services.replicas.leader_replicas
+    put(f"{_REPLICAS}isrexpands_total", leader_replicas.expand_count)
+    put(f"{_REPLICAS}isrshrinks_total", leader_replicas.shrink_count)
+    put(f"{_REPLICAS}failedisrupdates_total", leader_replicas.refusal_count)
     _put_waiting(snapshot, "Produce", waiting_count)
-    _put_waiting(snapshot, "DeleteRecords", leading.waiting_deletion_count)
-    put("kafka_server_delayedproducemetrics_expires_total", leading.late_append_count)
-    put("kafka_server_delayeddeleterecordsmetrics_expires_total", leading.late_deletion_count)
+    _put_waiting(snapshot, "DeleteRecords", leader_replicas.waiting_deletion_count)
+    put("kafka_server_delayedproducemetrics_expires_total", leader_replicas.late_append_count)
+    put("kafka_server_delayeddeleterecordsmetrics_expires_total", leader_replicas.late_deletion_count)
     put(f"{_REPLICAS}leadercount", led_count)
     put(f"{_REPLICAS}partitioncount", len(partitions))
     put(f"{_REPLICAS}offlinereplicacount", services.replicas.offline_count)

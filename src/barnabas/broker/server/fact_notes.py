@@ -119,7 +119,7 @@ class FactNotes:
         )
 
     def isr(self, partition: Partition, reason: str) -> None:
-        """Record an ISR change of a led partition; see `Leading`."""
+        """Record an ISR change of a led partition; see `LeaderReplicas`."""
         key, isr, replicas = partition.topic_partition, partition.in_sync_replicas, partition.replicas
         self.partition(key, "isr", partition.leader, partition.leader_epoch, isr, replicas, reason)
 
@@ -150,7 +150,7 @@ class FactNotes:
         routes.keep_slow_requests()
         services.throttled.on_hold = self.hold
         services.replicas.on_change = self.partition
-        services.replicas.leading.on_isr = self.isr
+        services.replicas.leader_replicas.on_isr = self.isr
         logs.on_removed = self.removal
         listeners.tell_refusals(self.limit, self.handshake)
         watchdog.on_stall = self.stall

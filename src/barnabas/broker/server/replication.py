@@ -20,7 +20,7 @@ from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.altered_isr import AlteredIsr
 from barnabas.broker.replicas.fetching.manager import Fetchers
-from barnabas.broker.replicas.leading import Leading
+from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.written_isr import WrittenIsr
@@ -70,7 +70,7 @@ def build_replication(
         topic_config,
         context.executors.append,
         env.loop.call_soon,
-        Leading(
+        LeaderReplicas(
             broker_id,
             env.clock,
             env.timers,
@@ -85,9 +85,9 @@ def build_replication(
         for listener_name in (config.inter_broker_listener, config.control_plane_listener)
     )
     if version_of(ApiKey.ALTER_ISR, config.inter_broker_protocol_version) == NOT_USED:
-        replicas.leading.changes = WrittenIsr(context.registry, env.clock, env.timers, context.spawner)
+        replicas.leader_replicas.changes = WrittenIsr(context.registry, env.clock, env.timers, context.spawner)
     else:
-        replicas.leading.changes = AlterIsrSender(context, controller_channels).changes
+        replicas.leader_replicas.changes = AlterIsrSender(context, controller_channels).changes
     fetchers = replicas.fetchers = Fetchers(broker_id, config, channels, quota, env.timers, env.clock)
     return Replication(replicas, fetchers, channels, controller_channels)
 

@@ -176,7 +176,7 @@ class SegmentChain:
         log_end_offset: int,
         at_least_one: bool,
         cached: Cached | None = None,
-        may_cut: bool = True,
+        allows_partial_batch: bool = True,
         taken_bytes: int = 0,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on; see `PartitionLog.read`."""
@@ -202,7 +202,7 @@ class SegmentChain:
         length = limit - position
         if length > max_bytes:
             batch_size = batch_end_position - position
-            if max_bytes >= batch_size or (may_cut and not at_least_one):
+            if max_bytes >= batch_size or (allows_partial_batch and not at_least_one):
                 length = max_bytes
             elif at_least_one:
                 length = min(length, batch_size)

@@ -38,7 +38,7 @@ from barnabas.broker.replicas.fetching.fetch_state import (
     truncation,
     truncation_without_epochs,
 )
-from barnabas.broker.replicas.fetching.followed import Followed
+from barnabas.broker.replicas.fetching.follower_replica import FollowerReplica
 from barnabas.broker.replicas.fetching.questions import (
     EARLIEST,
     LATEST,
@@ -173,7 +173,7 @@ class Fetcher:
         self._fetch_version = version_of(ApiKey.FETCH, spoken)
         self._epochs_version = version_of(ApiKey.OFFSET_FOR_LEADER_EPOCH, spoken)
         self._session = FetchSession(self._fetch_version)
-        self._followed: dict[TopicPartition, Followed] = {}
+        self._followed: dict[TopicPartition, FollowerReplica] = {}
         # A request is on its way, or its answer is taken in.
         self._is_busy = self._is_closed = False
         # All of a fetch's answer was given to the logs, so many of which have not taken it yet.
@@ -203,7 +203,7 @@ class Fetcher:
         """Return the leader epoch with which a partition was added."""
         return self.state.partitions[key].leader_epoch
 
-    def add(self, followed: Followed, leader_epoch: int, offset: int) -> None:
+    def add(self, followed: FollowerReplica, leader_epoch: int, offset: int) -> None:
         """Add or restart a partition; call `go_on` when all are added.
 
         Args:
@@ -213,7 +213,7 @@ class Fetcher:
         self.state.add(key, leader_epoch, offset)
         self._followed[key] = followed
 
-    def remove(self, key: TopicPartition) -> Followed:
+    def remove(self, key: TopicPartition) -> FollowerReplica:
         """Copy a partition no longer."""
         self.state.remove(key)
         return self._followed.pop(key)
@@ -339,7 +339,7 @@ class Fetcher:
         latest_epoch = self._followed[progress.key].latest_epoch
         return latest_epoch if progress.newest_end_offset is None else latest_epoch - 1
 
-    def _take_epoch(self, progress: Progress, followed: Followed, answer: EpochEndOffset) -> None:
+    def _take_epoch(self, progress: Progress, followed: FollowerReplica, answer: EpochEndOffset) -> None:
         least_offset, log_end_offset = progress.offset, followed.log_end_offset
         newest_end_offset, progress.newest_end_offset = progress.newest_end_offset, None
         if newest_end_offset is not None:
@@ -359,12 +359,12 @@ class Fetcher:
             return
         self._truncate(progress, followed, found.offset, found.is_done)
 
-    def _truncate(self, progress: Progress, followed: Followed, offset: int, is_done: bool) -> None:
+    def _truncate(self, progress: Progress, followed: FollowerReplica, offset: int, is_done: bool) -> None:
         phase = Phase.FETCHING if is_done else Phase.TRUNCATING
         self._change(progress, followed, partial(followed.truncate, offset), phase)
 
     def _change(
-        self, progress: Progress, followed: Followed, change: Callable[[], Pending[None]], phase: Phase
+        self, progress: Progress, followed: FollowerReplica, change: Callable[[], Pending[None]], phase: Phase
     ) -> None:
         """Truncate a log; afterwards its partition enters a phase."""
         key, busy = progress.key, self._surroundings.busy
@@ -414,7 +414,7 @@ class Fetcher:
         request = offsets_request(surroundings.broker_id, seeking, timestamp)
         take = self._take_end if timestamp == LATEST else self._take_start
 
-        def take_one(progress: Progress, followed: Followed, answer: ListOffsetsPartitionResponse) -> None:
+        def take_one(progress: Progress, followed: FollowerReplica, answer: ListOffsetsPartitionResponse) -> None:
             offset = offset_of(answer, version)
             if offset < 0:
                 self._delay(progress, f"the leader returned offset {offset}")
@@ -426,7 +426,7 @@ class Fetcher:
 
         self._send(request, version, ListOffsetsResponse).then(take_all, self._lost)
 
-    def _take_end(self, progress: Progress, followed: Followed, leader_end_offset: int) -> None:
+    def _take_end(self, progress: Progress, followed: FollowerReplica, leader_end_offset: int) -> None:
         if leader_end_offset < followed.log_end_offset:
             log.warning(
                 "truncating %s from offset %d to %d, the end of leader %d's log: an unclean leader was elected",
@@ -439,10 +439,10 @@ class Fetcher:
         else:
             self.state.enter(progress, Phase.SEEKING_START, progress.offset)
 
-    def _take_start(self, progress: Progress, followed: Followed, leader_start_offset: int) -> None:
+    def _take_start(self, progress: Progress, followed: FollowerReplica, leader_start_offset: int) -> None:
         if leader_start_offset > followed.log_end_offset:
             log.info("truncating %s fully: it restarts at %d, its leader's start", progress.key, leader_start_offset)
-            self._change(progress, followed, partial(followed.start_anew, leader_start_offset), Phase.FETCHING)
+            self._change(progress, followed, partial(followed.truncate_fully_and_start_at, leader_start_offset), Phase.FETCHING)
         else:
             # The leader has it after all.
             self._delay(progress, "the leader lacked the fetch offset before, and now has it")
@@ -545,7 +545,7 @@ class Fetcher:
         if key in self.state.partitions:
             self._session.begin_anew()
 
-    def _append(self, progress: Progress, followed: Followed, data: PartitionData) -> None:
+    def _append(self, progress: Progress, followed: FollowerReplica, data: PartitionData) -> None:
         records = data.records
         view = records if isinstance(records, memoryview) else _NOTHING
         self.byte_count += len(view)
@@ -583,7 +583,7 @@ class Fetcher:
 
         pending.then(done, failed)
 
-    def _appended(self, progress: Progress, followed: Followed, leader_high_watermark: int, size_bytes: int) -> None:
+    def _appended(self, progress: Progress, followed: FollowerReplica, leader_high_watermark: int, size_bytes: int) -> None:
         end_offset = followed.log_end_offset
         if size_bytes and end_offset == progress.offset:
             # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.
@@ -631,7 +631,7 @@ class Fetcher:
         log.log(level, "fetching %s from leader %d has stopped: %s", key, self.leader, why)
         self._surroundings.has_failed(key)
 
-    def _current(self, progress: Progress) -> Followed | None:
+    def _current(self, progress: Progress) -> FollowerReplica | None:
         """Return a partition if its response is still relevant."""
         if not self.state.is_current(progress):
             return None

@@ -204,7 +204,7 @@ class Reading:
             return False
         if not self._is_again:
             high_watermark = partition.high_watermark
-            self._ctx.services.replicas.leading.note_fetch(
+            self._ctx.services.replicas.leader_replicas.note_fetch(
                 partition, self._request.replica_id, offset, wanted.log_start_offset
             )
             if partition.high_watermark != high_watermark:
@@ -357,7 +357,7 @@ class Reading:
         is_stranger = is_follower and self._request.replica_id not in partition.replicas
         if is_follower and not self._is_again and not is_diverging and partition.followers is not None:
             # Before the high watermark is told: it may rise by this.
-            self._ctx.services.replicas.leading.note_fetch(
+            self._ctx.services.replicas.leader_replicas.note_fetch(
                 partition, self._request.replica_id, offset, wanted.log_start_offset
             )
         high_watermark = partition.high_watermark

@@ -41,7 +41,7 @@ _logger = logging.getLogger(__name__)
 _PARTITIONS_PER_TURN = 1_000
 
 
-class Leading:
+class LeaderReplicas:
     """The followers of all partitions that this broker leads. Owned by the event loop.
 
     Attributes:

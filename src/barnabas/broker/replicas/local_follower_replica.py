@@ -23,8 +23,8 @@ from barnabas.core.types import TopicPartition
 log = logging.getLogger(__name__)
 
 
-class FollowedPartition:
-    """A partition in one leader epoch; see `fetching.followed.Followed`."""
+class LocalFollowerReplica:
+    """A partition in one leader epoch; see `fetching.follower_replica.FollowerReplica`."""
 
     __slots__ = (
         "_executor",
@@ -169,13 +169,13 @@ class FollowedPartition:
                 partition.high_watermark,
             )
             partition.set_high_watermark(max(offset, 0))
-        return partition.log.truncate(offset).shaped(self._cut)
+        return partition.log.truncate(offset).shaped(self._truncated)
 
-    def _cut(self, _: None) -> None:
+    def _truncated(self, _: None) -> None:
         # Its producers were read anew: what of theirs is replicated is to be said again.
         self._partition.log.note_high_watermark(self._partition.high_watermark)
 
-    def start_anew(self, offset: int) -> Pending[None]:
+    def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:
         """Truncate fully, and restart at `offset`."""
         log.warning("truncating %s fully: it restarts at offset %d", self.topic_partition, offset)
         return self._partition.log.truncate_fully_and_start_at(offset).shaped(

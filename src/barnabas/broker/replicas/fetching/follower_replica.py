@@ -9,10 +9,11 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 
 
-class Followed(Protocol):
+class FollowerReplica(Protocol):
     """A partition that this broker follows. Belongs to the event loop's thread.
 
-    One of `append`, `truncate` and `start_anew` runs at a time; what is read is asked for between them.
+    One of `append`, `truncate` and `truncate_fully_and_start_at` runs at a time; what is read is asked for between
+    them.
     """
 
     @property
@@ -60,6 +61,6 @@ class Followed(Protocol):
         """Remove batches at or above an offset; if there are none, remove only the epochs."""
         ...
 
-    def start_anew(self, offset: int) -> Pending[None]:
+    def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:
         """Truncate fully, and restart at an offset."""
         ...
