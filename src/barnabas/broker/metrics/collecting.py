@@ -483,7 +483,7 @@ def _put_clients(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     now_ms = services.clock.monotonic_ms()
     put(f"{_QUOTA}exempt_request_time", quotas.exempt.rate_per_s(now_ms))
     for kind, resource in _RESOURCES.items():
-        put(f"{_QUOTA}queue_size", quotas.held_counts[kind], resource)
+        put(f"{_QUOTA}queue_size", quotas.throttled_connection_counts[kind], resource)
         # All at once: they may come and go between two slices.
         for bucket in list(islice(quotas.buckets(kind), most)):
             _put_bucket(snapshot, bucket, resource, now_ms)
@@ -502,7 +502,7 @@ def _put_bucket(snapshot: Snapshot, bucket: Bucket, resource: str, now_ms: int) 
     labels = resource, *bucket.resolution.tags
     snapshot.put(_QUOTA + _RATES[bucket.kind], bucket.rate_per_s(now_ms), *labels)
     average_ms = bucket.throttle_average_ms(now_ms)
-    # Kafka's is NaN where nobody was held of late, which no graph shows.
+    # Kafka's is NaN where nobody was throttled of late, which no graph shows.
     snapshot.put(f"{_QUOTA}throttle_time", 0 if average_ms is None else average_ms, *labels)
     tokens = bucket.tokens(now_ms)
     if tokens is not None:

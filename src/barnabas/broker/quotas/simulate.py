@@ -35,8 +35,8 @@ class Sender:
     Attributes:
         offered: Its use in all, in the unit of the limit times seconds.
         peak: The most that it used in a second.
-        hold_count, held_ms: How often and for how long it would have been throttled.
-        longest_hold_ms: The longest of these.
+        throttle_count, throttled_ms: How often and for how long it would have been throttled.
+        longest_throttle_ms: The longest of these.
         latest_ms: The longest delay of its traffic.
         left: The part still queued at the end.
     """
@@ -44,9 +44,9 @@ class Sender:
     client: Name
     offered: float = 0.0
     peak: float = 0.0
-    hold_count: int = 0
-    held_ms: int = 0
-    longest_hold_ms: int = 0
+    throttle_count: int = 0
+    throttled_ms: int = 0
+    longest_throttle_ms: int = 0
     latest_ms: int = 0
     left: float = 0.0
 
@@ -106,11 +106,11 @@ class _Queue:
             self._first = 0
             sender.left = 0.0
 
-    def hold(self, now_ms: int, throttle_ms: int, end_ms: int) -> None:
+    def throttle(self, now_ms: int, throttle_ms: int, end_ms: int) -> None:
         sender = self.sender
-        sender.hold_count += 1
-        sender.longest_hold_ms = max(sender.longest_hold_ms, throttle_ms)
-        sender.held_ms += min(now_ms + throttle_ms, end_ms) - now_ms
+        sender.throttle_count += 1
+        sender.longest_throttle_ms = max(sender.longest_throttle_ms, throttle_ms)
+        sender.throttled_ms += min(now_ms + throttle_ms, end_ms) - now_ms
         self.free_ms = now_ms + throttle_ms
 
     def end(self, end_ms: int) -> None:
@@ -175,5 +175,5 @@ def _send(bucket: Bucket, queues: list[_Queue], step_ms: int, end_ms: int) -> No
         else:
             queue.sent(now_ms, value)
         if throttle_ms:
-            queue.hold(now_ms, throttle_ms, end_ms)
+            queue.throttle(now_ms, throttle_ms, end_ms)
         heappush(turns, (now_ms + throttle_ms, number))

@@ -40,7 +40,7 @@ class Simulated(NamedTuple):
     def senders(self, kind: QuotaKind) -> list[Sender]:
         """Return the senders that a limit would have applied to, the longest throttled first."""
         found = [each for outcome in self.outcomes if outcome.kind is kind for each in outcome.senders]
-        return sorted(found, key=lambda each: (-each.held_ms, -each.offered))
+        return sorted(found, key=lambda each: (-each.throttled_ms, -each.offered))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result for scripts."""
@@ -57,9 +57,9 @@ class Simulated(NamedTuple):
                     "client_id": sender.client.client_id,
                     "used": sender.offered,
                     "peak": sender.peak,
-                    "hold_count": sender.hold_count,
-                    "held_ms": sender.held_ms,
-                    "longest_hold_ms": sender.longest_hold_ms,
+                    "hold_count": sender.throttle_count,
+                    "held_ms": sender.throttled_ms,
+                    "longest_hold_ms": sender.longest_throttle_ms,
                     "latest_ms": sender.latest_ms,
                     "left": sender.left,
                 }

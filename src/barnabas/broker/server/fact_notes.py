@@ -148,7 +148,7 @@ class FactNotes:
     ) -> None:
         """Record the events of the parts of the broker from now on."""
         routes.keep_slow_requests()
-        services.throttled.on_hold = self.hold
+        services.throttled.on_throttle = self.hold
         services.replicas.on_change = self.partition
         services.replicas.leader_replicas.on_isr = self.isr
         logs.on_removed = self.removal

@@ -32,7 +32,7 @@ def alone(limit: float, values: Sequence[float], kind: QuotaKind = QuotaKind.PRO
 
 def test_who_stays_below_is_never_held() -> None:
     sender = alone(2 * MB, [MB] * 60)
-    assert (sender.hold_count, sender.held_ms, sender.latest_ms, sender.left) == (0, 0, 0, 0)
+    assert (sender.throttle_count, sender.throttled_ms, sender.latest_ms, sender.left) == (0, 0, 0, 0)
     assert (sender.offered, sender.peak) == (60 * MB, MB)
 
 
@@ -42,14 +42,14 @@ def test_who_wants_twice_as_much_is_late_by_half(kind: QuotaKind) -> None:
     # What was sent in two minutes is what the limit allows.
     assert sender.offered - sender.left == pytest.approx(120 * MB, rel=0.1)
     assert sender.latest_ms == pytest.approx(60_000, rel=0.2)
-    assert sender.hold_count > 0
-    assert sender.held_ms > 100_000 / 2
+    assert sender.throttle_count > 0
+    assert sender.throttled_ms > 100_000 / 2
 
 
 def test_a_burst_that_the_windows_allow_is_not_held() -> None:
-    assert alone(MB, [8 * MB, *[0] * 30]).hold_count == 0
+    assert alone(MB, [8 * MB, *[0] * 30]).throttle_count == 0
     burst = alone(MB, [30 * MB, *[0] * 60])
-    assert burst.hold_count > 0
+    assert burst.throttle_count > 0
     assert burst.left == 0
     assert 15_000 < burst.latest_ms < 40_000
 
@@ -67,21 +67,21 @@ def test_those_who_share_a_limit_are_measured_together() -> None:
     # What the limit allows in two minutes, and what may be spent at once.
     sent = sum(each.offered - each.left for each in outcome.senders)
     assert 115 * MB < sent < (120 + 11) * MB + 11 * 1_048_576
-    assert all(each.hold_count for each in outcome.senders)
+    assert all(each.throttle_count for each in outcome.senders)
 
 
 def test_a_request_quota_holds_for_a_window_at_the_most() -> None:
     sender = alone(10, [50.0] * 60, QuotaKind.REQUEST)
-    assert sender.hold_count > 0
-    assert sender.longest_hold_ms == 1_000
+    assert sender.throttle_count > 0
+    assert sender.longest_throttle_ms == 1_000
     assert sender.offered - sender.left == pytest.approx(600, rel=0.3)
 
 
 def test_partitions_are_counted_by_tokens() -> None:
     # Eleven seconds' worth may be made at once, and then one a second.
-    assert alone(1, [11, *[0] * 10], QuotaKind.CONTROLLER_MUTATION).hold_count == 0
+    assert alone(1, [11, *[0] * 10], QuotaKind.CONTROLLER_MUTATION).throttle_count == 0
     sender = alone(1, [31, *[0] * 30], QuotaKind.CONTROLLER_MUTATION)
-    assert sender.hold_count > 0
+    assert sender.throttle_count > 0
     assert sender.left == 0
 
 
@@ -110,5 +110,5 @@ def test_nothing_is_lost_whatever_is_offered() -> None:
             assert 0 <= sender.left <= sender.offered
             # A burst of all windows and one request more than the limit times the time.
             assert sender.offered - sender.left <= limit * (60 + 11) + 1_048_576 * 11
-            assert 0 <= sender.held_ms <= 60_000
+            assert 0 <= sender.throttled_ms <= 60_000
             assert 0 <= sender.latest_ms <= 60_000

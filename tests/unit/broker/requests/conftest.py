@@ -252,7 +252,7 @@ class DataPath:
     def take_network_ns(self) -> int:
         return 0
 
-    def hold(self, exchange: Exchange) -> None:
+    def wait_for_answer(self, exchange: Exchange) -> None:
         """Nothing is taken from it but its requests, one by one."""
 
     def settle_soon(self, outcome: object) -> None:

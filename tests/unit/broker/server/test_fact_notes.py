@@ -57,7 +57,7 @@ def test_holds_of_a_minute_are_one_row(noted: Noted) -> None:
     quotas = Quotas(Windows(11, 1_000))
     quotas.set_override(Entity(None, "app"), QuotaKind.PRODUCE, 1_000)
     throttled = ThrottledConnections(quotas, noted.clock, noted.clock)
-    throttled.on_hold = noted.notes.hold
+    throttled.on_throttle = noted.notes.hold
     client = quotas.enter("alice", "app", 0)
     bucket = client.bucket(QuotaKind.PRODUCE, noted.clock.monotonic_ms())
     began_ms = noted.clock.now_ms()

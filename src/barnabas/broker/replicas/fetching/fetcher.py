@@ -13,7 +13,7 @@ Invariants:
 - While one operation uses a partition's log (`busy`, for all fetchers) no other does: a partition that was added again
   waits for earlier operations.
 - A partition that fails does not affect the others.
-- While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `held`.
+- While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `_throttled`.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.
 """
@@ -77,8 +77,8 @@ _MOST_ASKED: Final = 1_000
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
 _BETWEEN_INTERRUPTS_MS: Final = 100
-# What the quota holds back waits so long at the least: not for each small answer anew.
-_LEAST_HELD_MS: Final = 20
+# What the quota throttles waits so long at the least: not for each small answer anew.
+_LEAST_THROTTLE_MS: Final = 20
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
 # Of a leader that was told of its leadership a moment later than this broker.
 _USUAL_ERRORS: Final = frozenset(
@@ -136,8 +136,8 @@ class Fetcher:
         "_failure_count",
         "_fetch_version",
         "_followed",
-        "_held",
-        "_held_until_ms",
+        "_throttled",
+        "_throttled_until_ms",
         "_hurry_timer",
         "_interrupted_ms",
         "_is_busy",
@@ -192,9 +192,9 @@ class Fetcher:
         self._hurry_timer: Timer | None = None
         self._was_empty = self._was_answered = False
         self._address: tuple[str, int] | None = None
-        # Until when the quota holds back what lags (None: it does not), and what that is.
-        self._held_until_ms: int | None = None
-        self._held: dict[TopicPartition, None] = {}
+        # Until when the quota throttles what lags (None: it does not), and what that is.
+        self._throttled_until_ms: int | None = None
+        self._throttled: dict[TopicPartition, None] = {}
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -277,7 +277,7 @@ class Fetcher:
             return False
         if state.has_unready and self._seek():
             return True
-        if self._held_until_ms is not None or self._surroundings.quota.is_any:
+        if self._throttled_until_ms is not None or self._surroundings.quota.is_any:
             self._look_at_quota(now_ms)
         question = self._session.ask(self._wanted, state.partitions, state.changed)
         state.changed.clear()
@@ -293,21 +293,21 @@ class Fetcher:
     def _look_at_quota(self, now_ms: int) -> None:
         """Check again which partitions the quota throttles."""
         state, quota = self.state, self._surroundings.quota
-        was_held = self._held_until_ms is not None
+        was_throttled = self._throttled_until_ms is not None
         wait_ms = quota.wait_ms(now_ms) if quota.is_any else 0
-        self._held_until_ms = now_ms + max(wait_ms, _LEAST_HELD_MS) if wait_ms else None
-        state.changed.update(self._held)
-        self._held.clear()
-        if wait_ms and not was_held:
+        self._throttled_until_ms = now_ms + max(wait_ms, _LEAST_THROTTLE_MS) if wait_ms else None
+        state.changed.update(self._throttled)
+        self._throttled.clear()
+        if wait_ms and not was_throttled:
             state.changed.update((key, None) for key in state.partitions if quota.is_throttled(key))
 
     @property
     def _next_wake_ms(self) -> int | None:
         """Return when the next delay ends; None: nothing is delayed."""
         wake_ms = self.state.next_wake_ms
-        if self._held_until_ms is None or not self._held:
+        if self._throttled_until_ms is None or not self._throttled:
             return wake_ms
-        return self._held_until_ms if wake_ms is None else min(wake_ms, self._held_until_ms)
+        return self._throttled_until_ms if wake_ms is None else min(wake_ms, self._throttled_until_ms)
 
     # --- truncation
 
@@ -455,9 +455,9 @@ class Fetcher:
         progress = self.state.partitions.get(key)
         if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
             return None
-        if self._held_until_ms is not None and progress.lag != 0 and self._surroundings.quota.is_throttled(key):
+        if self._throttled_until_ms is not None and progress.lag != 0 and self._surroundings.quota.is_throttled(key):
             # Not what is in sync.
-            self._held[key] = None
+            self._throttled[key] = None
             return None
         return Asked(progress, progress.offset, self._followed[key].log_start_offset)
 

@@ -278,7 +278,7 @@ class Reading:
         if self._session is not None:
             self._settle(self._session, response)
         if self._throttled_bytes:
-            ctx.services.held_followers.record(self._throttled_bytes)
+            ctx.services.throttled_followers.record(self._throttled_bytes)
         if response.responses and self._is_follower:
             for counts, length in self._found:
                 counts.replication_bytes_out += length
@@ -385,7 +385,7 @@ class Reading:
         is_read = not is_diverging and offset < end_offset and (self._is_again or not is_stranger)
         is_throttled = self._leader_quota is not None and self._leader_quota.is_throttled(key)
         if is_read and is_throttled:
-            is_read = not self._ctx.services.held_followers.holds(partition, self._request.replica_id)
+            is_read = not self._ctx.services.throttled_followers.is_throttled(partition, self._request.replica_id)
         if is_read and (left_bytes > 0 or is_first):
             try:
                 if self._failures and key in self._failures:

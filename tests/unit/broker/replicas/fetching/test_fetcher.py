@@ -766,7 +766,7 @@ def throttled(follower: Follower, *partitions: int) -> None:
     follower.quota.set_partitions("t", frozenset(partitions))
 
 
-def held_back(*keys: TopicPartition) -> Follower:
+def throttled_follower(*keys: TopicPartition) -> Follower:
     """A follower of A and others, to which two seconds' worth of A came, and which lags in it."""
     follower, _ = fetching(*keys)
     throttled(follower, 0)
@@ -775,7 +775,7 @@ def held_back(*keys: TopicPartition) -> Follower:
 
 
 def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_for() -> None:
-    follower = held_back(A, B)
+    follower = throttled_follower(A, B)
     # It is forgotten, and the leader waits for the other no longer than that.
     assert (follower.forgotten(), follower.fetched()) == ([A], {})
     assert follower.asked.max_wait_ms == 500
@@ -790,7 +790,7 @@ def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_fo
 
 
 def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
-    follower = held_back(A)
+    follower = throttled_follower(A)
     # The session ends with its last partition.
     assert follower.forgotten() == [A]
     follower.answer_fetch(session_id=0)
@@ -817,7 +817,7 @@ def test_what_is_asked_for_already_is_held_too_when_the_quota_is_used_up() -> No
 
 
 def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
-    follower = held_back(A)
+    follower = throttled_follower(A)
     follower.answer_fetch(session_id=0)
     assert follower.is_idle
     throttled(follower)
@@ -826,7 +826,7 @@ def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
 
 
 def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
-    follower = held_back(A)
+    follower = throttled_follower(A)
     follower.answer_fetch(session_id=0)
     follower.quota.set_limit(len(DATA))
     follower.fetchers.go_on()
@@ -834,7 +834,7 @@ def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
 
 
 def test_a_held_partition_that_is_not_followed_any_more_is_forgotten() -> None:
-    follower = held_back(A, B)
+    follower = throttled_follower(A, B)
     follower.fetchers.forget([A])
     throttled(follower)
     follower.answer_fetch()

@@ -12,11 +12,11 @@ from barnabas.core.purgatory import Purgatory
 from barnabas.core.timers import Timers
 
 # Not for each small answer anew.
-_LEAST_HELD_MS: Final = 20
+_LEAST_THROTTLE_MS: Final = 20
 
 
-class HeldFollowers:
-    """Holds fetches of throttled partitions back. Owned by the event loop."""
+class ThrottledFollowers:
+    """Throttles fetches of throttled partitions. Owned by the event loop."""
 
     def __init__(self, quota: ReplicationQuota, fetches: Purgatory, clock: Clock, timers: Timers) -> None:
         """Args:
@@ -29,7 +29,7 @@ class HeldFollowers:
         # The keys of those that are to be told; a timer runs while there are any.
         self._keys: dict[tuple[str, int, str], None] = {}
 
-    def holds(self, partition: Partition, replica_id: int) -> bool:
+    def is_throttled(self, partition: Partition, replica_id: int) -> bool:
         """Return whether a throttled partition's follower gets nothing: it is not in sync, and the quota is used up."""
         if replica_id in partition.in_sync_replicas:
             return False
@@ -38,7 +38,7 @@ class HeldFollowers:
             return False
         # differs from Kafka (throttled-followers): it lets them wait for all of their time, and gives them much then.
         if not self._keys:
-            self._timers.call_later(max(wait_ms, _LEAST_HELD_MS), self._tell)
+            self._timers.call_later(max(wait_ms, _LEAST_THROTTLE_MS), self._tell)
         self._keys[partition.end_key] = None
         return True
 
