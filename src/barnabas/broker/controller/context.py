@@ -1,9 +1,9 @@
-"""The controller context of one term: state, registry access and sending of requests.
+"""The controller context of one controller epoch: state, registry access and sending of requests.
 
 Invariants:
 
-- Every write of a term checks /controller_epoch: after another election it changes nothing.
-- A term that is over neither writes nor sends.
+- Every write checks /controller_epoch: after another election it changes nothing.
+- A context that has ended neither writes nor sends.
 
 Source: replication.md, controller; zookeeper.md, controller election.
 """
@@ -67,7 +67,7 @@ class Settings(Protocol):
 
 @dataclass(slots=True)
 class Meters:
-    """A broker's controller metrics, over all its terms as controller.
+    """A broker's controller metrics, over all its controller epochs.
 
     Attributes:
         handled: How long events of each kind took to handle.
@@ -79,7 +79,7 @@ class Meters:
     state: int = 0
 
 
-class Term:
+class ControllerContext:
     """The controller's state and connections, from its election to its resignation.
 
     Attributes:
@@ -116,7 +116,7 @@ class Term:
         return self.config.inter_broker_protocol_version
 
     def end(self) -> None:
-        """Prevent further writes and requests of this term."""
+        """Prevent further writes and requests of this context."""
         self._is_over = True
         self.sender.close()
 
@@ -182,7 +182,7 @@ class Term:
             RegistryError: The error of the first of `ops` that was refused.
         """
         if self._is_over:
-            raise ControllerMovedError("the term is over")
+            raise ControllerMovedError("this broker has resigned as controller")
         return await write_as_controller(self.registry, self.state.epoch_zk_version, ops)
 
     async def write_each(self, wanted: Mapping[K, Sequence[Op]]) -> dict[K, list[OpResult] | RegistryError]:
