@@ -30,7 +30,7 @@ from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.access_rules import open_access_rules
 from barnabas.broker.server.broker_listeners import BrokerListeners
-from barnabas.broker.server.broker_quotas import QuotaUpkeep, ReplicationThrottles, quotas_of
+from barnabas.broker.server.broker_quotas import QuotaMaintenance, ReplicationThrottles, quotas_of
 from barnabas.broker.server.broker_state import BrokerState
 from barnabas.broker.server.cluster_control import (
     ClusterControl,
@@ -117,7 +117,7 @@ class Node:
         self._listeners = BrokerListeners(config, env, self._executors.log)
         self.logins = Logins(config, env)
         self.quotas = quotas_of(config)
-        self._quota_upkeep = QuotaUpkeep(self.quotas, env.clock, env.timers)
+        self._quota_maintenance = QuotaMaintenance(self.quotas, env.clock, env.timers)
         self._throttles = ReplicationThrottles(config)
         most_fact_bytes = config.barnabas_facts_max_bytes
         self.facts = Facts(most_fact_bytes, env.clock.now_ms()) if most_fact_bytes else None
@@ -208,7 +208,7 @@ class Node:
         await control.controller.start()
         if not control.controller.is_active:
             # Not at the top: a single broker is its own controller.
-            from barnabas.broker.cluster.untold import wait_for_metadata
+            from barnabas.broker.cluster.missing_metadata import wait_for_metadata
 
             await wait_for_metadata(context.view, context.registry)
         services.cluster_known.set()
@@ -236,7 +236,7 @@ class Node:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
             await self._controlled_shutdown.ask()
         self.state = BrokerState.SHUTTING_DOWN
-        self._quota_upkeep.stop()
+        self._quota_maintenance.stop()
         self._listeners.stop_accepting()
         self._fetches.expire_all()
         if self._groups is not None:
@@ -311,7 +311,7 @@ class Node:
         """Apply the settings in the registry, now and whenever they change."""
         settings = DynamicSettings(context, logs=logs, topics=self._topic_settings)
         settings.configs.subscribe(paths.USERS, self.logins.users.on_user_config)
-        self._quota_upkeep.start(settings.configs, settings.live, self.config)
+        self._quota_maintenance.start(settings.configs, settings.live, self.config)
         self._throttles.start(settings.configs, settings.live)
         await settings.start()
         return settings

@@ -36,7 +36,7 @@ _ROLL_CHECK_INTERVAL_MS = 60_000
 _NEVER_MS = 10 * 365 * 24 * 3600 * 1000  # longer than any broker runs; the default of some intervals is 2^63-1
 
 
-class Upkeep:
+class LogMaintenance:
     """Owned by the event loop."""
 
     def __init__(

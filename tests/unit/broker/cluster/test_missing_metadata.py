@@ -4,7 +4,7 @@ import asyncio
 from random import Random
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.cluster.untold import untold_partitions
+from barnabas.broker.cluster.missing_metadata import partitions_without_metadata
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Tree
 from barnabas.core.executor import InlineExecutor
@@ -18,7 +18,9 @@ from tests.unit.broker.cluster.test_image import update
 STATE = encode_state(PartitionStateNode(0, 0, (0,), 1))
 
 
-def untold(topics: dict[str, dict[int, bytes | None]], told: dict[str, dict[int, int]], deleted: str = "") -> list[str]:
+def missing(
+    topics: dict[str, dict[int, bytes | None]], told: dict[str, dict[int, int]], deleted: str = ""
+) -> list[str]:
     """Ask with topics in the registry (partition to its state, if it has one) and in the image (to its leader)."""
 
     async def ask() -> list[str]:
@@ -37,16 +39,16 @@ def untold(topics: dict[str, dict[int, bytes | None]], told: dict[str, dict[int,
             await registry.create(paths.delete_topic(deleted))
         view = ClusterView("cluster")
         view.update_metadata(update(told))
-        return [str(each) for each in await untold_partitions(registry, view.image)]
+        return [str(each) for each in await partitions_without_metadata(registry, view.image)]
 
     return asyncio.run(ask())
 
 
 def test_what_has_a_state_and_was_not_told_of_is_named() -> None:
     topics = {"t": {0: STATE, 1: STATE}, "u": {0: STATE}}
-    assert untold(topics, {"t": {1: 0}}) == ["t-0", "u-0"]
-    assert untold(topics, {"t": {0: 0, 1: -1}, "u": {0: 0}}) == []
+    assert missing(topics, {"t": {1: 0}}) == ["t-0", "u-0"]
+    assert missing(topics, {"t": {0: 0, 1: -1}, "u": {0: 0}}) == []
 
 
 def test_what_a_controller_may_never_tell_of_is_not_waited_for() -> None:
-    assert untold({"t": {0: None, 1: b"{", 2: STATE}, "u": {0: STATE}}, {}, deleted="u") == ["t-2"]
+    assert missing({"t": {0: None, 1: b"{", 2: STATE}, "u": {0: STATE}}, {}, deleted="u") == ["t-2"]

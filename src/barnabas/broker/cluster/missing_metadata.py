@@ -37,8 +37,8 @@ async def wait_for_metadata(view: ClusterView, registry: Registry) -> None:
         async with asyncio.timeout(_CONTROLLER_PATIENCE_MS / 1000):
             if not view.image.brokers:
                 await changed.wait()
-            untold = await untold_partitions(registry, view.image)
-            while untold := [each for each in untold if view.image.partition(*each) is None]:
+            missing = await partitions_without_metadata(registry, view.image)
+            while missing := [each for each in missing if view.image.partition(*each) is None]:
                 changed.clear()
                 await changed.wait()
     except TimeoutError:
@@ -47,7 +47,7 @@ async def wait_for_metadata(view: ClusterView, registry: Registry) -> None:
         forget()
 
 
-async def untold_partitions(registry: Registry, image: ClusterImage) -> list[TopicPartition]:
+async def partitions_without_metadata(registry: Registry, image: ClusterImage) -> list[TopicPartition]:
     """Return the partitions that the registry has and an image lacks, as far as a controller will send them.
 
     Those of topics on their way out, those that never had a leader, and what is malformed it may never tell of.
@@ -60,12 +60,12 @@ async def untold_partitions(registry: Registry, image: ClusterImage) -> list[Top
             async for index in in_turns((await read_assignment(data)).replicas):
                 if image.partition(topic, index) is None:
                     lacking.append(TopicPartition(topic, index))
-    untold: list[TopicPartition] = []
+    missing: list[TopicPartition] = []
     async for partition, data in _read(registry, lacking, lambda each: paths.partition_state(*each)):
         with suppress(MalformedError):
             decode_partition_state(data)
-            untold.append(partition)
-    return untold
+            missing.append(partition)
+    return missing
 
 
 async def _read(
