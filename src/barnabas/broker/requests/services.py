@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.cluster.image import ClusterView
     from barnabas.broker.controller.controller import Controller
-    from barnabas.broker.diagnostics.store import Facts
+    from barnabas.broker.diagnostics.store import DiagnosticStore
     from barnabas.broker.groups.coordinator import GroupCoordinator
     from barnabas.broker.log.disk.cold_reads import ColdReads
     from barnabas.broker.quotas.history import History
@@ -81,7 +81,7 @@ class Services:
         throttled: The connections that quotas throttle.
         throttled_followers: The followers that `leader_quota` throttles.
         quota_history: The clients' use in the last hour; None: disabled.
-        facts: Diagnostic events; None: disabled.
+        diagnostics: Diagnostic events; None: disabled.
         topic_parts: Encoded parts of Metadata answers.
         scram_admin: Returns the administration of SCRAM credentials, created at the first call.
         clients_of_0_7: Clients with Kafka 0.7's protocol.
@@ -121,7 +121,7 @@ class Services:
     quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
     leader_quota: ReplicationQuota = field(default_factory=lambda: ReplicationQuota(Windows(11, 1_000)))
     quota_history: "History | None" = None
-    facts: "Facts | None" = None
+    diagnostics: "DiagnosticStore | None" = None
     throttled: ThrottledConnections = field(init=False)
     throttled_followers: ThrottledFollowers = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)

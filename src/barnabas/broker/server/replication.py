@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.cluster.image import ImageChange
 from barnabas.broker.coordination.partitioning import coordinated_partition_count
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import ISR_LANE, BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
@@ -120,7 +120,7 @@ class AlterIsrSender:
 
 
 async def build_groups(
-    context: NodeContext, *, replicas: ReplicaManager, most_bytes: int, facts: Facts | None
+    context: NodeContext, *, replicas: ReplicaManager, most_bytes: int, diagnostics: DiagnosticStore | None
 ) -> GroupCoordinator:
     """Build the group coordinator; the caller starts it."""
     config, env, topic = context.config, context.env, GROUP_OFFSETS_TOPIC
@@ -133,12 +133,12 @@ async def build_groups(
         await coordinated_partition_count(context.registry, topic, config.offsets_topic_num_partitions),
         env.dice,
         most_bytes,
-        None if facts is None else facts.rebalances,
+        None if diagnostics is None else diagnostics.rebalances,
     )
 
 
 async def build_transactions(
-    context: NodeContext, *, replication: Replication, producer_ids: ProducerIds, most_bytes: int, facts: Facts | None
+    context: NodeContext, *, replication: Replication, producer_ids: ProducerIds, most_bytes: int, diagnostics: DiagnosticStore | None
 ) -> TransactionCoordinator:
     """Build the transaction coordinator; the caller starts it."""
     config, env, topic = context.config, context.env, TRANSACTION_STATE_TOPIC
@@ -154,7 +154,7 @@ async def build_transactions(
         producer_ids,
         context.spawner,
         most_bytes,
-        None if facts is None else facts.aborts,
+        None if diagnostics is None else diagnostics.aborts,
     )
 
 

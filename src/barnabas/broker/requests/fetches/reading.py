@@ -285,10 +285,10 @@ class Reading:
         elif response.responses:
             for counts, length in self._found:
                 counts.bytes_out += length
-            facts = ctx.services.facts
-            if self._full is not None and facts is not None:
+            diagnostics = ctx.services.diagnostics
+            if self._full is not None and diagnostics is not None:
                 user, client_id = ctx.connection.principal.name, ctx.client_id
-                facts.note_full_answer(ctx.services.clock.now_ms(), user, client_id, *self._full)
+                diagnostics.note_full_answer(ctx.services.clock.now_ms(), user, client_id, *self._full)
         if ctx.api_version >= FIRST_VERSION_WITH_ZSTD:
             return response
         return adapt_answer(ctx, self._request, self._wanted, response)

@@ -10,7 +10,7 @@ Slow requests record themselves (`requests/slow_requests.py`), and so do failed 
 from collections.abc import Sequence
 from typing import Final
 
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.log.environment import Going
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.bucket import Bucket
@@ -31,26 +31,26 @@ from barnabas.wire.security.principals import Principal
 _LEAST_WAIT_NS: Final = 100_000_000
 
 
-class FactNotes:
+class DiagnosticCallbacks:
     """Owned by the event loop."""
 
-    def __init__(self, facts: Facts, clock: Clock) -> None:
-        self._facts = facts
+    def __init__(self, diagnostics: DiagnosticStore, clock: Clock) -> None:
+        self._diagnostics = diagnostics
         self._clock = clock
 
-    def hold(self, client: Client, bucket: Bucket | None, throttle_ms: int) -> None:
+    def throttle(self, client: Client, bucket: Bucket | None, throttle_ms: int) -> None:
         """Record a throttled connection; see `ThrottledConnections`."""
-        self._hold(client, None if bucket is None else bucket.kind.key, throttle_ms)
+        self._throttle(client, None if bucket is None else bucket.kind.key, throttle_ms)
 
     def waited(self, handler: object, waited_ns: int) -> None:
         """Record a connection that waited for receive memory; see `Reactor`."""
         # Who logs in, or asks for the first time, waits for the memory of strangers and is nobody's client.
         client = handler.client if isinstance(handler, Session) else None
         if client is not None and waited_ns >= _LEAST_WAIT_NS:
-            self._hold(client, "queued.max.request.bytes", waited_ns // 1_000_000)
+            self._throttle(client, "queued.max.request.bytes", waited_ns // 1_000_000)
 
-    def _hold(self, client: Client, quota: str | None, throttle_ms: int) -> None:
-        row = self._facts.holds.note((client.user, client.client_id, quota), self._clock.now_ms())
+    def _throttle(self, client: Client, quota: str | None, throttle_ms: int) -> None:
+        row = self._diagnostics.throttles.note((client.user, client.client_id, quota), self._clock.now_ms())
         longest_ms, total_ms = row.get("throttle_ms", 0), row.get("total_ms", 0)
         row.update(
             user=client.user,
@@ -71,7 +71,7 @@ class FactNotes:
     ) -> None:
         """Access rules deny something; see `AclAuthorizer`."""
         context = request if isinstance(request, RequestContext) else None
-        self._facts.note_refusal(
+        self._diagnostics.note_refusal(
             self._clock.now_ms(),
             "acl",
             user=principal.name,
@@ -87,11 +87,11 @@ class FactNotes:
 
     def limit(self, listener_name: str, host: str, setting: str) -> None:
         """Record a connection that was rejected or must wait; see `ConnectionQuotas`."""
-        self._facts.note_refusal(self._clock.now_ms(), "limit", host=host, listener=listener_name, reason=setting)
+        self._diagnostics.note_refusal(self._clock.now_ms(), "limit", host=host, listener=listener_name, reason=setting)
 
     def handshake(self, listener_name: str, host: str, reason: str) -> None:
         """Record a failed TLS handshake; see `ListenerTls`."""
-        self._facts.note_refusal(self._clock.now_ms(), "login", host=host, listener=listener_name, reason=reason)
+        self._diagnostics.note_refusal(self._clock.now_ms(), "login", host=host, listener=listener_name, reason=reason)
 
     def partition(
         self,
@@ -104,7 +104,7 @@ class FactNotes:
         reason: str,
     ) -> None:
         """Record a partition with another leader, or offline; see `ReplicaManager`."""
-        self._facts.leaders.add(
+        self._diagnostics.leaders.add(
             {
                 "at_ms": self._clock.now_ms(),
                 "topic": key.topic,
@@ -127,7 +127,7 @@ class FactNotes:
         """Retention has removed old segments; see `apply_retention`."""
         topic, index = topic_partition
         for rule, base_offset, size_bytes in going:
-            self._facts.segments.add(
+            self._diagnostics.segments.add(
                 {
                     "at_ms": self._clock.now_ms(),
                     "topic": topic,
@@ -141,14 +141,14 @@ class FactNotes:
     def stall(self, stall_ms: int, computing_ms: int, what: str) -> None:
         """Record a stall of the event loop; see `Watchdog`."""
         at_ms = self._clock.now_ms() - stall_ms
-        self._facts.stalls.add({"at_ms": at_ms, "ms": stall_ms, "computing_ms": computing_ms, "what": what})
+        self._diagnostics.stalls.add({"at_ms": at_ms, "ms": stall_ms, "computing_ms": computing_ms, "what": what})
 
     def connect(
         self, services: Services, routes: RouteTable, logs: LogManager, listeners: BrokerListeners, watchdog: Watchdog
     ) -> None:
         """Record the events of the parts of the broker from now on."""
         routes.keep_slow_requests()
-        services.throttled.on_throttle = self.hold
+        services.throttled.on_throttle = self.throttle
         services.replicas.on_change = self.partition
         services.replicas.leader_replicas.on_isr = self.isr
         logs.on_removed = self.removal

@@ -5,28 +5,28 @@ from itertools import islice
 from typing import Final
 
 from barnabas.broker.diagnostics import Row
-from barnabas.broker.requests.fact_question import Found, Question
+from barnabas.broker.requests.diagnostic_query import DiagnosticQuery, Found
 from barnabas.broker.requests.slices import MORE, Step
 from barnabas.core.executor import submit
 
 _MOST_BAD_LOGS: Final = 100
 
 
-def broker(question: Question) -> Found:
+def broker(query: DiagnosticQuery) -> Found:
     """Yield the one row."""
-    facts, services = question.facts, question.ctx.services
+    diagnostics, services = query.diagnostics, query.ctx.services
     log_bytes: dict[str, int] = {}
     for path, replica in services.log_dirs.replicas():
         log_bytes[path] = log_bytes.get(path, 0) + replica.size_bytes
         yield MORE
     disks = submit(services.executor, services.log_dirs.spaces(log_bytes))
     yield Step(disks)
-    minutes = [json.loads(line) for line in facts.minutes.lines()]
+    minutes = [json.loads(line) for line in diagnostics.minutes.lines()]
     row: Row = {
         "partition_count": services.replicas.partition_count,
         "leader_count": sum(partition.is_leader for partition in services.replicas.partitions),
         "offline_count": services.replicas.offline_count,
-        "minutes": [each for each in minutes if each["at_ms"] >= question.since_ms],
+        "minutes": [each for each in minutes if each["at_ms"] >= query.since_ms],
         "disks": [
             {
                 "directory": each.path,
@@ -42,10 +42,10 @@ def broker(question: Question) -> Found:
             for key, trouble, reason in islice(services.log_dirs.bad_logs(), _MOST_BAD_LOGS)
         ],
         "facts": {
-            "bytes": facts.kept_bytes,
-            "most_bytes": facts.most_bytes,
-            "left_out": {kind: count for kind, count in facts.left_out().items() if count},
+            "bytes": diagnostics.kept_bytes,
+            "most_bytes": diagnostics.most_bytes,
+            "left_out": {kind: count for kind, count in diagnostics.left_out().items() if count},
         },
     }
     # In the first second of a broker nobody tells these yet.
-    yield {"started_ms": facts.kept_since_ms, "limits": [], **row, **facts.figures()}
+    yield {"started_ms": diagnostics.kept_since_ms, "limits": [], **row, **diagnostics.figures()}

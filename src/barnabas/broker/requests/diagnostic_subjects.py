@@ -22,13 +22,13 @@ from typing import Any, Final, NamedTuple
 
 from barnabas.broker.diagnostics import Row
 from barnabas.broker.diagnostics.events import Events
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.group import CommittedOffset, Phase
 from barnabas.broker.log.producers.producer_state import ProducerState
-from barnabas.broker.requests.fact_question import Found, Question
+from barnabas.broker.requests.broker_diagnostics import broker
+from barnabas.broker.requests.diagnostic_query import DiagnosticQuery, Found
+from barnabas.broker.requests.segment_diagnostics import segments
 from barnabas.broker.requests.slices import MORE
-from barnabas.broker.requests.told_broker import broker
-from barnabas.broker.requests.told_segments import segments
 from barnabas.broker.transactions.transaction import Transaction, TransactionState
 from barnabas.core.types import TopicPartition
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
@@ -46,35 +46,35 @@ class Subject(NamedTuple):
         is_own: It only returns data about the requester.
     """
 
-    find: Callable[[Question], Found]
+    find: Callable[[DiagnosticQuery], Found]
     named: ResourceType | None = None
     name: str = ""
     is_own: bool = False
 
-    def admit(self, question: Question) -> bool:
+    def admit(self, query: DiagnosticQuery) -> bool:
         """Return whether a request is authorized; removes names that the principal may not see."""
-        ctx, names = question.ctx, question.names
+        ctx, names = query.ctx, query.names
         if self.is_own:
             return True
         if self.named is None or names is None:
             return ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER)
-        question.names = frozenset(each for each in names if ctx.may_unlogged(Operation.DESCRIBE, self.named, each))
-        question.left_out = len(names) - len(question.names)
+        query.names = frozenset(each for each in names if ctx.may_unlogged(Operation.DESCRIBE, self.named, each))
+        query.left_out = len(names) - len(query.names)
         return True
 
-    def read(self, question: Question, found: Iterable[Row | bytes]) -> list[Row]:
+    def read(self, query: DiagnosticQuery, found: Iterable[Row | bytes]) -> list[Row]:
         """Return the requested rows; for a thread."""
         rows: list[Row] = []
         for each in found:
             row: Row = json.loads(each) if isinstance(each, bytes) else each
             is_line = isinstance(each, bytes)
-            if not is_line or (_last_ms(row) >= question.since_ms and self._concerns(question, row)):
+            if not is_line or (_last_ms(row) >= query.since_ms and self._concerns(query, row)):
                 rows.append(row)
         return rows
 
-    def _concerns(self, question: Question, row: Row) -> bool:
+    def _concerns(self, query: DiagnosticQuery, row: Row) -> bool:
         name = row[self.name] if self.name else None
-        return not self.name or question.names is None or name in question.names
+        return not self.name or query.names is None or name in query.names
 
 
 def _last_ms(row: Row) -> int:
@@ -82,21 +82,25 @@ def _last_ms(row: Row) -> int:
     return at_ms
 
 
-def _lines_of(events: Callable[[Facts], Events]) -> Callable[[Question], Found]:
-    return lambda question: iter(events(question.facts).lines())
+def _lines_of(events: Callable[[DiagnosticStore], Events]) -> Callable[[DiagnosticQuery], Found]:
+    return lambda query: iter(events(query.diagnostics).lines())
 
 
-def _client(question: Question) -> Found:
+def _client(query: DiagnosticQuery) -> Found:
     """Return the events about the requesting user's clients with the requesting client id."""
-    ctx, facts = question.ctx, question.facts
+    ctx, diagnostics = query.ctx, query.diagnostics
     user, client_id = ctx.connection.principal.name, ctx.client_id
     told: Row = {"user": user, "client_id": client_id, "host": ctx.connection.host}
-    for kind, events in (("holds", facts.holds), ("refusals", facts.refusals), ("requests", facts.requests)):
+    for kind, events in (
+        ("holds", diagnostics.throttles),
+        ("refusals", diagnostics.refusals),
+        ("requests", diagnostics.requests),
+    ):
         rows: list[Any] = []
         told[kind] = rows
         for line in events.lines():
             row = json.loads(line)
-            if (row["user"], row["client_id"]) == (user, client_id) and _last_ms(row) >= question.since_ms:
+            if (row["user"], row["client_id"]) == (user, client_id) and _last_ms(row) >= query.since_ms:
                 rows.append(row)
             yield MORE
         del rows[:-MOST_ROWS]
@@ -106,20 +110,20 @@ def _client(question: Question) -> Found:
 # --- groups
 
 
-def _groups(question: Question) -> Found:
-    groups = question.ctx.services.groups
-    names = question.names if question.names is not None else [each.group_id for each in groups.groups]
+def _groups(query: DiagnosticQuery) -> Found:
+    groups = query.ctx.services.groups
+    names = query.names if query.names is not None else [each.group_id for each in groups.groups]
     for group_id in names:
         _, group = groups.describe(group_id)
         rebalances = [
             _copied(row)
-            for row in question.facts.rebalances.rows(group_id)
-            if row["outcome"] is None or row["began_ms"] >= question.since_ms
+            for row in query.diagnostics.rebalances.rows(group_id)
+            if row["outcome"] is None or row["began_ms"] >= query.since_ms
         ]
         commits: list[Row] = []
         # One group may have committed for very many partitions, and others have their turn meanwhile.
         for partition, committed in [] if group is None else list(group.offsets.items()):
-            commits.append(_commit(question, group_id, partition, committed))
+            commits.append(_commit(query, group_id, partition, committed))
             yield MORE
         # Of what another broker coordinates only what happened here is told.
         if group is not None or rebalances:
@@ -129,7 +133,7 @@ def _groups(question: Question) -> Found:
                 "generation": -1 if group is None else group.generation,
                 "protocol": None if group is None else group.protocol_name,
                 "member_count": 0 if group is None else len(group.members),
-                "loaded_ms": question.facts.rebalances.loaded_ms(group_id),
+                "loaded_ms": query.diagnostics.rebalances.loaded_ms(group_id),
                 "rebalances": [*rebalances],
                 "commits": commits,
             }
@@ -141,22 +145,22 @@ def _copied(row: Row) -> Row:
     return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
 
 
-def _commit(question: Question, group_id: str, partition: TopicPartition, committed: CommittedOffset) -> Row:
-    points = question.facts.commits.points((group_id, partition), question.tick)
+def _commit(query: DiagnosticQuery, group_id: str, partition: TopicPartition, committed: CommittedOffset) -> Row:
+    points = query.diagnostics.commits.points((group_id, partition), query.tick)
     return {
         "topic": partition.topic,
         "partition": partition.partition,
         "offset": committed.offset,
         "at_ms": committed.commit_timestamp_ms,
-        "offsets": question.points(points),
+        "offsets": query.points(points),
     }
 
 
 # --- partitions
 
 
-def _ends(question: Question) -> Found:
-    for partition in question.hosted():
+def _ends(query: DiagnosticQuery) -> Found:
+    for partition in query.hosted():
         if not partition.is_leader:
             continue
         topic, index = partition.topic_partition
@@ -169,7 +173,7 @@ def _ends(question: Question) -> Found:
             "last_stable": partition.last_stable_offset,
             "high_watermark": partition.high_watermark,
             "end": log.log_end_offset,
-            "ends": question.points(question.facts.ends.points(partition.topic_partition, question.tick)),
+            "ends": query.points(query.diagnostics.ends.points(partition.topic_partition, query.tick)),
             "unstable": _unstable(log.producers),
         }
         yield MORE
@@ -189,10 +193,10 @@ def _unstable(producers: ProducerState) -> Any:
 # --- transactions
 
 
-def _transactions(question: Question) -> Found:
-    unended = list(question.ctx.services.transactions.unended(question.names))
+def _transactions(query: DiagnosticQuery) -> Found:
+    unended = list(query.ctx.services.transactions.unended(query.names))
     owing = {(txn.transactional_id, txn.producer_id): txn for txn in unended if txn.state.is_prepared}
-    for row in question.facts.aborts.rows(question.names, question.since_ms):
+    for row in query.diagnostics.aborts.rows(query.names, query.since_ms):
         txn = owing.pop((str(row["transactional_id"]), row["producer_id"]), None)
         yield {**row, "markers_owed": 0 if txn is None else len(txn.partitions)}
     for txn in unended:
@@ -225,13 +229,13 @@ SUBJECTS: Final = {
     "client": Subject(_client, is_own=True),
     "groups": Subject(_groups, ResourceType.GROUP),
     "ends": Subject(_ends, ResourceType.TOPIC),
-    "leaders": Subject(_lines_of(lambda facts: facts.leaders), ResourceType.TOPIC, "topic"),
+    "leaders": Subject(_lines_of(lambda diagnostics: diagnostics.leaders), ResourceType.TOPIC, "topic"),
     "transactions": Subject(_transactions, ResourceType.TRANSACTIONAL_ID),
-    "requests": Subject(_lines_of(lambda facts: facts.requests), name="client_id"),
-    "holds": Subject(_lines_of(lambda facts: facts.holds), name="client_id"),
-    "full_answers": Subject(_lines_of(lambda facts: facts.full_answers), name="client_id"),
-    "refusals": Subject(_lines_of(lambda facts: facts.refusals), name="user"),
+    "requests": Subject(_lines_of(lambda diagnostics: diagnostics.requests), name="client_id"),
+    "holds": Subject(_lines_of(lambda diagnostics: diagnostics.throttles), name="client_id"),
+    "full_answers": Subject(_lines_of(lambda diagnostics: diagnostics.full_answers), name="client_id"),
+    "refusals": Subject(_lines_of(lambda diagnostics: diagnostics.refusals), name="user"),
     "segments": Subject(segments, ResourceType.TOPIC),
     "broker": Subject(broker),
-    "stalls": Subject(_lines_of(lambda facts: facts.stalls)),
+    "stalls": Subject(_lines_of(lambda diagnostics: diagnostics.stalls)),
 }

@@ -5,20 +5,20 @@ from typing import Any, TypeAlias
 
 from barnabas.broker.diagnostics import Row
 from barnabas.broker.diagnostics.series import TICK_MS
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.slices import Step
 
 
-class Question:
+class DiagnosticQuery:
     """One request, as a subject sees it.
 
     Attributes:
         since_ms: Events that ended before it are omitted; -1: none are.
         names: The requested names that may be described; None: all.
         left_out: How many names may not be described, and how many rows were omitted.
-        facts: The stored events.
+        diagnostics: The stored events.
     """
 
     def __init__(self, ctx: RequestContext, since_ms: int, names: frozenset[str] | None) -> None:
@@ -26,7 +26,7 @@ class Question:
         self.since_ms = since_ms
         self.names = names
         self.left_out = 0
-        self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
+        self.diagnostics = ctx.services.diagnostics or DiagnosticStore(0, ctx.services.clock.now_ms())
 
     def concerns(self, name: str) -> bool:
         """Return whether the request asks about a name."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.diagnostics.events import Events
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.log.environment import Going
 from barnabas.broker.net.connection_quotas import ConnectionQuotas
 from barnabas.broker.quotas.bucket import Windows
@@ -16,7 +16,7 @@ from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.throttled_connections import ThrottledConnections
 from barnabas.broker.security.acls.authorizer import AclAuthorizer
-from barnabas.broker.server.fact_notes import FactNotes
+from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
 from barnabas.broker.server.watchdog import IDLE_INTERVAL_MS, Watchdog
 from barnabas.core.config import BrokerConfig
 from barnabas.core.types import TopicPartition
@@ -36,16 +36,18 @@ SCHEMA = json.loads((Path(__file__).parents[4] / "src/barnabas/explain/facts.jso
 class Noted:
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.facts = Facts(1_000_000, 0)
-        self.notes = FactNotes(self.facts, self.clock)
+        self.diagnostics = DiagnosticStore(1_000_000, 0)
+        self.notes = DiagnosticCallbacks(self.diagnostics, self.clock)
 
 
 @pytest.fixture
 def noted() -> Iterator[Noted]:
     noted = Noted()
     yield noted
-    for subject in ("holds", "refusals", "leaders", "stalls"):
-        for row in rows(getattr(noted.facts, subject)):
+    kept = noted.diagnostics
+    subjects = {"holds": kept.throttles, "refusals": kept.refusals, "leaders": kept.leaders, "stalls": kept.stalls}
+    for subject, events in subjects.items():
+        for row in rows(events):
             assert complaints(row, SCHEMA["$defs"][subject], SCHEMA["$defs"]) == []
 
 
@@ -57,7 +59,7 @@ def test_holds_of_a_minute_are_one_row(noted: Noted) -> None:
     quotas = Quotas(Windows(11, 1_000))
     quotas.set_override(Entity(None, "app"), QuotaKind.PRODUCE, 1_000)
     throttled = ThrottledConnections(quotas, noted.clock, noted.clock)
-    throttled.on_throttle = noted.notes.hold
+    throttled.on_throttle = noted.notes.throttle
     client = quotas.enter("alice", "app", 0)
     bucket = client.bucket(QuotaKind.PRODUCE, noted.clock.monotonic_ms())
     began_ms = noted.clock.now_ms()
@@ -65,7 +67,7 @@ def test_holds_of_a_minute_are_one_row(noted: Noted) -> None:
         throttled.begin(client, bucket, throttle_ms, lambda: None)
         noted.clock.advance(1_000)
     throttled.begin(client, None, 5, lambda: None)
-    assert rows(noted.facts.holds) == [
+    assert rows(noted.diagnostics.throttles) == [
         {
             "first_ms": began_ms,
             "last_ms": began_ms + 2_000,
@@ -100,7 +102,7 @@ def test_denials_are_counted(noted: Noted, data_path: Any) -> None:  # noqa: F81
         assert not ctx.may(Operation.WRITE, ResourceType.TOPIC, "orders")
     assert not ctx.may_unlogged(Operation.READ, ResourceType.TOPIC, "orders")
     assert not authorizer.may(alice, "10.1.2.3", Operation.READ, ResourceType.GROUP, "g")
-    first, second = rows(noted.facts.refusals)
+    first, second = rows(noted.diagnostics.refusals)
     assert first == {
         "first_ms": noted.clock.now_ms(),
         "last_ms": noted.clock.now_ms(),
@@ -124,7 +126,7 @@ def test_limits_of_connections(noted: Noted) -> None:
     quotas = ConnectionQuotas(config, noted.clock)
     quotas.on_refused = noted.notes.limit
     quotas.on_refused("PLAINTEXT", "10.1.2.3", "max.connections.per.ip")
-    (row,) = rows(noted.facts.refusals)
+    (row,) = rows(noted.diagnostics.refusals)
     assert (row["kind"], row["user"], row["host"], row["listener"], row["reason"]) == (
         *("limit", None, "10.1.2.3", "PLAINTEXT"),
         "max.connections.per.ip",
@@ -133,7 +135,7 @@ def test_limits_of_connections(noted: Noted) -> None:
 
 def test_a_handshake_that_failed_is_a_login_without_a_mechanism(noted: Noted) -> None:
     noted.notes.handshake("SSL", "10.1.2.3", "the certificate is refused: certificate has expired")
-    (row,) = rows(noted.facts.refusals)
+    (row,) = rows(noted.diagnostics.refusals)
     assert (row["kind"], row["mechanism"], row["host"], row["listener"]) == ("login", None, "10.1.2.3", "SSL")
     assert row["reason"].endswith("has expired")
 
@@ -141,9 +143,9 @@ def test_a_handshake_that_failed_is_a_login_without_a_mechanism(noted: Noted) ->
 def test_a_new_leader_is_noted_and_what_is_new_here_is_not(noted: Noted, data_path: Any) -> None:  # noqa: F811
     data_path.replicas.on_change = noted.notes.partition
     data_path.create("t")
-    assert rows(noted.facts.leaders) == []
+    assert rows(noted.diagnostics.leaders) == []
     data_path.leadership("t", 2, (1, 2), (2,))
-    (row,) = rows(noted.facts.leaders)
+    (row,) = rows(noted.diagnostics.leaders)
     assert row.pop("at_ms") == noted.clock.now_ms()
     assert row == {
         "topic": "t",
@@ -157,14 +159,14 @@ def test_a_new_leader_is_noted_and_what_is_new_here_is_not(noted: Noted, data_pa
     }
     data_path.leadership("t", 1, (1, 2), (1,))
     data_path.leadership("t", 1, (1, 2), (1, 2))
-    assert [each["what"] for each in rows(noted.facts.leaders)] == ["follower", "leader"]
+    assert [each["what"] for each in rows(noted.diagnostics.leaders)] == ["follower", "leader"]
     noted.notes.isr(data_path.partition("t"), "caught up")
-    assert rows(noted.facts.leaders)[-1]["what"] == "isr"
+    assert rows(noted.diagnostics.leaders)[-1]["what"] == "isr"
 
 
 def test_segments_that_were_removed(noted: Noted) -> None:
     noted.notes.removal(TopicPartition("t", 0), [Going("retention.ms", 5, 100)])
-    (row,) = rows(noted.facts.segments)
+    (row,) = rows(noted.diagnostics.segments)
     assert (row["topic"], row["partition"], row["base"], row["bytes"], row["rule"]) == ("t", 0, 5, 100, "retention.ms")
 
 
@@ -178,4 +180,6 @@ def test_stalls(noted: Noted) -> None:
     timers.late_ms = 0
     due_ms = noted.clock.now_ms() + IDLE_INTERVAL_MS
     noted.clock.advance(1_000)
-    assert rows(noted.facts.stalls) == [{"at_ms": due_ms, "ms": 120, "computing_ms": 0, "what": "a segment was made"}]
+    assert rows(noted.diagnostics.stalls) == [
+        {"at_ms": due_ms, "ms": 120, "computing_ms": 0, "what": "a segment was made"}
+    ]

@@ -12,7 +12,7 @@ from barnabas.broker.log.appends.rules import COMPACT
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.retention import learn_ages, standings
 from barnabas.broker.replicas.partition import Partition
-from barnabas.broker.requests.fact_question import Found, Question
+from barnabas.broker.requests.diagnostic_query import DiagnosticQuery, Found
 from barnabas.broker.requests.slices import MORE, Step
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.describe import describe_topic
@@ -28,28 +28,28 @@ _SETTINGS: Final = (
 )
 
 
-def segments(question: Question) -> Found:
+def segments(query: DiagnosticQuery) -> Found:
     """Yield a row for each partition that this broker hosts."""
-    services = question.ctx.services
+    services = query.ctx.services
     removed: dict[tuple[str, int], list[Any]] = {}
-    for line in question.facts.segments.lines():
+    for line in query.diagnostics.segments.lines():
         row = json.loads(line)
-        if row["at_ms"] >= question.since_ms:
+        if row["at_ms"] >= query.since_ms:
             key = row.pop("topic"), row.pop("partition")
             removed.setdefault(key, []).append(row)
         yield MORE
-    for partition in question.hosted():
+    for partition in query.hosted():
         ages: Pending[None] = Pending()
         learn_ages(partition.log, services.executor, lambda: ages.complete(None), ages.fail)  # noqa: B023  # at once
         yield Step(ages)
         log = partition.log
         if not log.is_closed and not log.is_truncating and ages.error is None:
-            yield _row(question, partition, log, removed.get(partition.topic_partition, []))
+            yield _row(query, partition, log, removed.get(partition.topic_partition, []))
         yield MORE
 
 
-def _row(question: Question, partition: Partition, log: PartitionLog, removed: list[Any]) -> Row:
-    services, now_ms = question.ctx.services, question.ctx.services.clock.now_ms()
+def _row(query: DiagnosticQuery, partition: Partition, log: PartitionLog, removed: list[Any]) -> Row:
+    services, now_ms = query.ctx.services, query.ctx.services.clock.now_ms()
     topic, index = log.topic_partition
     told: list[Any] = []
     failure = None
@@ -71,7 +71,7 @@ def _row(question: Question, partition: Partition, log: PartitionLog, removed: l
             each.name: {"value": each.value, "source": each.source.name.lower()}
             for each in describe_topic(config, _SETTINGS)
         },
-        "compaction": _compaction(question, partition, log, now_ms),
+        "compaction": _compaction(query, partition, log, now_ms),
         "removed": [*removed],
         "failure": failure,
     }
@@ -90,8 +90,8 @@ def _segments(partition: Partition, log: PartitionLog, now_ms: int) -> Iterator[
         }
 
 
-def _compaction(question: Question, partition: Partition, log: PartitionLog, now_ms: int) -> Any:
-    cleaner = question.ctx.services.log_dirs.cleaner
+def _compaction(query: DiagnosticQuery, partition: Partition, log: PartitionLog, now_ms: int) -> Any:
+    cleaner = query.ctx.services.log_dirs.cleaner
     if COMPACT not in log.config.cleanup_policy or cleaner is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """Records diagnostic events of a broker, from shortly after its start until it stops.
 
     logs, groups ─ every 10 s (`diagnostics/sampler.py`) ─► series
-    events of the broker (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
+    events of the broker (`diagnostic_callbacks.py`) ─► events ─► two files (`event_files.py`)
     quotas' history, the watchdog, request times ─ every minute ─► minutes
 
 A minute's rates are those of clients' use. Quantiles of request times exist only if metrics are enabled
@@ -15,7 +15,7 @@ from typing import Any
 
 from barnabas.broker.diagnostics import Row
 from barnabas.broker.diagnostics.sampler import CommitKey, Sampler
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.environment import Environment
@@ -32,12 +32,12 @@ Limits = Callable[[], list[tuple[str, int, int]]]
 """Of each limit its name, how much of it is used, and the most."""
 
 
-class FactKeeping:
-    """The shell around `Facts`."""
+class DiagnosticsService:
+    """The shell around `DiagnosticStore`."""
 
     def __init__(
         self,
-        facts: Facts,
+        diagnostics: DiagnosticStore,
         services: Services,
         routes: RouteTable,
         watchdog: Watchdog,
@@ -49,22 +49,22 @@ class FactKeeping:
         executor: Reads and writes the files.
         """
         directory = Path(services.config.log_dirs[0])
-        self._facts = facts
+        self._diagnostics = diagnostics
         self._services = services
         self._routes = routes
         self._watchdog = watchdog
         self._limits = limits
         self._env = env
-        self._started_ms = facts.kept_since_ms
-        self._files = EventFiles(facts, directory, env.files, env.timers, executor)
-        self._sampler = Sampler(facts, env.clock, env.timers, self._ends, self._commits, self._note_minute)
+        self._started_ms = diagnostics.kept_since_ms
+        self._files = EventFiles(diagnostics, directory, env.files, env.timers, executor)
+        self._sampler = Sampler(diagnostics, env.clock, env.timers, self._ends, self._commits, self._note_minute)
         # As they were when the last minute was over.
         self._sums = self._sums_now()
         self._totals: dict[str, list[int]] = {}
 
     def start(self) -> None:
         """Begin."""
-        self._facts.figures = self._figures
+        self._diagnostics.figures = self._figures
         self._files.start()
         self._sampler.start()
 
@@ -104,7 +104,7 @@ class FactKeeping:
         rates = [] if history is None else list(history.rates(_MINUTE_S).values())
         produced, fetched, request_us, mutations = map(sum, zip(*rates, strict=True)) if rates else (0, 0, 0, 0)
         sums = self._sums_now()
-        self._facts.minutes.add(
+        self._diagnostics.minutes.add(
             {
                 "at_ms": self._env.clock.now_ms(),
                 "produced_bytes_per_s": round(produced),
