@@ -9,11 +9,11 @@ from random import Random
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.context import ControllerContext, Meters
+from barnabas.broker.controller.leader_election import Strategy
 from barnabas.broker.controller.partition_states import bring_online, read_states, set_phases
 from barnabas.broker.controller.sender import Sender
 from barnabas.broker.controller.state import ControllerState, LiveBroker, PartitionPhase
-from barnabas.broker.controller.context import Meters, ControllerContext
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from barnabas.broker.quotas.explain import UNITS
-from barnabas.broker.quotas.simulate import Sender
-from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated
+from barnabas.broker.quotas.simulation import LEAST_TIMEOUT_MS, Simulated
+from barnabas.broker.quotas.traffic_replay import Sender
 from barnabas.cli.output import Cell, note, print_table, say
 from barnabas.explain.formatting import amount, duration
 from barnabas.wire.quotas.limits import QuotaKind

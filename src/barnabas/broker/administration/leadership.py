@@ -7,14 +7,14 @@ Source: semantics, ElectLeaders, AlterPartitionReassignments.
 
 from collections.abc import Mapping, Sequence
 
-from barnabas.broker.administration.waiting import wait_for_image
+from barnabas.broker.administration.metadata_propagation import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
 from barnabas.broker.controller.reassignment import ReassignmentResult, reassign
 from barnabas.broker.controller.state import Moving
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition

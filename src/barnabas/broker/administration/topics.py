@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.broker.administration.partition_room import PartitionRoom, count_mutations
+from barnabas.broker.administration.partition_limit import PartitionLimit, count_mutations
 from barnabas.broker.administration.topic_names import TopicNames
 from barnabas.broker.administration.topic_rules import (
     NOT_GIVEN,
@@ -24,7 +24,7 @@ from barnabas.broker.administration.topic_rules import (
     check_size,
     internal_topic,
 )
-from barnabas.broker.administration.waiting import wait_for_image
+from barnabas.broker.administration.metadata_propagation import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
 from barnabas.broker.controller.assignment import assign
 from barnabas.broker.controller.controller import Controller
@@ -366,7 +366,7 @@ class _Creation:
         self._names = names
         self.existing = names.take_over(existing)
         self.validates_only = validates_only
-        self.room = PartitionRoom(room)
+        self.room = PartitionLimit(room)
         self.quota = quota
 
     def alike(self, name: str) -> Collection[str]:

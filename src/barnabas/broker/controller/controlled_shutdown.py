@@ -7,11 +7,11 @@ Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaController.doCont
 
 import logging
 
-from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.context import ControllerContext
+from barnabas.broker.controller.leader_election import Strategy
 from barnabas.broker.controller.partition_states import bring_online
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import Replica, ReplicaPhase
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -24,7 +24,9 @@ log = logging.getLogger(__name__)
 _NO_EPOCH = -1
 
 
-async def controlled_shutdown(context: ControllerContext, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
+async def controlled_shutdown(
+    context: ControllerContext, request: ControlledShutdownRequest
+) -> ControlledShutdownResponse:
     """Move a broker's leaderships to other brokers; the answer names the partitions that could not move.
 
     Raises:

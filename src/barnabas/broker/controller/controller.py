@@ -24,6 +24,7 @@ from typing import Any, TypeVar, assert_never
 
 from barnabas.broker.controller.alter_isr import alter_isr
 from barnabas.broker.controller.brokers import broker_set, brokers_changed, leaders_answered
+from barnabas.broker.controller.context import ControllerContext, Meters, Settings
 from barnabas.broker.controller.controlled_shutdown import controlled_shutdown
 from barnabas.broker.controller.deletion import deletions_changed, replicas_stopped
 from barnabas.broker.controller.election import Elected, current_controller, elect, still_elected
@@ -46,13 +47,12 @@ from barnabas.broker.controller.failover import take_over
 from barnabas.broker.controller.features import settle_features, update_features
 from barnabas.broker.controller.leaders import balance_leaders
 from barnabas.broker.controller.notifications import isr_notified, log_dirs_notified
-from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online
 from barnabas.broker.controller.reassignment import isr_set
 from barnabas.broker.controller.sender import ChannelFigures, Sender
 from barnabas.broker.controller.state import ControllerState
-from barnabas.broker.controller.context import Meters, Settings, ControllerContext
 from barnabas.broker.controller.topics import topic_set, topics_changed
+from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.core.clock import Clock
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.histogram import Durations

@@ -12,11 +12,11 @@ import logging
 from collections.abc import Mapping
 
 from barnabas.broker.controller.brokers import Admits, read_brokers
-from barnabas.broker.controller.decisions import unnoticed_returns, without_replica
+from barnabas.broker.controller.leader_election import unnoticed_returns, without_replica
 from barnabas.broker.controller.deletion import queue_deletions, try_deletions
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.notifications import drop_notifications
-from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
+from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online, read_states, write_states
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.broker.controller.decisions import Strategy, is_preferred_possible
+from barnabas.broker.controller.context import ControllerContext
+from barnabas.broker.controller.leader_election import Strategy, is_preferred_possible
 from barnabas.broker.controller.partition_states import bring_online
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.state import NO_LEADER, ControllerState
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 
@@ -68,7 +68,9 @@ async def elect_leaders(
         else:
             results[partition] = refusal
     # One that nobody ever led is no case for an election.
-    elected = await bring_online(context, [each for each in needed if each in context.state.leaders], _STRATEGIES[election])
+    elected = await bring_online(
+        context, [each for each in needed if each in context.state.leaders], _STRATEGIES[election]
+    )
     for partition in needed:
         if partition in elected:
             results[partition] = ElectionResult(ErrorCode.NONE, None, context.state.leaders[partition].node.leader)

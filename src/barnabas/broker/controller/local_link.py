@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from barnabas.broker.controller.requests import ControlRequest
 from barnabas.broker.controller.sender import Delivered
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest

@@ -13,10 +13,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from barnabas.broker.controller.decisions import Elected, Strategy, elect, first_state
+from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
+from barnabas.broker.controller.leader_election import Elected, Strategy, elect, first_state
 from barnabas.broker.controller.requests import RequestBatch
 from barnabas.broker.controller.state import PARTITION_BEFORE, ControllerState, Leadership, PartitionPhase
-from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -110,7 +110,9 @@ def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], pha
 # Online
 
 
-async def bring_online(context: ControllerContext, partitions: Iterable[TopicPartition], strategy: Strategy) -> set[TopicPartition]:
+async def bring_online(
+    context: ControllerContext, partitions: Iterable[TopicPartition], strategy: Strategy
+) -> set[TopicPartition]:
     """Elect leaders for partitions: new ones get their first state, others an election.
 
     Returns:
@@ -153,7 +155,9 @@ async def bring_waiting_online(context: ControllerContext, topic: str | None = N
         await bring_online(context, waiting, Strategy.OFFLINE)
 
 
-async def _create_states(context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+async def _create_states(
+    context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition]
+) -> list[TopicPartition]:
     """Write the first state of new partitions, all topics together; one by one if that is rejected."""
     state = context.state
     nodes: dict[TopicPartition, PartitionStateNode] = {}

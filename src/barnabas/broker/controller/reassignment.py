@@ -17,7 +17,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.controller.decisions import Strategy, raised
+from barnabas.broker.controller.leader_election import Strategy, raised
 from barnabas.broker.controller.deletion import hold_deletions, resume_deletion
 from barnabas.broker.controller.epoch_guard import ControllerMovedError
 from barnabas.broker.controller.events import IsrSet

@@ -15,7 +15,7 @@ Source: replication.md, state machines; Kafka 2.7.2, ZkReplicaStateMachine.
 import logging
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker.controller.decisions import without_replica
+from barnabas.broker.controller.leader_election import without_replica
 from barnabas.broker.controller.partition_states import read_states, write_states
 from barnabas.broker.controller.requests import RequestBatch
 from barnabas.broker.controller.state import (

@@ -6,13 +6,13 @@ Source: replication.md, topics; Kafka 2.7.2, KafkaController.processTopicChange,
 import logging
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.events import QueueEvent, Signal, TopicSet
+from barnabas.broker.controller.leader_election import Strategy
 from barnabas.broker.controller.partition_states import bring_online, bring_waiting_online, read_states, set_phases
-from barnabas.broker.controller.reading import assignment_of, read_topics
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.context import ControllerContext
+from barnabas.broker.controller.topic_assignments import assignment_of, read_topics
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths

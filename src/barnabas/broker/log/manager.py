@@ -4,7 +4,7 @@
     startup/loading.py         opens and recovers what stands in them
     log_table.py               opens, makes and deletes logs afterwards
     maintenance.py             checkpoints, retention, flushes, the cleaner: what is done from time to time
-    closing.py                 closes all at the end
+    shutdown.py                closes all at the end
 
 What is left here is what a failing disk costs, and the order of all that.
 The order of a start is `lock`, `load`, `watch_high_watermarks`; of a stop `close`.
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from barnabas.broker.log.cleaner.cleaner import Cleaner
-    from barnabas.broker.log.moves import LogMoves, Move
+    from barnabas.broker.log.log_dir_moves import LogMoves, Move
 
 
 _logger = logging.getLogger(__name__)
@@ -394,7 +394,7 @@ class LogManager:
     def _get_moves(self) -> "LogMoves":
         if self._moves is None:
             # Here: hardly any broker ever needs it.
-            from barnabas.broker.log.moves import LogMoves
+            from barnabas.broker.log.log_dir_moves import LogMoves
 
             self._moves = LogMoves(
                 self._config,
@@ -459,7 +459,7 @@ class LogManager:
         if self._is_closed:
             return
         # Here: a start does without it.
-        from barnabas.broker.log.closing import close_logs
+        from barnabas.broker.log.shutdown import close_logs
 
         self._is_closed = True
         await self._table.close().future()

@@ -25,7 +25,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from barnabas.broker.log.append_result import AppendResult
-from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.appends.prepared_batches import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.partition import Partition
 from barnabas.core.error_code import ErrorCode

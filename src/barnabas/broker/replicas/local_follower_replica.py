@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from barnabas.broker.log.appends.copies import Copies, check_copies
+from barnabas.broker.log.appends.replicated_batches import ReplicatedBatches, check_replicated_batches
 from barnabas.broker.log.partition_log import LARGE_BYTES
 from barnabas.broker.replicas.partition import Partition
 from barnabas.core.errors import StorageError
@@ -89,21 +89,21 @@ class LocalFollowerReplica:
             None: it is done; else it is once this has ended, with flush.messages on disk.
 
         Raises:
-            CorruptRecordsError, OutOfOrderCopiesError, StorageError: As `check_copies` and the log's
+            CorruptRecordsError, OutOfOrderBatchesError, StorageError: As `check_replicated_batches` and the log's
                 `append_as_follower`; the pending answer fails with them, too.
         """
         # hot path: every partition of every answer of a leader
         partition_log = self._partition.log
         appended = None
         if len(data) > LARGE_BYTES:
-            work = partial(check_copies, data, partition_log.log_end_offset)
+            work = partial(check_replicated_batches, data, partition_log.log_end_offset)
             appended = submit(self._executor, work).followed(self._append)
         elif len(data):
-            appended = self._append(check_copies(data, partition_log.log_end_offset))
+            appended = self._append(check_replicated_batches(data, partition_log.log_end_offset))
         settle = partial(self._settle, leader_high_watermark, leader_log_start_offset)
         return settle() if appended is None else appended.followed(lambda _: settle() or _done())
 
-    def _append(self, copies: Copies) -> Pending[None] | None:
+    def _append(self, copies: ReplicatedBatches) -> Pending[None] | None:
         if not copies.batch_count:
             return None
         try:

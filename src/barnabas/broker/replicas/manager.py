@@ -2,7 +2,7 @@
 
 Invariants: a partition is in the table from the moment its log is open until the controller stops it; control requests
 have the same effects as if logs were opened at once, in the order of arrival, however long a log takes to open.
-`control.py` has already rejected outdated requests.
+`control_requests.py` has already rejected outdated requests.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """

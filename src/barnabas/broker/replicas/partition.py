@@ -11,7 +11,7 @@ from collections import deque
 from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult
-from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.appends.prepared_batches import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.producer_state import NEVER_OFFSET
 from barnabas.broker.log.retention import DELETE

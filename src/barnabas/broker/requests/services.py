@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from barnabas.broker.groups.coordinator import GroupCoordinator
     from barnabas.broker.log.disk.cold_reads import ColdReads
     from barnabas.broker.quotas.history import History
-    from barnabas.broker.replicas.control import ControlRequests
+    from barnabas.broker.replicas.control_requests import ControlRequests
     from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
     from barnabas.broker.replicas.manager import ReplicaManager
     from barnabas.broker.requests.conversions import Conversions

@@ -21,7 +21,7 @@ from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.local_link import LocalLink
 from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.core.clock import Clock

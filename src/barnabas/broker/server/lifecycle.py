@@ -111,6 +111,6 @@ def _announce(node: Node, ready_fd: int | None) -> None:
             "cluster_id": node.cluster_id,
             "broker_id": node.broker_id,
         }
-        if node.observation is not None:
-            line["http"] = [f"{host}:{port}" for host, port in node.observation.addresses]
+        if node.http_monitoring is not None:
+            line["http"] = [f"{host}:{port}" for host, port in node.http_monitoring.addresses]
         write_ready(ready_fd, line)

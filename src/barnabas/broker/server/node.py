@@ -11,7 +11,7 @@ Each area has a builder, which is given the parts that it needs:
     registry        registry_choice.py            security                access_rules.py, logins.py
     channels        node_context.py               quotas                  broker_quotas.py, quota_history.py
     replication     replication.py                handlers, connections   request_handling.py, broker_listeners.py
-                                                  metrics                 observation.py
+                                                  metrics                 http_monitoring.py
                                                   diagnostics             diagnostics_service.py,
                                                                           diagnostic_callbacks.py
 
@@ -69,9 +69,9 @@ from barnabas.wire.registry.store import Registry
 if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.server.controlled_shutdown import ControlledShutdown
-    from barnabas.broker.server.diagnostics_service import DiagnosticsService
     from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
-    from barnabas.broker.server.observation import Observation
+    from barnabas.broker.server.diagnostics_service import DiagnosticsService
+    from barnabas.broker.server.http_monitoring import HttpMonitoring
     from barnabas.broker.server.registry_listeners import RegistryListeners
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Node:
         state: Its state.
         quotas: How much clients may ask of it.
         diagnostics: Diagnostic events; None: disabled.
-        observation: Its HTTP server; None if disabled.
+        http_monitoring: Its HTTP server; None if disabled.
         registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
     """
 
@@ -125,7 +125,7 @@ class Node:
         self.diagnostics = DiagnosticStore(most_diagnostic_bytes, env.clock.now_ms()) if most_diagnostic_bytes else None
         self.routes: RouteTable | None = None
         self.state = BrokerState.NOT_RUNNING
-        self.observation: Observation | None = None
+        self.http_monitoring: HttpMonitoring | None = None
         self.registry_listeners: RegistryListeners | None = None
         self._logs: LogManager | None = None
         self._registry: Registry | None = None
@@ -220,10 +220,10 @@ class Node:
         services.topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
         transactions.begin_markers()
         self.state = BrokerState.RUNNING
-        if self.observation is not None:
+        if self.http_monitoring is not None:
             channels = replication.channels, replication.controller_channels, control.channels
             fetchers, controller, members = replication.fetchers, control.controller, control.membership
-            self.observation.begin(
+            self.http_monitoring.begin(
                 services, handling.routes, logs, fetchers, controller, channels, memory, self.logins, members
             )
         self.watchdog.start()
@@ -272,18 +272,20 @@ class Node:
             self.logins.close()
             self._executors.close()
             self._env.limits.close()
-            if self.observation is not None:
-                self.observation.close()
+            if self.http_monitoring is not None:
+                self.http_monitoring.close()
 
     # --- start, step by step
 
     def _open_observation(self) -> None:
         if self.config.barnabas_http_listeners:
             # Not at the top: a broker that nobody looks at starts without it.
-            from barnabas.broker.server.observation import Observation
+            from barnabas.broker.server.http_monitoring import HttpMonitoring
 
-            self.observation = Observation(self._env, self.config, self.watchdog, self._listeners, lambda: self.state)
-            self.observation.open()
+            self.http_monitoring = HttpMonitoring(
+                self._env, self.config, self.watchdog, self._listeners, lambda: self.state
+            )
+            self.http_monitoring.open()
 
     def _build_diagnostic_callbacks(self) -> "DiagnosticCallbacks | None":
         if self.diagnostics is None:
@@ -341,7 +343,9 @@ class Node:
         self, context: NodeContext, replication: Replication, producer_ids: ProducerIds
     ) -> tuple[GroupCoordinator, TransactionCoordinator]:
         most_bytes, diagnostics, replicas = self._most_bytes, self.diagnostics, replication.replicas
-        groups = self._groups = await build_groups(context, replicas=replicas, most_bytes=most_bytes, diagnostics=diagnostics)
+        groups = self._groups = await build_groups(
+            context, replicas=replicas, most_bytes=most_bytes, diagnostics=diagnostics
+        )
         groups.start()
         transactions = self._transactions = await build_transactions(
             context, replication=replication, producer_ids=producer_ids, most_bytes=most_bytes, diagnostics=diagnostics
@@ -377,7 +381,9 @@ class Node:
         if registered != (self.config.endpoints, self.config.advertised_endpoints):
             settings.update_listeners()
 
-    def _start_diagnostics(self, diagnostics: DiagnosticStore, handling: RequestHandling, memory: ReceiveMemory) -> None:
+    def _start_diagnostics(
+        self, diagnostics: DiagnosticStore, handling: RequestHandling, memory: ReceiveMemory
+    ) -> None:
         if self.state is not BrokerState.RUNNING:
             return
         # Not at the top: a broker serves before it needs this.
@@ -396,7 +402,9 @@ class Node:
             ]
 
         routes, executor = handling.routes, self._executors.log
-        self._diagnostics_service = DiagnosticsService(diagnostics, services, routes, self.watchdog, limits, env, executor)
+        self._diagnostics_service = DiagnosticsService(
+            diagnostics, services, routes, self.watchdog, limits, env, executor
+        )
         self._diagnostics_service.start()
 
     def _on_storage_failure(self, error: BaseException) -> None:

@@ -18,12 +18,12 @@ from barnabas.broker.interbroker.channels import ISR_LANE, BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.replication import ReplicationQuota
-from barnabas.broker.replicas.altered_isr import AlteredIsr
+from barnabas.broker.replicas.alter_isr_manager import AlterIsrManager
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
-from barnabas.broker.replicas.written_isr import WrittenIsr
+from barnabas.broker.replicas.registry_isr_changes import RegistryIsrChanges
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.core.config import TopicConfig
@@ -85,7 +85,7 @@ def build_replication(
         for listener_name in (config.inter_broker_listener, config.control_plane_listener)
     )
     if version_of(ApiKey.ALTER_ISR, config.inter_broker_protocol_version) == NOT_USED:
-        replicas.leader_replicas.changes = WrittenIsr(context.registry, env.clock, env.timers, context.spawner)
+        replicas.leader_replicas.changes = RegistryIsrChanges(context.registry, env.clock, env.timers, context.spawner)
     else:
         replicas.leader_replicas.changes = AlterIsrSender(context, controller_channels).changes
     fetchers = replicas.fetchers = Fetchers(broker_id, config, channels, quota, env.timers, env.clock)
@@ -102,7 +102,9 @@ class AlterIsrSender:
         self._controller = (-1, 0)
         self._version = version_of(ApiKey.ALTER_ISR, config.inter_broker_protocol_version)
         self._timeout_ms = config.controller_socket_timeout_ms
-        self.changes = AlteredIsr(context.broker_id, lambda: view.broker_epoch, self._alter_isr, context.env.timers)
+        self.changes = AlterIsrManager(
+            context.broker_id, lambda: view.broker_epoch, self._alter_isr, context.env.timers
+        )
         view.on_change(self._on_image)
 
     def _alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
@@ -138,7 +140,12 @@ async def build_groups(
 
 
 async def build_transactions(
-    context: NodeContext, *, replication: Replication, producer_ids: ProducerIds, most_bytes: int, diagnostics: DiagnosticStore | None
+    context: NodeContext,
+    *,
+    replication: Replication,
+    producer_ids: ProducerIds,
+    most_bytes: int,
+    diagnostics: DiagnosticStore | None,
 ) -> TransactionCoordinator:
     """Build the transaction coordinator; the caller starts it."""
     config, env, topic = context.config, context.env, TRANSACTION_STATE_TOPIC

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated, simulated
+from barnabas.broker.quotas.simulation import LEAST_TIMEOUT_MS, Simulated, simulated
 from barnabas.clients.admin_quota_states import QuotaStateAdmin
 from barnabas.core.errors import BarnabasError
 from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, reason

@@ -17,7 +17,7 @@ from barnabas.broker.controller.state import Moving
 from barnabas.broker.interbroker.versions import version_of
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Stage, Tree
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor

@@ -13,7 +13,7 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.manager import Client
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
 from barnabas.broker.replicas.manager import ReplicaManager
@@ -113,7 +113,9 @@ class DataPath:
         self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
         fetches = Purgatory(self.clock, lambda callback, *args: self._due.append((callback, args)))
         leader_replicas = LeaderReplicas(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000)
-        self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call, leader_replicas)
+        self.replicas = ReplicaManager(
+            BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call, leader_replicas
+        )
         spawner, view = Spawner(self.errors.append), ClusterView("cluster")
         control = ControlRequests(self.replicas, view, self._load_settings, spawner)
         control.registered()

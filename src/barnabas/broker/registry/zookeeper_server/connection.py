@@ -28,7 +28,7 @@ from barnabas.broker.registry.zookeeper_server.jute import JuteReader, Malformed
 from barnabas.broker.registry.zookeeper_server.messages import Code, Operation
 from barnabas.broker.registry.zookeeper_server.sessions import Session
 from barnabas.broker.registry.zookeeper_server.state import ServerState
-from barnabas.broker.registry.zookeeper_server.words import WORD_BYTES, WORDS, answer_to
+from barnabas.broker.registry.zookeeper_server.four_letter_words import WORD_BYTES, WORDS, answer_to
 from barnabas.core.errors import UnanswerableError
 from barnabas.wire.protocol.buffer import WireBuffer
 from barnabas.wire.registry import acl

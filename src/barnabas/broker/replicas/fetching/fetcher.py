@@ -27,7 +27,7 @@ from barnabas.broker.interbroker.channels import FETCHER_LANE, BrokerChannels
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.quotas.replication import ReplicationQuota
-from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchSession, Question
+from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchRequestData, FetchSession
 from barnabas.broker.replicas.fetching.fetch_state import (
     FetchState,
     Phase,
@@ -39,7 +39,7 @@ from barnabas.broker.replicas.fetching.fetch_state import (
     truncation_without_epochs,
 )
 from barnabas.broker.replicas.fetching.follower_replica import FollowerReplica
-from barnabas.broker.replicas.fetching.questions import (
+from barnabas.broker.replicas.fetching.leader_requests import (
     EARLIEST,
     LATEST,
     epochs_answers,
@@ -136,8 +136,6 @@ class Fetcher:
         "_failure_count",
         "_fetch_version",
         "_followed",
-        "_throttled",
-        "_throttled_until_ms",
         "_hurry_timer",
         "_interrupted_ms",
         "_is_busy",
@@ -150,6 +148,8 @@ class Fetcher:
         "_resume_ms",
         "_session",
         "_surroundings",
+        "_throttled",
+        "_throttled_until_ms",
         "_timer",
         "_truncating_count",
         "_was_answered",
@@ -279,11 +279,11 @@ class Fetcher:
             return True
         if self._throttled_until_ms is not None or self._surroundings.quota.is_any:
             self._look_at_quota(now_ms)
-        question = self._session.ask(self._wanted, state.partitions, state.changed)
+        request_data = self._session.ask(self._wanted, state.partitions, state.changed)
         state.changed.clear()
-        if question is not None:
-            state.changed.update(dict.fromkeys(question.later))
-            self._fetch(question, now_ms)
+        if request_data is not None:
+            state.changed.update(dict.fromkeys(request_data.later))
+            self._fetch(request_data, now_ms)
             return True
         wake_ms = self._next_wake_ms
         if wake_ms is not None:
@@ -442,7 +442,9 @@ class Fetcher:
     def _take_start(self, progress: Progress, followed: FollowerReplica, leader_start_offset: int) -> None:
         if leader_start_offset > followed.log_end_offset:
             log.info("truncating %s fully: it restarts at %d, its leader's start", progress.key, leader_start_offset)
-            self._change(progress, followed, partial(followed.truncate_fully_and_start_at, leader_start_offset), Phase.FETCHING)
+            self._change(
+                progress, followed, partial(followed.truncate_fully_and_start_at, leader_start_offset), Phase.FETCHING
+            )
         else:
             # The leader has it after all.
             self._delay(progress, "the leader lacked the fetch offset before, and now has it")
@@ -461,12 +463,12 @@ class Fetcher:
             return None
         return Asked(progress, progress.offset, self._followed[key].log_start_offset)
 
-    def _fetch(self, question: Question, now_ms: int) -> None:
+    def _fetch(self, request_data: FetchRequestData, now_ms: int) -> None:
         config = self._surroundings.config
         request = fetch_request(
             self._surroundings.broker_id,
-            question,
-            0 if question.later else self._wait_ms(now_ms),
+            request_data,
+            0 if request_data.later else self._wait_ms(now_ms),
             config.replica_fetch_min_bytes,
             config.replica_fetch_response_max_bytes,
             config.replica_fetch_max_bytes,
@@ -477,7 +479,7 @@ class Fetcher:
             largest_bytes = MAX_ANSWER_BYTES
         most_bytes = config.replica_fetch_response_max_bytes + largest_bytes
         self.request_count += 1
-        self._is_polling = self._was_empty and self._was_answered and not question.later
+        self._is_polling = self._was_empty and self._was_answered and not request_data.later
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
 
     def _wait_ms(self, now_ms: int) -> int:
@@ -583,7 +585,9 @@ class Fetcher:
 
         pending.then(done, failed)
 
-    def _appended(self, progress: Progress, followed: FollowerReplica, leader_high_watermark: int, size_bytes: int) -> None:
+    def _appended(
+        self, progress: Progress, followed: FollowerReplica, leader_high_watermark: int, size_bytes: int
+    ) -> None:
         end_offset = followed.log_end_offset
         if size_bytes and end_offset == progress.offset:
             # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.

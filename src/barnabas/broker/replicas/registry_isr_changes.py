@@ -61,7 +61,7 @@ class _Change:
         self.then = then
 
 
-class WrittenIsr:
+class RegistryIsrChanges:
     """Writes partition states by version, and notifies the controller some seconds later. Owned by the event loop."""
 
     def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:

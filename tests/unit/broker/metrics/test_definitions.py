@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from barnabas.broker.metrics.table import BY_NAME, METRICS, Kind, name_of
+from barnabas.broker.metrics.definitions import BY_NAME, METRICS, Kind, name_of
 
 
 @pytest.mark.parametrize(

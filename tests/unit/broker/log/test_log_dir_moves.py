@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from barnabas.broker.log.manager import LogManager
-from barnabas.broker.log.moves import common_end
+from barnabas.broker.log.log_dir_moves import common_end
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.types import TopicPartition

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.explain import REQUEST_TIMEOUTS_MS
 from barnabas.broker.quotas.history import Name
-from barnabas.broker.quotas.simulate import Outcome, Sender, simulate
+from barnabas.broker.quotas.traffic_replay import Outcome, Sender, simulate
 from barnabas.wire.quotas.entities import Entity, entity_of_path
 from barnabas.wire.quotas.levels import Limits
 from barnabas.wire.quotas.limits import QuotaKind

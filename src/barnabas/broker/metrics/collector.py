@@ -22,7 +22,7 @@ from barnabas.broker.groups.group import Phase
 from barnabas.broker.interbroker.channels import CONTROL_LANE, FETCHER_LANE, ISR_LANE, MARKER_LANE, BrokerChannels
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.manager import LogManager
-from barnabas.broker.metrics.recent import Recent
+from barnabas.broker.metrics.recent_distributions import RecentDistributions
 from barnabas.broker.metrics.registry_sessions import RegistrySessions
 from barnabas.broker.metrics.snapshot import Distribution, Labels, Snapshot
 from barnabas.broker.net.memory import ReceiveMemory
@@ -128,7 +128,7 @@ class Sources:
     build: str
 
 
-def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
+def snapshot_steps(sources: Sources, recent: RecentDistributions) -> Steps[Snapshot]:
     """Return a snapshot, step by step."""
     snapshot = Snapshot()
     _put_broker(sources, recent, snapshot)
@@ -200,7 +200,7 @@ def _of_stages(times: RequestTimes) -> Iterator[tuple[str, Distribution]]:
     yield "requestbytes", Distribution(times.sizes[:], times.sample_count, times.count, times.size_bytes, 1)
 
 
-def _put_requests(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
+def _put_requests(sources: Sources, recent: RecentDistributions, snapshot: Snapshot) -> None:
     for (name, labels), distribution in distributions(sources).items():
         snapshot.put_distribution(name, distribution, recent.before(name, labels), *labels)
     for times in _times(sources.routes):
@@ -222,7 +222,7 @@ def _error_name(code: int) -> str:
         return str(code)
 
 
-def _put_broker(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
+def _put_broker(sources: Sources, recent: RecentDistributions, snapshot: Snapshot) -> None:
     services, put = sources.services, snapshot.put
     cluster = services.cluster
     put("kafka_server_kafkaserver_brokerstate", sources.state())
@@ -272,7 +272,7 @@ def _put_waiting(snapshot: Snapshot, what: str, count: int) -> None:
     snapshot.put("kafka_server_delayedoperationpurgatory_numdelayedoperations", count, what)
 
 
-def _put_logs(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
+def _put_logs(sources: Sources, recent: RecentDistributions, snapshot: Snapshot) -> None:
     put, directories = snapshot.put, sources.logs.directories
     offline = [each for each in directories.all if each not in directories.online]
     put("kafka_log_logmanager_offlinelogdirectorycount", len(offline))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.controller.decisions import (
+from barnabas.broker.controller.leader_election import (
     Strategy,
     elect,
     first_state,

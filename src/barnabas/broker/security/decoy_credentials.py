@@ -20,7 +20,7 @@ from barnabas.wire.security.sasl.scram import KnownUser, ScramMechanism
 _TOKEN_SALT_BYTES = 24
 
 
-class Decoys:
+class DecoyCredentials:
     """Derives a credential for any name."""
 
     def __init__(self, secret: bytes) -> None:

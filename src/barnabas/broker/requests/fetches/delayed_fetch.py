@@ -17,7 +17,7 @@ from typing import Any
 from barnabas.broker.log.disk.cold_reads import ColdSlice, ColdWork
 from barnabas.broker.replicas.partition import END_KEY_FIELDS, end_key
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fetches.reading import Reading, Span
+from barnabas.broker.requests.fetches.reader import FetchReader, Span
 from barnabas.broker.requests.fetches.sessions import FetchSession, Wanted
 from barnabas.broker.requests.slices import MORE, Steps
 from barnabas.core.errors import StorageError
@@ -74,7 +74,7 @@ class DelayedFetch:
         self.pending: Pending[FetchResponse] = Pending()
         self.pending.on_cancel = self._forget
 
-    def go_on(self, reading: Reading, left_ms: int) -> None:
+    def go_on(self, reading: FetchReader, left_ms: int) -> None:
         """Continue after a pass: read from disk, answer, or wait for data for `left_ms`."""
         self._refused = reading.refused
         if reading.cold:
@@ -100,7 +100,7 @@ class DelayedFetch:
     def _is_follower(self) -> bool:
         return self._request.replica_id >= 0
 
-    def _answer(self, reading: Reading) -> None:
+    def _answer(self, reading: FetchReader) -> None:
         pending = self.pending
         try:
             answer = reading.answer()
@@ -141,7 +141,7 @@ class DelayedFetch:
     def _left_ms(self) -> int:
         return self._deadline_ms - self._ctx.services.clock.monotonic_ms()
 
-    def _is_due(self, reading: Reading) -> bool:
+    def _is_due(self, reading: FetchReader) -> bool:
         """Return whether the answer has all that may be waited for."""
         if reading.is_complete or self._is_follower:
             return reading.is_complete
@@ -164,11 +164,11 @@ class DelayedFetch:
         # In a newer segment: no more comes in that one. Or in an older one, as the log was cut.
         return end_offset != start_offset and log.segment_base_offset(end_offset) != segment_base_offset
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> FetchReader:
         # What was read may have left the page cache again: some day the fetch must get on.
         most_reads = _MOST_COLD_READS + len(self._wanted) // _MOST_COLD_PARTITIONS
         may_wait_for_disk = self._cold_count >= most_reads
-        return Reading(
+        return FetchReader(
             self._ctx,
             self._request,
             self._wanted,
@@ -226,7 +226,7 @@ class LargeDelayedFetch(DelayedFetch):
         self, ctx: RequestContext, request: FetchRequest, wanted: Wanted, session: FetchSession | None
     ) -> None:
         super().__init__(ctx, request, wanted, session)
-        self._pass: Pending[tuple[Reading, bool]] | None = None
+        self._pass: Pending[tuple[FetchReader, bool]] | None = None
         self._awaits_disk = self._is_stale = self._is_waiting = False
         self.pending.on_cancel = self._cancel
 
@@ -261,7 +261,7 @@ class LargeDelayedFetch(DelayedFetch):
         self._pass = self._ctx.services.slices.run(self._steps())
         self._pass.then(self._passed, self._fail)
 
-    def _steps(self) -> Steps[tuple[Reading, bool]]:
+    def _steps(self) -> Steps[tuple[FetchReader, bool]]:
         """Make one pass; the result is its reading and whether to answer now."""
         reading = self._reading()
         yield from reading.steps()
@@ -273,7 +273,7 @@ class LargeDelayedFetch(DelayedFetch):
             yield MORE
         yield reading, is_due
 
-    def _passed(self, result: tuple[Reading, bool]) -> None:
+    def _passed(self, result: tuple[FetchReader, bool]) -> None:
         self._pass = None
         reading, is_due = result
         self._refused = reading.refused

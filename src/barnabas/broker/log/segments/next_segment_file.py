@@ -17,7 +17,7 @@ from barnabas.broker.log.file_names import NEXT_FILE
 _logger = logging.getLogger(__name__)
 
 
-class NextFile:
+class NextSegmentFile:
     """The prepared file of one next segment, kept closed. Owned by the event loop.
 
     Attributes:

@@ -4,8 +4,8 @@ from struct import pack_into
 
 import pytest
 
-from barnabas.broker.log.appends.prepare import prepare
-from barnabas.broker.log.appends.prepared import ClientBatch
+from barnabas.broker.log.appends.prepared_batches import ClientBatch
+from barnabas.broker.log.appends.record_validation import prepare
 from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.records.batch import Codec, set_crc

@@ -5,8 +5,8 @@ from struct import pack_into
 import pytest
 
 from barnabas.broker.log import partition_log
-from barnabas.broker.log.appends.copies import check_copies
-from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
+from barnabas.broker.log.appends.errors import OutOfOrderBatchesError
+from barnabas.broker.log.appends.replicated_batches import check_replicated_batches
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.testing.manual_executor import ManualExecutor
@@ -44,7 +44,7 @@ def run(*batches):
 
 
 def take(log, *batches, is_wanted=lambda: True):
-    return log.append_as_follower(check_copies(run(*batches), log.log_end_offset), is_wanted)
+    return log.append_as_follower(check_replicated_batches(run(*batches), log.log_end_offset), is_wanted)
 
 
 def stored(log):
@@ -53,7 +53,7 @@ def stored(log):
 
 class TestCheck:
     def test_tells_what_a_run_holds(self):
-        copies = check_copies(run(batch(5, 2), batch(9, 3, epoch=2, timestamp_ms=7_000), batch(12)), 5)
+        copies = check_replicated_batches(run(batch(5, 2), batch(9, 3, epoch=2, timestamp_ms=7_000), batch(12)), 5)
 
         assert (copies.batch_count, copies.first_offset, copies.last_offset) == (3, 5, 12)
         assert (copies.first_timestamp_ms, copies.max_timestamp_ms, copies.timestamp_offset) == (1_001, 7_002, 11)
@@ -62,13 +62,13 @@ class TestCheck:
     @pytest.mark.parametrize("kept", [1, 11, 12, 16, 17, 40, 60, 61, 70])
     def test_a_torn_last_batch_is_left_out(self, kept):
         first = batch(0, 2)
-        copies = check_copies(run(first, batch(2)[:kept]), 0)
+        copies = check_replicated_batches(run(first, batch(2)[:kept]), 0)
 
         assert (copies.batch_count, copies.last_offset, bytes(copies.data)) == (1, 1, bytes(first))
 
     @pytest.mark.parametrize("kept", [0, 5, 30, 65])
     def test_nothing_whole_is_no_error(self, log, kept):
-        copies = check_copies(run(batch(0)[:kept]), 0)
+        copies = check_replicated_batches(run(batch(0)[:kept]), 0)
 
         assert (copies.batch_count, copies.size_bytes, copies.last_offset) == (0, 0, -1)
         assert log.append_as_follower(copies) is None
@@ -78,14 +78,14 @@ class TestCheck:
         damaged = batch(1)
         damaged[-1] ^= 1
         with pytest.raises(CorruptRecordsError, match="offset 1 has a wrong CRC"):
-            check_copies(run(batch(0), damaged), 0)
+            check_replicated_batches(run(batch(0), damaged), 0)
 
     @pytest.mark.parametrize("magic", [0, 1])
     def test_a_wrong_crc_of_a_message(self, magic):
         damaged = message(4, magic)
         damaged[-1] ^= 1
         with pytest.raises(CorruptRecordsError, match="offset 4 has a wrong CRC"):
-            check_copies(run(damaged), 0)
+            check_replicated_batches(run(damaged), 0)
 
     @pytest.mark.parametrize(
         ("position", "layout", "value"),
@@ -95,11 +95,11 @@ class TestCheck:
         damaged = batch(0)
         pack_into(layout, damaged, position, value)
         with pytest.raises(CorruptRecordsError):
-            check_copies(run(damaged), 0)
+            check_replicated_batches(run(damaged), 0)
 
     def test_an_offset_beyond_64_bits(self):
         with pytest.raises(CorruptRecordsError):
-            check_copies(run(batch(2**63 - 1, 2)), 0)
+            check_replicated_batches(run(batch(2**63 - 1, 2)), 0)
 
     @pytest.mark.parametrize(
         "batches",
@@ -114,13 +114,13 @@ class TestCheck:
         ids=["below the end", "twice", "overlapping", "back", "message below the end", "message twice"],
     )
     def test_offsets_that_do_not_ascend(self, batches):
-        with pytest.raises(OutOfOrderCopiesError):
-            check_copies(run(*batches), 5)
+        with pytest.raises(OutOfOrderBatchesError):
+            check_replicated_batches(run(*batches), 5)
 
     def test_an_unreadable_marker(self):
         damaged = batch(0, is_control=True, is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=-1)
         with pytest.raises(CorruptRecordsError):
-            check_copies(run(damaged), 0)
+            check_replicated_batches(run(damaged), 0)
 
 
 class TestAppend:
@@ -211,7 +211,7 @@ class TestAppend:
 
     def test_but_not_that_of_one_with_records(self, log):
         take(log, batch(0, 10))
-        with pytest.raises(OutOfOrderCopiesError):
+        with pytest.raises(OutOfOrderBatchesError):
             take(log, batch(8, 5))
         assert log.log_end_offset == 10
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from barnabas.broker.replicas.altered_isr import MOST_PARTITIONS, AlteredIsr
+from barnabas.broker.replicas.alter_isr_manager import MOST_PARTITIONS, AlterIsrManager
 from barnabas.broker.replicas.isr_changes import Committed, IsrOutcome, Refused
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
@@ -54,7 +54,7 @@ class Leader:
         self.answers: list[Pending[AlterIsrResponse]] = []
         self.outcomes: list[tuple[TopicPartition, IsrOutcome]] = []
         self.epoch = 100
-        self.changes = AlteredIsr(1, lambda: self.epoch, self.send, self.clock)
+        self.changes = AlterIsrManager(1, lambda: self.epoch, self.send, self.clock)
 
     def send(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
         self.requests.append(request)
@@ -124,7 +124,7 @@ def test_requests_are_those_of_kafka(
 ) -> None:
     broker_id, broker_epoch, key, leader_epoch, isr, version = fields
     leader = Leader()
-    changes = AlteredIsr(broker_id, lambda: broker_epoch, leader.send, leader.clock)
+    changes = AlterIsrManager(broker_id, lambda: broker_epoch, leader.send, leader.clock)
     changes.propose(key, broker_id, leader_epoch, isr, version, 2, lambda _: None)
     leader.clock.advance(50)
     (request,) = leader.requests
@@ -355,7 +355,7 @@ def test_one_partition_that_cannot_take_its_answer_costs_the_others_nothing(
 def test_a_controller_in_this_process_answers_on_the_spot() -> None:
     clock = ManualClock()
     outcomes: list[IsrOutcome] = []
-    changes = AlteredIsr(1, lambda: 1, lambda _: completed(answer((T0, done()))), clock)
+    changes = AlterIsrManager(1, lambda: 1, lambda _: completed(answer((T0, done()))), clock)
 
     def again(outcome: IsrOutcome) -> None:
         outcomes.append(outcome)

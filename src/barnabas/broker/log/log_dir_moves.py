@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.log.appends.copies import Copies, trusted_copies
-from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
+from barnabas.broker.log.appends.errors import OutOfOrderBatchesError
+from barnabas.broker.log.appends.replicated_batches import ReplicatedBatches, trusted_batches
 from barnabas.broker.log.config import LogConfig, LogManagerConfig
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.environment import LogEnvironment
@@ -61,7 +61,7 @@ class _Chunk(NamedTuple):
         end_position: Where they end in it.
     """
 
-    copies: Copies
+    copies: ReplicatedBatches
     end_position: int
 
 
@@ -186,7 +186,7 @@ def _read_chunk(file: "RecordFile", position: int, end_position: int, next_offse
             break
     else:
         position = end_position
-    return _Chunk(trusted_copies(memoryview(data)), position)
+    return _Chunk(trusted_batches(memoryview(data)), position)
 
 
 def common_end(source: PartitionLog, future: PartitionLog) -> int:
@@ -479,7 +479,7 @@ class LogMoves:
     def _copied(self, move: Move, chunk: _Chunk) -> None:
         try:
             pending = self._append(move, chunk)
-        except (StorageError, CorruptRecordsError, OutOfOrderCopiesError) as error:
+        except (StorageError, CorruptRecordsError, OutOfOrderBatchesError) as error:
             self._fail(move, error)
             return
         self._copied_bytes.record(self._env.clock.monotonic_ms(), chunk.copies.size_bytes)
@@ -495,7 +495,7 @@ class LogMoves:
             None when it has it; else completes when it has.
 
         Raises:
-            StorageError, CorruptRecordsError, OutOfOrderCopiesError: As `PartitionLog.append_as_follower`.
+            StorageError, CorruptRecordsError, OutOfOrderBatchesError: As `PartitionLog.append_as_follower`.
         """
         future = move.future
         assert future is not None
@@ -577,7 +577,7 @@ class LogMoves:
                     # It begins anew, as the log starts within its first batch.
                     self._wait(move, pending)
                     return
-        except (StorageError, CorruptRecordsError, OutOfOrderCopiesError) as error:
+        except (StorageError, CorruptRecordsError, OutOfOrderBatchesError) as error:
             self._fail(move, error)
             return
         del self._moves[source.topic_partition]

@@ -1,6 +1,6 @@
 """What counts as recent: five minutes of distributions, a minute or two of computing."""
 
-from barnabas.broker.metrics.recent import INTERVAL_MS, Recent
+from barnabas.broker.metrics.recent_distributions import INTERVAL_MS, RecentDistributions
 from barnabas.broker.metrics.snapshot import NOTHING, Distribution
 from barnabas.testing.manual_clock import ManualClock
 
@@ -10,7 +10,9 @@ class World:
         self.clock = ManualClock()
         self.count = 0
         self.computing_ms = 0
-        self.recent = Recent(self.clock, self.clock, lambda: {("n", ()): self.now()}, lambda: self.computing_ms)
+        self.recent = RecentDistributions(
+            self.clock, self.clock, lambda: {("n", ()): self.now()}, lambda: self.computing_ms
+        )
         self.recent.start()
 
     def now(self):

@@ -6,8 +6,8 @@ One pass over the headers of a run checks it and collects the data for the log:
     epochs     the offsets at which leader epochs begin
     producers  headers and markers of the batches with a producer id, the only ones that are read one by one
 
-Invariants: `check_copies` needs only the log's end, changes nothing, and uses memory only for its result; the batches
-in `Copies` are whole, have correct CRCs, and ascend.
+Invariants: `check_replicated_batches` needs only the log's end, changes nothing, and uses memory only for its result;
+the batches in `ReplicatedBatches` are whole, have correct CRCs, and ascend.
 
 Source: replication facts, follower, answers; log-format facts, record batch, message v0 / v1.
 """
@@ -15,7 +15,7 @@ Source: replication facts, follower, answers; log-format facts, record batch, me
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
+from barnabas.broker.log.appends.errors import OutOfOrderBatchesError
 from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.producers.producer_replay import read_batch_marker
 from barnabas.broker.log.producers.producer_state import ProducerState
@@ -60,7 +60,7 @@ _START: Final = Struct(">qi").unpack_from  # base offset, batch length
 _BOUNDS: Final = Struct(">q15xi").unpack_from  # base offset, last offset delta
 
 
-class Copies:
+class ReplicatedBatches:
     """A run of batches, or of messages of formats 0 and 1, that was checked.
 
     Attributes:
@@ -111,7 +111,7 @@ class Copies:
             return self.first_offset
         return self.first_offset - MAX_RELATIVE_OFFSET
 
-    def halves(self) -> "tuple[Copies, Copies]":
+    def halves(self) -> "tuple[ReplicatedBatches, ReplicatedBatches]":
         """Cut a run of two batches at least into two runs."""
         half, position = len(self.data) // 2, 0
         for mark in self.marks:
@@ -122,7 +122,7 @@ class Copies:
         while following <= half:
             position, following = following, self._after(following)
         cut_position = position or following
-        return trusted_copies(self.data[:cut_position]), trusted_copies(self.data[cut_position:])
+        return trusted_batches(self.data[:cut_position]), trusted_batches(self.data[cut_position:])
 
     def _after(self, position: int) -> int:
         return position + int(_START(self.data, position)[1]) + LOG_OVERHEAD
@@ -182,7 +182,7 @@ class Copies:
             position = self._after(position)
 
 
-def check_copies(data: memoryview, log_end_offset: int) -> Copies:
+def check_replicated_batches(data: memoryview, log_end_offset: int) -> ReplicatedBatches:
     """Check batches of another replica: for any thread.
 
     Args:
@@ -194,24 +194,24 @@ def check_copies(data: memoryview, log_end_offset: int) -> Copies:
     Raises:
         CorruptRecordsError: A CRC is wrong, a magic not known, a length impossible or a marker unreadable. The leader
             may have something better later.
-        OutOfOrderCopiesError: The offsets do not ascend from the log's end on.
+        OutOfOrderBatchesError: The offsets do not ascend from the log's end on.
     """
     return _walk(data, log_end_offset, True)
 
 
-def trusted_copies(data: memoryview) -> Copies:
+def trusted_batches(data: memoryview) -> ReplicatedBatches:
     """Return copies of batches from a log of this broker, without checking their CRCs.
 
     Raises:
-        CorruptRecordsError, OutOfOrderCopiesError: As `check_copies`.
+        CorruptRecordsError, OutOfOrderBatchesError: As `check_replicated_batches`.
     """
     # A batch has no offset below.
     return _walk(data, NO_OFFSET, False)
 
 
-def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Copies:
+def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> ReplicatedBatches:
     # hot path: benchmarks/micro/test_copies.py. One loop; a call into C for the fields, one for the CRC.
-    copies = Copies(data)
+    copies = ReplicatedBatches(data)
     marks = copies.marks
     total: i64 = len(data)
     position: i64 = 0
@@ -254,7 +254,7 @@ def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Copies:
             last = first
             epoch = OLD_FORMAT_EPOCH
         if (first if count else last) < next_offset:
-            raise OutOfOrderCopiesError(f"offset {first}, expected {next_offset} or higher")
+            raise OutOfOrderBatchesError(f"offset {first}, expected {next_offset} or higher")
         next_offset = last + 1
         if timestamp_ms > max_timestamp_ms:
             max_timestamp_ms, timestamp_offset = timestamp_ms, last

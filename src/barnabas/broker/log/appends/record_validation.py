@@ -17,7 +17,7 @@ Source: semantics facts, Produce, checks 4, 8 and 9.
 from collections.abc import Callable
 from typing import Final
 
-from barnabas.broker.log.appends.prepared import ClientBatch, MessageSet, OwnBatches, Prepared, client_batch
+from barnabas.broker.log.appends.prepared_batches import ClientBatch, MessageSet, OwnBatches, Prepared, client_batch
 from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.broker.log.segments.tail import KEPT_BATCHES
 from barnabas.core.error_code import ErrorCode

@@ -60,7 +60,7 @@ class _Change:
 _Changes = dict[TopicPartition, _Change]
 
 
-class AlteredIsr:
+class AlterIsrManager:
     """Proposes ISR changes to the controller by AlterIsr. Owned by the event loop."""
 
     def __init__(

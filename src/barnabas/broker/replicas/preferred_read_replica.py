@@ -13,7 +13,7 @@ from barnabas.broker.replicas.isr import ReplicaSet
 NO_REPLICA: Final = -1
 
 
-def nearer_replica(replicas: ReplicaSet, offset: int, rack: str, rack_of: Callable[[int], str | None]) -> int:
+def preferred_read_replica(replicas: ReplicaSet, offset: int, rack: str, rack_of: Callable[[int], str | None]) -> int:
     """Return the follower that a consumer in a rack reads an offset from; NO_REPLICA: it reads from the leader.
 
     Args:

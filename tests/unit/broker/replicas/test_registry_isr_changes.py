@@ -10,11 +10,11 @@ import pytest
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Tree
 from barnabas.broker.replicas.isr_changes import Committed, IsrOutcome, Refused
-from barnabas.broker.replicas.written_isr import (
+from barnabas.broker.replicas.registry_isr_changes import (
     CHECK_INTERVAL_MS,
     MOST_PARTITIONS_IN_A_NOTE,
     RETRY_BACKOFF_MS,
-    WrittenIsr,
+    RegistryIsrChanges,
 )
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
@@ -60,7 +60,7 @@ class Leader:
         self.registry = registry
         self.clock = clock
         self.outcomes: list[tuple[TopicPartition, IsrOutcome]] = []
-        self.changes = WrittenIsr(registry, clock, clock, spawner)
+        self.changes = RegistryIsrChanges(registry, clock, clock, spawner)
 
     def propose(self, key: TopicPartition, isr: tuple[int, ...] = (1, 2), version: int = 0, epoch: int = 5) -> None:
         self.changes.propose(key, 1, epoch, isr, version, 4, lambda outcome: self.outcomes.append((key, outcome)))

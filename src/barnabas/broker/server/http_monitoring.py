@@ -12,11 +12,11 @@ from barnabas import __version__
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.log.manager import LogManager
-from barnabas.broker.metrics.collecting import Sources, distributions
+from barnabas.broker.metrics.collector import Sources, distributions
 from barnabas.broker.metrics.health import Check, Condition, health_page, ready_page
 from barnabas.broker.metrics.metrics_page import early_page, metrics_page
 from barnabas.broker.metrics.pages import Pages
-from barnabas.broker.metrics.recent import Recent
+from barnabas.broker.metrics.recent_distributions import RecentDistributions
 from barnabas.broker.metrics.registry_sessions import RegistrySessions
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.replicas.fetching.manager import Fetchers
@@ -32,7 +32,7 @@ from barnabas.broker.server.watchdog import Watchdog
 from barnabas.core.config import BrokerConfig
 
 
-class Observation:
+class HttpMonitoring:
     """The HTTP side of one broker. Owned by the event loop.
 
     Attributes:
@@ -57,7 +57,7 @@ class Observation:
         self._state = state
         self.services: Services | None = None
         self._membership: Membership | None = None
-        self._recent: Recent | None = None
+        self._recent: RecentDistributions | None = None
         self._http: HttpListeners | None = None
         self._pages = Pages([health_page(self._condition), ready_page(self._checks), early_page()])
 
@@ -103,7 +103,7 @@ class Observation:
             RegistrySessions(services.registry.on_session),
             __version__,
         )
-        self._recent = Recent(
+        self._recent = RecentDistributions(
             self._env.clock,
             self._env.timers,
             lambda: distributions(sources),

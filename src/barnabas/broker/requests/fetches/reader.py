@@ -17,8 +17,8 @@ from barnabas.broker.log.disk.cold_reads import ColdSlice, ColdWork, NotCachedEr
 from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.isr import ReplicaSet
-from barnabas.broker.replicas.nearer_replica import NO_REPLICA, nearer_replica
 from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.replicas.preferred_read_replica import NO_REPLICA, preferred_read_replica
 from barnabas.broker.replicas.topic_counts import TopicCounts
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
@@ -71,7 +71,7 @@ _NO_RECORDS = b""
 _COPIED_BYTES = 16 * 1024
 
 
-class Reading:
+class FetchReader:
     """One pass over the partitions of a request.
 
     Attributes:
@@ -447,7 +447,7 @@ class Reading:
             broker = brokers.get(broker_id)
             return None if broker is None or listener_name not in broker.endpoints else broker.rack
 
-        return nearer_replica(replicas, offset, self._rack, rack_of)
+        return preferred_read_replica(replicas, offset, self._rack, rack_of)
 
     def _sent_elsewhere(self, wanted: FetchPartition, partition: Partition, replica_id: int) -> PartitionData:
         """Answer without records, with the preferred read replica."""

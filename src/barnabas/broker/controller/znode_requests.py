@@ -16,10 +16,10 @@ PreferredReplicaLeaderElection.
 import logging
 from collections.abc import Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.leaders import Election, elect_leaders
 from barnabas.broker.controller.reassignment import begin_reassignments
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths

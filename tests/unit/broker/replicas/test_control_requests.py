@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending, Spawner
 from barnabas.wire.protocol.messages.leader_and_isr import (

@@ -22,7 +22,7 @@ _COPIES = 5
 Distributions = Mapping[tuple[str, Labels], Distribution]
 
 
-class Recent:
+class RecentDistributions:
     """Owned by the event loop."""
 
     def __init__(

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.replicas.old_shapes import grouped_leaders, grouped_metadata, grouped_stops
+from barnabas.broker.replicas.legacy_control_requests import grouped_leaders, grouped_metadata, grouped_stops
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending, Spawner, completed
 from barnabas.core.types import is_topic_name

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.history import Name
-from barnabas.broker.quotas.simulate import Outcome, Sender, simulate
+from barnabas.broker.quotas.traffic_replay import Outcome, Sender, simulate
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.levels import Limits
 from barnabas.wire.quotas.limits import QuotaKind

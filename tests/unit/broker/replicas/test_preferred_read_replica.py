@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.replicas.isr import ReplicaSet
-from barnabas.broker.replicas.nearer_replica import NO_REPLICA, nearer_replica
+from barnabas.broker.replicas.preferred_read_replica import NO_REPLICA, preferred_read_replica
 
 RACKS = {1: "one", 2: "two", 3: "two", 4: "three", 5: "one"}
 
@@ -31,12 +31,12 @@ def led(ends: dict[int, int], isr: tuple[int, ...] = (1, 2, 3, 4, 5), log_start_
     ],
 )
 def test_a_follower_in_the_rack(rack: str, ends: dict[int, int], chosen: int) -> None:
-    assert nearer_replica(led(ends), 50, rack, RACKS.get) == chosen
+    assert preferred_read_replica(led(ends), 50, rack, RACKS.get) == chosen
 
 
 def test_only_those_in_sync() -> None:
-    assert nearer_replica(led({2: 100, 3: 90}, isr=(1, 3)), 50, "two", RACKS.get) == 3
+    assert preferred_read_replica(led({2: 100, 3: 90}, isr=(1, 3)), 50, "two", RACKS.get) == 3
 
 
 def test_only_those_that_still_have_the_offset() -> None:
-    assert nearer_replica(led({4: 100}, log_start_offset=51), 50, "three", RACKS.get) == NO_REPLICA
+    assert preferred_read_replica(led({4: 100}, log_start_offset=51), 50, "three", RACKS.get) == NO_REPLICA

@@ -6,7 +6,7 @@ Source: protocol guide, Fetch, OffsetForLeaderEpoch, ListOffsets; facts of repli
 from collections.abc import Iterable
 from typing import Final, TypeVar
 
-from barnabas.broker.replicas.fetching.fetch_session import Question
+from barnabas.broker.replicas.fetching.fetch_session import FetchRequestData
 from barnabas.broker.replicas.fetching.fetch_state import Progress
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, TopicPartition
 from barnabas.wire.protocol.messages.fetch import (
@@ -39,9 +39,14 @@ P = TypeVar("P")
 
 
 def fetch_request(
-    replica_id: int, question: Question, max_wait_ms: int, min_bytes: int, max_bytes: int, partition_max_bytes: int
+    replica_id: int,
+    request_data: FetchRequestData,
+    max_wait_ms: int,
+    min_bytes: int,
+    max_bytes: int,
+    partition_max_bytes: int,
 ) -> FetchRequest:
-    """Make a Fetch of all that a question names; without last fetched epochs, as Kafka's followers before 2.8."""
+    """Make a Fetch of partitions in `request_data`; without last fetched epochs, as Kafka's followers before 2.8."""
     named = [
         (
             key,
@@ -54,16 +59,16 @@ def fetch_request(
                 partition_max_bytes,
             ),
         )
-        for key, asked in question.named
+        for key, asked in request_data.named
     ]
-    forgotten = [(key, key.partition) for key in question.forgotten]
+    forgotten = [(key, key.partition) for key in request_data.forgotten]
     return FetchRequest(
         replica_id=replica_id,
         max_wait_ms=max_wait_ms,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
-        session_id=question.session_id,
-        session_epoch=question.session_epoch,
+        session_id=request_data.session_id,
+        session_epoch=request_data.session_epoch,
         topics=[FetchTopic(topic, parts) for topic, parts in _by_topic(named)],
         forgotten_topics_data=[ForgottenTopic(topic, parts) for topic, parts in _by_topic(forgotten)],
     )

@@ -6,7 +6,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 
 
-class PartitionRoom:
+class PartitionLimit:
     """The number of partitions that one request can still create."""
 
     __slots__ = ("_new_count", "_room")
