@@ -9,10 +9,10 @@ Source: replication.md, AlterIsr; KIP-497.
 import logging
 from collections.abc import Callable, Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.partition_states import read_states
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.state import ControllerState, Leadership
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.alter_isr import (
@@ -29,7 +29,9 @@ from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_part
 log = logging.getLogger(__name__)
 
 
-async def alter_isr(context: ControllerContext, request: AlterIsrRequest, answer: Callable[[AlterIsrResponse], object]) -> None:
+async def alter_isr(
+    context: ControllerContext, request: AlterIsrRequest, answer: Callable[[AlterIsrResponse], object]
+) -> None:
     """Write the ISR that a leader proposes, and send it to all brokers.
 
     Args:
@@ -73,7 +75,7 @@ async def alter_isr(context: ControllerContext, request: AlterIsrRequest, answer
     refused = [partition for partition in asked if errors.get(partition) == ErrorCode.INVALID_UPDATE_VERSION]
     await read_states(context.registry, state, refused)
     known = [partition for partition in asked if partition in state.leaders]
-    await context.tell_brokers(None, known)
+    await context.send_update_metadata(None, known)
     answer(_response(state, asked, errors))
     await complete_reassignments(context, [partition for partition in asked if partition not in errors])
 

@@ -12,13 +12,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.deletion import fail_deletion, resume_deletion
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import bring_waiting_online, set_phases
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import LiveBroker, PartitionPhase, Replica, ReplicaPhase, compare_brokers
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
@@ -96,7 +96,7 @@ async def broker_set(context: ControllerContext, admits: Admits) -> None:
             state.brokers[broker_id] = broker
     if moved:
         log.info("brokers %s changed their addresses", moved)
-        await context.tell_brokers()
+        await context.send_update_metadata()
 
 
 async def brokers_started(context: ControllerContext, started: Sequence[int]) -> None:
@@ -105,8 +105,8 @@ async def brokers_started(context: ControllerContext, started: Sequence[int]) ->
     for broker_id in started:
         state.failed_replicas.pop(broker_id, None)
     standing = [broker_id for broker_id in state.brokers if broker_id not in started]
-    await context.tell_brokers(standing)
-    await context.tell_brokers(started, state.led_partitions())
+    await context.send_update_metadata(standing)
+    await context.send_update_metadata(started, state.led_partitions())
     replicas = state.replicas_on(started)
     await change_replicas(context, replicas, ReplicaPhase.ONLINE)
     await bring_waiting_online(context)
@@ -139,7 +139,7 @@ async def replicas_failed(context: ControllerContext, replicas: Sequence[Replica
         await fail_deletion(context, on_their_way_out)
     # differs from Kafka (dead-broker-in-metadata): it is left there while there is any partition without a leader.
     if not leaderless or not others:
-        await context.tell_brokers()
+        await context.send_update_metadata()
 
 
 async def leaders_answered(context: ControllerContext, broker_id: int, response: LeaderAndIsrResponse) -> None:

@@ -138,12 +138,12 @@ class ControllerContext:
                 self.sender.send(addressed.broker_id, addressed.request, partial(self._answered, addressed))
             await asyncio.sleep(0)
 
-    async def tell_brokers(
+    async def send_update_metadata(
         self, brokers: Sequence[int] | None = None, partitions: Sequence[TopicPartition] = ()
     ) -> None:
         """Send UpdateMetadata of partitions to brokers, or to all."""
         batch = self.new_batch()
-        batch.tell(list(self.state.brokers) if brokers is None else brokers, partitions)
+        batch.add_update_metadata(list(self.state.brokers) if brokers is None else brokers, partitions)
         await self.send(batch)
 
     def _answered(self, addressed: Addressed, response: ControlResponse | None) -> None:

@@ -13,11 +13,11 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 
+from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import set_phases
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
 from barnabas.broker.controller.topics import take_in_topics
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
@@ -135,7 +135,7 @@ async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
     set_phases(state, unseen, PartitionPhase.OFFLINE)
     set_phases(state, unseen, PartitionPhase.NON_EXISTENT)
     state.deletion_started.update(topics)
-    await context.tell_brokers(None, partitions)
+    await context.send_update_metadata(None, partitions)
     dead: list[Replica] = []
     alive: list[Replica] = []
     async for partition in in_turns(partitions):

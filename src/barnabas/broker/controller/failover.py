@@ -12,17 +12,17 @@ import logging
 from collections.abc import Mapping
 
 from barnabas.broker.controller.brokers import Admits, read_brokers
-from barnabas.broker.controller.leader_election import unnoticed_returns, without_replica
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.deletion import queue_deletions, try_deletions
 from barnabas.broker.controller.events import Signal
+from barnabas.broker.controller.leader_election import unnoticed_returns, without_replica
 from barnabas.broker.controller.notifications import drop_notifications
-from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online, read_states, write_states
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.topics import take_in_topics
+from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -42,12 +42,14 @@ async def take_over(context: ControllerContext, admits: Admits) -> None:
     await drop_notifications(context)
     state.brokers = await read_brokers(context, admits)
     asked = set(await context.registry.children(paths.DELETE_TOPICS, context.watch(Signal.DELETIONS_CHANGED)))
-    await take_in_topics(context, await context.registry.children(paths.BROKER_TOPICS, context.watch(Signal.TOPICS_CHANGED)))
+    await take_in_topics(
+        context, await context.registry.children(paths.BROKER_TOPICS, context.watch(Signal.TOPICS_CHANGED))
+    )
     written = await read_states(context.registry, state, state.partitions(state.topics))
     for broker_id in state.brokers:
         context.sender.add(broker_id)
     await _queue_deletions(context, asked)
-    await context.tell_brokers()
+    await context.send_update_metadata()
     await _take_out_returned(context, written)
     await _settle_replicas(context)
     await _settle_partitions(context)

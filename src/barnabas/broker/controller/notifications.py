@@ -11,12 +11,12 @@ Source: replication.md, notifications, log dirs; zookeeper.md, admin requests th
 import logging
 from collections.abc import Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import read_states
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import Replica, ReplicaPhase
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import DeleteOp
@@ -47,7 +47,7 @@ async def isr_notified(context: ControllerContext) -> None:
     known = [partition for partition in partitions if partition in context.state.leaders]
     if known:
         await read_states(context.registry, context.state, known)
-        await context.tell_brokers(None, known)
+        await context.send_update_metadata(None, known)
         await complete_reassignments(context, known)
     await _delete(context, nodes)
 

@@ -17,10 +17,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.controller.leader_election import Strategy, raised
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.deletion import hold_deletions, resume_deletion
 from barnabas.broker.controller.epoch_guard import ControllerMovedError
 from barnabas.broker.controller.events import IsrSet
+from barnabas.broker.controller.leader_election import Strategy, raised
 from barnabas.broker.controller.partition_states import bring_online, read_states, set_phases, write_states
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import (
@@ -32,7 +33,6 @@ from barnabas.broker.controller.state import (
     ReplicaPhase,
     set_or_drop,
 )
-from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
@@ -97,7 +97,9 @@ async def begin_reassignments(
     return results
 
 
-async def _begin(context: ControllerContext, partition: TopicPartition, target: Sequence[int] | None) -> ReassignmentResult:
+async def _begin(
+    context: ControllerContext, partition: TopicPartition, target: Sequence[int] | None
+) -> ReassignmentResult:
     state = context.state
     here = state.moving(partition) or Moving([], [], [])
     if target is None:
@@ -230,7 +232,7 @@ async def _complete(context: ControllerContext, partition: TopicPartition, there
     await _stop_replicas(context, partition, there.removing)
     await _write_assignment(context, partition, done)
     await _drop_done_by_node(context, partition, done)
-    await context.tell_brokers(None, [partition])
+    await context.send_update_metadata(None, [partition])
     await resume_deletion(context, [partition.topic])
 
 

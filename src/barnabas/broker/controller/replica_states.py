@@ -15,6 +15,7 @@ Source: replication.md, state machines; Kafka 2.7.2, ZkReplicaStateMachine.
 import logging
 from collections.abc import Iterable, Sequence
 
+from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
 from barnabas.broker.controller.leader_election import without_replica
 from barnabas.broker.controller.partition_states import read_states, write_states
 from barnabas.broker.controller.requests import RequestBatch
@@ -26,7 +27,6 @@ from barnabas.broker.controller.state import (
     Replica,
     ReplicaPhase,
 )
-from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
@@ -93,7 +93,9 @@ async def _change_on_broker(
         state.set_replica_phase(replica, phase)
 
 
-async def _take_offline(context: ControllerContext, batch: RequestBatch, broker_id: int, partitions: Sequence[TopicPartition]) -> None:
+async def _take_offline(
+    context: ControllerContext, batch: RequestBatch, broker_id: int, partitions: Sequence[TopicPartition]
+) -> None:
     state = context.state
     for partition in partitions:
         batch.stop(broker_id, partition, False)
@@ -107,7 +109,7 @@ async def _take_offline(context: ControllerContext, batch: RequestBatch, broker_
     for partition in partitions:
         leadership = state.leaders.get(partition)
         if leadership is None:
-            batch.tell(state.brokers, [partition])
+            batch.add_update_metadata(state.brokers, [partition])
         else:
             if partition not in written:
                 # What is told from now on is what this controller found.

@@ -162,7 +162,7 @@ class DiagnosticStore:
             self._events[kind].restore(json.dumps(row, separators=(",", ":")).encode())
         self.kept_since_ms = min(self.kept_since_ms, began_ms)
 
-    def tell(self, ended: Callable[[str, bytes], object]) -> None:
+    def set_listener(self, ended: Callable[[str, bytes], object]) -> None:
         """Call `ended` with each new event from now on, after those recorded before this call."""
         self.ended = ended
         while self._early:

@@ -19,8 +19,8 @@ from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.append_queues import Append, AppendQueues, Timed, untimed
 from barnabas.broker.replicas.fetching.follower_replica import FollowerReplica
-from barnabas.broker.replicas.local_follower_replica import LocalFollowerReplica
 from barnabas.broker.replicas.leader_replicas import LeaderReplicas
+from barnabas.broker.replicas.local_follower_replica import LocalFollowerReplica
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicTable
 from barnabas.core.config import TopicConfig
@@ -486,7 +486,7 @@ class ReplicaManager:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE
 
-    def tell_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
+    def report_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
         """Call the listener with the results of a request that are still current.
 
         Args:
@@ -569,7 +569,7 @@ class _LeadershipChange:
             self._replicas.defer(self._go_on)
         elif not self._waiting and not self._opening_count:
             try:
-                self._replicas.tell_leadership(self._led, self._others)
+                self._replicas.report_leadership(self._led, self._others)
             except Exception as error:
                 self.pending.fail(error)
             else:

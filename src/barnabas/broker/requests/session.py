@@ -69,7 +69,6 @@ class Session:
         "_connection",
         "_count_sent",
         "_current",
-        "_throttle",
         "_info",
         "_is_new",
         "_max_array_elements",
@@ -80,6 +79,7 @@ class Session:
         "_route_of",
         "_routes",
         "_services",
+        "_throttle",
         "_waited_for",
         "_when_sent",
         "now_ns",
@@ -300,7 +300,7 @@ class Session:
         if current is not None:
             current.cancel()
         if self._when_sent:
-            self._tell_sent(None)
+            self._notify_sent(None)
         authentication = self._info.authentication
         if authentication is not None:
             authentication.on_connection_closed()
@@ -365,10 +365,10 @@ class Session:
 
     def _sent(self, now_ns: int) -> None:
         add_sent(self.unsent, now_ns)
-        self._tell_sent(now_ns)
+        self._notify_sent(now_ns)
         self._connection.on_sent = self._count_sent if self._routes.times else None
 
-    def _tell_sent(self, now_ns: int | None) -> None:
+    def _notify_sent(self, now_ns: int | None) -> None:
         waiting, self._when_sent = self._when_sent, []
         self._count_sent = partial(add_sent, self.unsent)
         for then in waiting:

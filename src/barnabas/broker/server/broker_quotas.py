@@ -52,7 +52,7 @@ class QuotaMaintenance:
         self._timers = timers
         self._timer: Timer | None = None
         # What is wrong with an entity's settings, as it was told last.
-        self._told: dict[Entity, list[str]] = {}
+        self._reported: dict[Entity, list[str]] = {}
 
     def start(self, configs: ConfigWatcher, live: LiveConfig, config: BrokerConfig) -> None:
         """Apply the settings of users and client ids from their first reading on, which is still to come."""
@@ -77,11 +77,11 @@ class QuotaMaintenance:
             # Below a user there is nothing else yet.
             return
         problems = self._quotas.set_settings(entity, settings)
-        if problems != self._told.pop(entity, []):
+        if problems != self._reported.pop(entity, []):
             for problem in problems:
                 log.warning("a quota of %s was not changed: %s", entity, problem)
         if problems:
-            self._told[entity] = problems
+            self._reported[entity] = problems
 
     def _tend(self) -> None:
         self._quotas.drop_unused(self._clock.monotonic_ms())

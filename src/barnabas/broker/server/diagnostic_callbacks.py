@@ -152,5 +152,5 @@ class DiagnosticCallbacks:
         services.replicas.on_change = self.partition
         services.replicas.leader_replicas.on_isr = self.isr
         logs.on_removed = self.removal
-        listeners.tell_refusals(self.limit, self.handshake)
+        listeners.report_refusals(self.limit, self.handshake)
         watchdog.on_stall = self.stall

@@ -38,7 +38,9 @@ _RESTORED_AT_ONCE: Final = 200
 class EventFiles:
     """Writes the events of `diagnostics` to files, and restores earlier ones. Owned by the event loop."""
 
-    def __init__(self, diagnostics: DiagnosticStore, directory: Path, files: FileSystem, timers: Timers, executor: Executor) -> None:
+    def __init__(
+        self, diagnostics: DiagnosticStore, directory: Path, files: FileSystem, timers: Timers, executor: Executor
+    ) -> None:
         self._diagnostics = diagnostics
         self._path = directory / NAME
         self._older = directory / f"{NAME}.1"
@@ -51,7 +53,7 @@ class EventFiles:
         self._file_bytes = 0
         self._timer: Timer | None = None
         self._is_writing = self._is_failing = self._is_closed = False
-        diagnostics.tell(self._ended)
+        diagnostics.set_listener(self._ended)
 
     def start(self) -> None:
         """Restore earlier events; until that is done nothing is written."""

@@ -52,7 +52,9 @@ class Busy:
             yield (self.group_ids[number // 10], partition), self.tick // 6 * number
 
     def minute(self) -> None:
-        self.diagnostics.minutes.add({"at_ms": self.clock.now_ms(), "produced_bytes_per_s": self.tick, "requests": None})
+        self.diagnostics.minutes.add(
+            {"at_ms": self.clock.now_ms(), "produced_bytes_per_s": self.tick, "requests": None}
+        )
 
     def run(self, minutes: int) -> None:
         for _ in range(minutes * 6):
@@ -116,7 +118,7 @@ def test_what_happens_for_half_an_hour_is_within_its_bound_and_flat(scale: int) 
     clock = ManualClock()
     with counted(most_bytes) as used:
         diagnostics = DiagnosticStore(most_bytes, clock.now_ms())
-        diagnostics.tell(nobody)
+        diagnostics.set_listener(nobody)
         busy = Busy(diagnostics, clock, scale)
         busy.sampler.start()
         busy.run(15)
@@ -133,7 +135,9 @@ def test_what_happens_for_half_an_hour_is_within_its_bound_and_flat(scale: int) 
 
 
 def refused(diagnostics: DiagnosticStore, name: str) -> None:
-    diagnostics.note_refusal(0, "acl", host=HOST, reason="Metadata", user=name, client_id=name, resource="TOPIC", name=name)
+    diagnostics.note_refusal(
+        0, "acl", host=HOST, reason="Metadata", user=name, client_id=name, resource="TOPIC", name=name
+    )
 
 
 def began(diagnostics: DiagnosticStore, name: str) -> None:
@@ -163,7 +167,7 @@ def test_very_long_names_are_within_the_bound(happen: Callable[[DiagnosticStore,
     most_bytes = 4 * MIB
     with counted(most_bytes) as used:
         diagnostics = DiagnosticStore(most_bytes, 0)
-        diagnostics.tell(nobody)
+        diagnostics.set_listener(nobody)
         for number in range(1_000):
             happen(diagnostics, f"{number}{letter * 8_000}")
     assert used[0] <= diagnostics.kept_bytes * 1.1 + 100_000

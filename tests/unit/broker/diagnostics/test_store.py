@@ -72,7 +72,7 @@ def test_it_goes_on_after_a_restart() -> None:
     before = DiagnosticStore(MIB, 5_000)
     before.requests.add({"at_ms": 1, "api": "Produce"})
     # Nobody writes yet.
-    before.tell(lambda kind, line: written.append((kind, line)))
+    before.set_listener(lambda kind, line: written.append((kind, line)))
     before.throttles.note(("alice",), 1)
     before.stalls.add({"at_ms": 2, "ms": 60})
     before.seal_all()

@@ -167,10 +167,10 @@ class _Walk:
         env, found, segments = self.env, self.found, self.found.segments
         last: tuple[Segment | None, int] = (None, 0)
         is_made_anew = False
-        told_ms = env.clock.monotonic_ms()
+        reported_ms = env.clock.monotonic_ms()
         for index, segment in enumerate(segments):
-            if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
-                told_ms = env.clock.monotonic_ms()
+            if env.clock.monotonic_ms() - reported_ms >= _PROGRESS_INTERVAL_MS:
+                reported_ms = env.clock.monotonic_ms()
                 _logger.info("%s: recovered %d of %d segments", self.directory, index, len(segments))
             is_damaged = segment.base_offset in found.damaged
             if index < first_unflushed and not is_damaged:

@@ -38,7 +38,7 @@ class ThrottledFollowers:
             return False
         # differs from Kafka (throttled-followers): it lets them wait for all of their time, and gives them much then.
         if not self._keys:
-            self._timers.call_later(max(wait_ms, _LEAST_THROTTLE_MS), self._tell)
+            self._timers.call_later(max(wait_ms, _LEAST_THROTTLE_MS), self._notify)
         self._keys[partition.end_key] = None
         return True
 
@@ -46,7 +46,7 @@ class ThrottledFollowers:
         """Count the bytes of throttled partitions in an answer."""
         self._quota.record(self._clock.monotonic_ms(), size_bytes)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         keys, self._keys = self._keys, {}
         for key in keys:
             self._fetches.notify(key)
