@@ -24,7 +24,7 @@ COMPILED = (
     "broker/log/appends/record_validation",
     "broker/log/appends/prepared_batches",
     "broker/log/appends/rules",
-    "broker/log/cleaner/walk",
+    "broker/log/cleaner/record_scan",
     "broker/log/durability",
     "broker/log/operations",
     "broker/log/partition_log",

@@ -26,7 +26,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from barnabas.broker.registry.changes import RETRY_BACKOFF_MS, Notifications
+from barnabas.broker.registry.change_notifications import RETRY_BACKOFF_MS, Notifications
 from barnabas.core.clock import Clock
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timers

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult, refused, repeated
-from barnabas.broker.log.appends.replicated_batches import ReplicatedBatches
 from barnabas.broker.log.appends.errors import OutOfOrderBatchesError
-from barnabas.broker.log.appends.record_validation import prepare, prepare_own
 from barnabas.broker.log.appends.prepared_batches import Prepared
+from barnabas.broker.log.appends.record_validation import prepare, prepare_own
+from barnabas.broker.log.appends.replicated_batches import ReplicatedBatches
 from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.disk.cold_reads import Cached
@@ -33,8 +33,8 @@ from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.durability import Durability
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.flusher import Waiting
+from barnabas.broker.log.log_components import LogComponents
 from barnabas.broker.log.operations import LogOperations, Operation, Step
-from barnabas.broker.log.parts import LogParts
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.broker.log.segments.roller import Roller
@@ -121,7 +121,7 @@ class PartitionLog:
         topic_partition: TopicPartition,
         directory: Path,
         config: LogConfig,
-        parts: LogParts,
+        parts: LogComponents,
     ) -> None:
         self._env = env
         self.topic_partition = topic_partition
@@ -359,7 +359,9 @@ class PartitionLog:
 
     # --- append as follower
 
-    def append_as_follower(self, copies: ReplicatedBatches, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
+    def append_as_follower(
+        self, copies: ReplicatedBatches, is_wanted: Callable[[], bool] = _always
+    ) -> Pending[None] | None:
         """Append batches of another replica unchanged, with their offsets and epochs.
 
         Large batches are written in the executor. While the log is busy, batches wait in order. An empty log whose end
@@ -423,7 +425,9 @@ class PartitionLog:
         if self.log_end_offset >= self._durability.due_offset:
             self._durability.request()
 
-    def _write_copies_ahead(self, copies: ReplicatedBatches, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
+    def _write_copies_ahead(
+        self, copies: ReplicatedBatches, segment: Segment, is_wanted: Callable[[], bool]
+    ) -> Pending[None]:
         pending: Pending[None] = Pending()
 
         def written(_: None) -> None:

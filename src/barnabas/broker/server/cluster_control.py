@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.controller.controller import Controller
-from barnabas.broker.controller.local_link import LocalLink
+from barnabas.broker.controller.local_channel import LocalChannel
 from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
 from barnabas.broker.replicas.control_requests import ControlRequests
@@ -192,7 +192,7 @@ def build_cluster_control(
         requests.registers,
     )
     replicas.on_failed_directory = lambda: spawner.spawn(membership.report_failed_directory())
-    local = LocalLink(requests)
+    local = LocalChannel(requests)
     channels = context.build_channels(
         config.control_plane_listener,
         str(broker_id),
@@ -204,9 +204,9 @@ def build_cluster_control(
         if other_id == broker_id:
             return local
         # Not at the top: a single broker does without it.
-        from barnabas.broker.controller.links import RemoteLink
+        from barnabas.broker.controller.remote_channel import RemoteChannel
 
-        return RemoteLink(other_id, channels, lambda: config.inter_broker_protocol_version)
+        return RemoteChannel(other_id, channels, lambda: config.inter_broker_protocol_version)
 
     controller = Controller(
         broker_id,

@@ -19,8 +19,8 @@ from barnabas.broker.log.disk.cold_reads import ColdReads
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.net.connection import Connection, FrameHandler
 from barnabas.broker.net.memory import ReceiveMemory
-from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.receive_memory_watch import watch
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS
+from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.security.decoy_credentials import DecoyCredentials
 from barnabas.broker.security.tokens.manager import TokenManager

@@ -108,7 +108,7 @@ ENVIRONMENT = {
     # The settings file, read before there is a broker.
     "core/config/properties.py": {"a file"},
     # The socket that the test kit gave.
-    "broker/server/control.py": {"socket"},
+    "broker/server/interception_channel.py": {"socket"},
     "broker/server/server_loop.py": {"asyncio", "os", "signal"},
     # A process of its own: no broker waits for it.
     "broker/server/page_process.py": {"asyncio", "os", "subprocess", "threading"},

@@ -22,8 +22,8 @@ from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.directories.directory_files import LogFiles, read_directory
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.leader_epochs import LeaderEpochs
+from barnabas.broker.log.log_components import LogComponents
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.log.parts import LogParts
 from barnabas.broker.log.producers.producer_replay import load_producers, rebuild_transactions
 from barnabas.broker.log.producers.producer_snapshot import ProducerSnapshots
 from barnabas.broker.log.producers.producer_state import ProducerState
@@ -118,7 +118,7 @@ def open_log(
         known_snapshots = snapshots.offsets
         producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
         is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
-    parts = LogParts(
+    parts = LogComponents(
         segments,
         epochs,
         producers,

@@ -9,7 +9,7 @@ from barnabas.broker.log.segments.segment import Segment
 
 
 @dataclass(slots=True)
-class LogParts:
+class LogComponents:
     """See the attributes of `PartitionLog`.
 
     Attributes:

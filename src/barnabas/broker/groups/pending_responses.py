@@ -60,7 +60,7 @@ NOBODY = Caller()
 """For events that no request brought: the group never answers those."""
 
 
-class Replies:
+class PendingResponses:
     """The parked answers of all groups; belongs to the event loop's thread."""
 
     __slots__ = ("_joins", "_syncs")

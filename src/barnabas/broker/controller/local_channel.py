@@ -17,7 +17,7 @@ from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataReques
 log = logging.getLogger(__name__)
 
 
-class LocalLink:
+class LocalChannel:
     """A `BrokerLink` to this process."""
 
     __slots__ = ("_control",)

@@ -1,7 +1,7 @@
 """While somebody waits for receive memory, who holds it is looked after; else nothing is done."""
 
 from barnabas.broker.net.memory import ReceiveMemory
-from barnabas.broker.net.memory_watch import watch
+from barnabas.broker.net.receive_memory_watch import watch
 from barnabas.testing.manual_clock import ManualClock
 from tests.unit.broker.net.test_memory import Peer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.requests.control_messages import Fields, Splitter, encode
+from barnabas.broker.requests.interception_messages import Fields, Splitter, encode
 
 MESSAGES: list[tuple[Fields, bytes]] = [
     ({"op": "watch", "api_keys": [0, 1]}, b""),

@@ -26,7 +26,7 @@ class Channels(Protocol):
     def drop(self, broker_id: int) -> None: ...
 
 
-class RemoteLink:
+class RemoteChannel:
     """A `BrokerLink` to another process."""
 
     __slots__ = ("_broker_id", "_channels", "_protocol")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.log.cleaner.walk import choose_kept, choose_marked, read_keys, rebase_timestamps
+from barnabas.broker.log.cleaner.record_scan import choose_kept, choose_marked, read_keys, rebase_timestamps
 from barnabas.wire.records.builder import encode_varint
 from barnabas.wire.records.errors import CorruptRecordsError
 

@@ -1,6 +1,6 @@
 """Control requests go out in the version of the cluster, and what does not arrive is told."""
 
-from barnabas.broker.controller.links import RemoteLink
+from barnabas.broker.controller.remote_channel import RemoteChannel
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -29,7 +29,7 @@ class NotedChannels:
 
 def test_each_request_goes_in_its_version_and_its_answer_comes_back() -> None:
     channels, protocols = NotedChannels(), ["2.7"]
-    link = RemoteLink(3, channels, lambda: protocols[-1])
+    link = RemoteChannel(3, channels, lambda: protocols[-1])
     assert channels.dropped == [3], "a connection to an earlier life of the broker"
     answers: list[object] = []
     kinds: list[tuple[ControlRequest, ControlResponse, int, int]] = [
@@ -50,6 +50,6 @@ def test_each_request_goes_in_its_version_and_its_answer_comes_back() -> None:
 def test_what_is_lost_is_told_to_the_sender() -> None:
     channels = NotedChannels()
     answers: list[object] = []
-    RemoteLink(3, channels, lambda: "2.7").send(UpdateMetadataRequest(), answers.append)
+    RemoteChannel(3, channels, lambda: "2.7").send(UpdateMetadataRequest(), answers.append)
     channels.answer.fail(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the connection is gone"))
     assert answers == [None]

@@ -10,8 +10,8 @@ import socket
 from collections.abc import Callable
 from typing import cast
 
-from barnabas.broker.requests.control_messages import Fields, Splitter, encode
 from barnabas.broker.requests.interception import Interceptor
+from barnabas.broker.requests.interception_messages import Fields, Splitter, encode
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.watchdog import NO_STALLS, Stalls
 from barnabas.core.timers import Timers
@@ -19,7 +19,7 @@ from barnabas.core.timers import Timers
 _FIRST_READ_BYTES = 4096
 
 
-class ControlChannel(asyncio.Protocol):
+class InterceptionChannel(asyncio.Protocol):
     """Exchanges messages between the kit and an `Interceptor`."""
 
     def __init__(self) -> None:
@@ -77,13 +77,13 @@ class ControlChannel(asyncio.Protocol):
             self._transport.write(encode(fields, body))
 
 
-async def open_control_channel(fd: int) -> ControlChannel:
+async def open_interception_channel(fd: int) -> InterceptionChannel:
     """Begin to listen to the kit, and wait for its initial requests.
 
     Args:
         fd: A connected socket of the kit's; owned from here on.
     """
-    channel = ControlChannel()
+    channel = InterceptionChannel()
     kit = socket.socket(fileno=fd)
     kit.setblocking(True)
     while not channel.has_messages:

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.requests.control_messages import Fields, Splitter, encode
 from barnabas.broker.requests.handlers import HANDLERS
 from barnabas.broker.requests.handlers.api_versions import unsupported_version
+from barnabas.broker.requests.interception_messages import Fields, Splitter, encode
 from barnabas.broker.requests.table import RouteTable
-from barnabas.broker.server.control import ControlChannel
+from barnabas.broker.server.interception_channel import InterceptionChannel
 from barnabas.broker.server.watchdog import Stalls
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
@@ -47,7 +47,7 @@ def watch(number, *api_keys):
 
 def test_what_was_said_before_is_obeyed_when_there_are_routes(routes):
     plain = handlers(routes)
-    channel, transport = ControlChannel(), Transport()
+    channel, transport = InterceptionChannel(), Transport()
     # The first word is read before there is a transport.
     channel.data_received(watch(1, HEARTBEAT)[:10])
     assert not channel.has_messages
@@ -67,7 +67,7 @@ def test_what_was_said_before_is_obeyed_when_there_are_routes(routes):
 
 def test_without_the_kit_the_routes_are_as_they_were(routes):
     plain = handlers(routes)
-    channel = ControlChannel()
+    channel = InterceptionChannel()
     channel.connection_made(Transport())
     channel.attach(routes, ManualClock(), lambda: Stalls(7, 3))
     channel.data_received(watch(1, HEARTBEAT, FETCH))
@@ -77,7 +77,7 @@ def test_without_the_kit_the_routes_are_as_they_were(routes):
 
 
 def test_closing_ends_the_connection_and_is_harmless_without_one():
-    channel, transport = ControlChannel(), Transport()
+    channel, transport = InterceptionChannel(), Transport()
     channel.close()
     channel.connection_made(transport)
     channel.close()
