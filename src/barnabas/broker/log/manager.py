@@ -33,10 +33,10 @@ from barnabas.broker.log.directories.ownership import claim, lock
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.broker.log.environment import LogEnvironment, OnRemoved
 from barnabas.broker.log.log_table import LogTable
+from barnabas.broker.log.maintenance import LogMaintenance
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.open_transactions import Coordinated, warn_of_open_transactions
 from barnabas.broker.log.startup.loading import DamagedLog, load_logs
-from barnabas.broker.log.maintenance import LogMaintenance
 from barnabas.core.clock import Clock
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.dice import system_dice
@@ -379,7 +379,7 @@ class LogManager:
         """Return the recent rate of copying into other directories, in bytes per second."""
         return 0 if self._moves is None else self._moves.bytes_per_s
 
-    def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
+    def assign_directory(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
         """Choose the directory of a log: an existing log moves there, a new one will be created there."""
         log, moves = self._logs.get(topic_partition), self._get_moves()
         move = moves.moves.get(topic_partition)

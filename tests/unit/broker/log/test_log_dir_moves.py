@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.log_dir_moves import common_end
+from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.types import TopicPartition
@@ -88,7 +88,7 @@ class Logs:
 
     def move(self, name):
         directory = next(each for each in self.manager.directories.all if each.path == self.paths[name])
-        self.manager.place(T0, directory)
+        self.manager.assign_directory(T0, directory)
 
     def work_until(self, condition):
         """Let one piece of work after the other end until something has come."""
@@ -259,7 +259,7 @@ def test_a_log_begins_where_it_is_wanted(logs):
     other = TopicPartition("u", 0)
     directory = next(each for each in logs.manager.directories.all if each.path == logs.paths["a"])
     # Where fewer logs are would be b.
-    logs.manager.place(other, directory)
+    logs.manager.assign_directory(other, directory)
     logs.manager.get_or_create(other)
     logs.finish()
     assert logs.manager.get(other).directory.parent == logs.paths["a"]
