@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from barnabas.broker.log.cleaner.offset_map import HashTable, OffsetMap
-from barnabas.broker.log.cleaner.walk import choose_kept, choose_marked, read_keys, rebase_timestamps
+from barnabas.broker.log.cleaner.record_scan import choose_kept, choose_marked, read_keys, rebase_timestamps
 from barnabas.wire.records.batch import HEADER_BYTES
 from barnabas.wire.records.builder import BatchBuilder
 

@@ -13,7 +13,7 @@ import pytest
 from crc32c import crc32c
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from barnabas.broker.log.appends.copies import check_copies
+from barnabas.broker.log.appends.replicated_batches import check_replicated_batches
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.startup.recovery import open_log
@@ -56,7 +56,7 @@ def build_run(record_count: int, value_bytes: int) -> tuple[memoryview, list[int
 def test_check(benchmark: BenchmarkFixture, record_count: int, value_bytes: int) -> None:
     run, positions = build_run(record_count, value_bytes)
 
-    assert benchmark(check_copies, run, 0).batch_count == len(positions)
+    assert benchmark(check_replicated_batches, run, 0).batch_count == len(positions)
 
 
 @SIZES
@@ -69,7 +69,7 @@ def test_append(benchmark: BenchmarkFixture, log: PartitionLog, record_count: in
         return (run,), {}
 
     def append(data: memoryview) -> None:
-        assert log.append_as_follower(check_copies(data, log.log_end_offset)) is None
+        assert log.append_as_follower(check_replicated_batches(data, log.log_end_offset)) is None
 
     benchmark.pedantic(append, setup=number, rounds=200, warmup_rounds=5)
 

@@ -24,7 +24,7 @@ from barnabas.core.pending import Spawner
 from barnabas.core.timers import LoopTimers
 from barnabas.core.types import TopicPartition
 from tests.compat.conftest import RunningBroker
-from tests.unit.broker.replicas.fetching.followers import MemoryFollowed, batch
+from tests.unit.broker.replicas.fetching.followers import MemoryFollower, batch
 
 PARTITION_COUNT = 3
 REPLICA = 77
@@ -72,13 +72,13 @@ def test_a_follower_has_what_its_leader_has(cluster: RunningBroker, name: str, s
             await admin.delete_records({keys[0]: 4})
             state = (await pool.metadata([name])).topics[name].partitions[0]
             epoch = state.leader_epoch
-            followed = [MemoryFollowed(key, state.leader_id, epoch) for key in keys]
+            followed = [MemoryFollower(key, state.leader_id, epoch) for key in keys]
             # It has more than its leader.
             followed[1].put(0, 9, epoch, batch(0, 10, epoch))
             followed[1].put(10, 19, epoch, batch(10, 10, epoch))
             fetchers.follow([(each, state.leader_id, epoch) for each in followed])
             await until(lambda: [each.log_end_offset for each in followed] == [10, 10, 10])
-            assert ("start anew", 4) in followed[0].done
+            assert ("truncate fully", 4) in followed[0].done
             assert ("truncate", 10) in followed[1].done
             await write(pool, name, 6, 900_000)
             await until(lambda: [each.log_end_offset for each in followed] == [12, 12, 12])

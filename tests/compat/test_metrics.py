@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.metrics.table import Kind, name_of
+from barnabas.broker.metrics.definitions import Kind, name_of
 from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic

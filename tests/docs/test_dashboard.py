@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.metrics.table import BY_NAME, METRICS, Kind
+from barnabas.broker.metrics.definitions import BY_NAME, METRICS, Kind
 
 ROOT = Path(__file__).parents[2]
 DASHBOARDS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "dashboards").glob("*.json"))}

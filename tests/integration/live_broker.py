@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from barnabas.broker.server.environment import RegistryDoor, machine_environment
+from barnabas.broker.server.environment import RegistryOpener, machine_environment
 from barnabas.broker.server.node import Node
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.consumer import Consumer
@@ -31,17 +31,17 @@ LISTENERS = {"listeners": "PLAINTEXT://127.0.0.1:0"}
 
 
 class KeptRegistry:
-    """A door to a registry that keeps the session for the test; see `RegistryDoor`."""
+    """Opens a registry that keeps the session for the test; see `RegistryOpener`."""
 
-    def __init__(self, door: RegistryDoor) -> None:
-        self._door = door
+    def __init__(self, opener: RegistryOpener) -> None:
+        self._opener = opener
         self.session: Registry | None = None
 
     def holds(self, path: Path) -> bool:
-        return self._door.holds(path)
+        return self._opener.holds(path)
 
     async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> Registry:
-        self.session = await self._door.open(path, clock, executor, keeps_sessions)
+        self.session = await self._opener.open(path, clock, executor, keeps_sessions)
         return self.session
 
 
@@ -105,13 +105,13 @@ def play(directory: Path, story: Callable[[Running], Awaitable[None]], settings:
 
     async def run() -> None:
         env = machine_environment(asyncio.get_running_loop())
-        door = KeptRegistry(env.registry)
+        opener = KeptRegistry(env.registry)
         config = BrokerConfig.single_broker({**LISTENERS, **settings, "log.dirs": str(directory)})
-        node = Node(replace(env, registry=door), config, lambda reason: None)
+        node = Node(replace(env, registry=opener), config, lambda reason: None)
         await node.start()
         try:
-            assert door.session is not None
-            running = Running(node, door.session)
+            assert opener.session is not None
+            running = Running(node, opener.session)
             try:
                 await asyncio.wait_for(story(running), PATIENCE_S)
             finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.metrics.pages import Page, Pages, json_answer
-from barnabas.broker.server.http_door import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
+from barnabas.broker.server.http_server import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
 from barnabas.testing import Broker
@@ -73,7 +73,7 @@ ONE = Page("/one", "the first", lambda: 1, json_answer)
 
 def test_a_broker_tells_how_it_does(tmp_path: Path) -> None:
     async def story(running: Running) -> None:
-        (address,) = running.node.observation.addresses
+        (address,) = running.node.http_monitoring.addresses
         for path in ("/health", "/ready"):
             status, body = await asyncio.to_thread(get, address, path)
             assert (status, json.loads(body)["status"]) == (200, {"/health": "up", "/ready": "ready"}[path])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.metrics.table import CHANNELS, FOLLOWED, LOGINS, METRICS, QUOTAS
+from barnabas.broker.metrics.definitions import CHANNELS, FOLLOWED, LOGINS, METRICS, QUOTAS
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
@@ -45,9 +45,9 @@ class Figures:
 
 
 async def figures(running: Running) -> Figures:
-    observation = running.node.observation
-    assert observation is not None
-    status, body = await asyncio.to_thread(get, observation.addresses[0], "/metrics")
+    http_monitoring = running.node.http_monitoring
+    assert http_monitoring is not None
+    status, body = await asyncio.to_thread(get, http_monitoring.addresses[0], "/metrics")
     assert status == 200
     return Figures(body.decode())
 
@@ -154,8 +154,8 @@ def test_what_a_deleted_topic_counted_stays_in_the_sums(tmp_path: Path) -> None:
 def test_who_is_held_is_told_with_the_limit_that_holds_him(tmp_path: Path) -> None:
     async def story(running: Running) -> None:
         await running.create_topic("t", {})
-        assert running.node.observation.services is not None
-        quotas = running.node.observation.services.quotas
+        assert running.node.http_monitoring.services is not None
+        quotas = running.node.http_monitoring.services.quotas
         quotas.set_override(Entity(None, "test"), QuotaKind.PRODUCE, 2000)
         producer = {"resource": "Produce", "clientId": "test"}
         async with Producer(running.pool, acks=1) as sender:

@@ -9,11 +9,11 @@ from random import Random
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.context import ControllerContext, Meters
+from barnabas.broker.controller.leader_election import Strategy
 from barnabas.broker.controller.partition_states import bring_online, read_states, set_phases
 from barnabas.broker.controller.sender import Sender
 from barnabas.broker.controller.state import ControllerState, LiveBroker, PartitionPhase
-from barnabas.broker.controller.term import Meters, Term
 from barnabas.clients.zookeeper.options import ZooKeeperOptions
 from barnabas.clients.zookeeper.registry import TooLargeError, ZooKeeperRegistry
 from barnabas.core.clock import SystemClock
@@ -223,8 +223,8 @@ def test_states_of_very_many_partitions_with_the_longest_name_are_written(addres
         set_phases(state, partitions, PartitionPhase.NEW)
         config, timers = BrokerConfig.single_broker(), LoopTimers(asyncio.get_running_loop())
         sender = Sender(timers, SystemClock(), lambda broker_id: pytest.fail("nobody is told"))
-        term = Term(0, state, registry, sender, config, "PLAINTEXT", asyncio.Queue(), Meters())
-        assert len(await bring_online(term, partitions, Strategy.OFFLINE)) == count
+        context = ControllerContext(0, state, registry, sender, config, "PLAINTEXT", asyncio.Queue(), Meters())
+        assert len(await bring_online(context, partitions, Strategy.OFFLINE)) == count
         again = ControllerState(1, 0, topics=state.topics)
         await read_states(registry, again, partitions)
         assert again.leaders == state.leaders

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.log.manager import LogManager
-from barnabas.broker.replicas.leading import Leading
+from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
 from barnabas.core.config import BrokerConfig, TopicConfig
@@ -85,7 +85,7 @@ class Broker:
             lambda _: self.topic_config,
             InlineExecutor(),
             call,
-            Leading(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000),
+            LeaderReplicas(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000),
         )
         self.replicas.on_leadership = self._on_leadership
         self.led: dict[TopicPartition, int] = {}

@@ -21,10 +21,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Tree
-from barnabas.broker.replicas.altered_isr import AlteredIsr
+from barnabas.broker.replicas.alter_isr_manager import AlterIsrManager
 from barnabas.broker.replicas.isr import ReplicaSet
 from barnabas.broker.replicas.isr_changes import Committed, IsrChanges, IsrOutcome
-from barnabas.broker.replicas.written_isr import WrittenIsr
+from barnabas.broker.replicas.registry_isr_changes import RegistryIsrChanges
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
 from barnabas.core.executor import InlineExecutor
@@ -241,7 +241,7 @@ class AskingLeader(Replication):
     def open(self) -> IsrChanges:
         self.written, self.version = FIRST, 0
         self.asked: list[Asked] = []
-        self.altered = AlteredIsr(LEADER, lambda: 1, self.send, self.clock)
+        self.altered = AlterIsrManager(LEADER, lambda: 1, self.send, self.clock)
         return self.altered
 
     def state(self) -> tuple[PartitionStateNode, int]:
@@ -350,7 +350,7 @@ class WritingLeader(Replication):
             return registry
 
         self.registry = self.loop.run_until_complete(fill())
-        return WrittenIsr(self.registry, self.clock, self.clock, self.spawner)
+        return RegistryIsrChanges(self.registry, self.clock, self.clock, self.spawner)
 
     def do(self, action: Callable[[], object]) -> None:
         async def act() -> None:

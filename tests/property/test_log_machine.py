@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from barnabas.broker.log.appends.copies import check_copies
-from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
+from barnabas.broker.log.appends.errors import OutOfOrderBatchesError
+from barnabas.broker.log.appends.replicated_batches import check_replicated_batches
 from barnabas.broker.log.disk.files import LocalRecordFile
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.partition_log import PartitionLog
@@ -213,7 +213,7 @@ class LogMachine(RuleBasedStateMachine):
     def copy(self, gaps: list[int], count: int, size: int) -> None:
         copies = self.build_copies(gaps, count, size)
         run = memoryview(b"".join(each[4] for each in copies) + copies[0][4][:30])
-        assert self.log.append_as_follower(check_copies(run, self.end_offset)) is None
+        assert self.log.append_as_follower(check_replicated_batches(run, self.end_offset)) is None
         self.take(copies)
 
     def take(self, copies: list[tuple[int, int, int, int, bytes]]) -> None:
@@ -223,8 +223,8 @@ class LogMachine(RuleBasedStateMachine):
     @rule()
     def copy_what_it_has(self) -> None:
         if self.model and self.end_offset > self.start_offset:
-            with pytest.raises(OutOfOrderCopiesError):
-                self.log.append_as_follower(check_copies(memoryview(self.model[-1][4]), 0))
+            with pytest.raises(OutOfOrderBatchesError):
+                self.log.append_as_follower(check_replicated_batches(memoryview(self.model[-1][4]), 0))
 
     def end_to_cut_at(self, part: float) -> int:
         # Where a batch is cut in two the log ends within it only until the next start.
@@ -254,7 +254,7 @@ class LogMachine(RuleBasedStateMachine):
         self.cut(min(offsets))
         copies = self.build_copies([0, 1], 1, 10)
         run = memoryview(b"".join(each[4] for each in copies))
-        copied = self.log.append_as_follower(check_copies(run, self.end_offset))
+        copied = self.log.append_as_follower(check_replicated_batches(run, self.end_offset))
         flushed: list[BaseException | None] = []
         self.log.flush(flushed.append)
         for _ in range(min(steps, self.executor.held.waiting_count)):
@@ -285,7 +285,7 @@ class LogMachine(RuleBasedStateMachine):
             self.end_offset = offset - 2
             copies = self.build_copies([0, 0], 3, 10)
             run = memoryview(b"".join(each[4] for each in copies))
-            pending = self.log.append_as_follower(check_copies(run, offset))
+            pending = self.log.append_as_follower(check_replicated_batches(run, offset))
             assert pending is not None
             assert pending.is_done
             self.start_offset = self.end_offset

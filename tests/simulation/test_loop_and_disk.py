@@ -74,14 +74,14 @@ class Life:
         self.registry: Any = None
 
     async def run(self) -> None:
-        door = self.host.registry
-        opening = door.open
+        opener = self.host.registry
+        opening = opener.open
 
         async def opened(*args: Any) -> Any:
             self.registry = await opening(*args)
             return self.registry
 
-        door.open = opened  # type: ignore[assignment, method-assign]
+        opener.open = opened  # type: ignore[assignment, method-assign]
         self.host.start()
         await asyncio.sleep(5)
         self.asked.clear()

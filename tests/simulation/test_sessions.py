@@ -15,7 +15,7 @@ from barnabas.clients.consumer import Consumer
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
-from barnabas.testing.simulation.sessions import FarRegistryDoor
+from barnabas.testing.simulation.sessions import RemoteRegistryOpener
 from barnabas.testing.simulation.world import Simulation
 from barnabas.wire.registry import paths
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
@@ -28,8 +28,8 @@ class SessionHistory:
         self.simulation = Simulation(seed)
         self.dice = Random(seed)
         self.host = self.simulation.add_broker(BROKER, SETTINGS)
-        self.door = FarRegistryDoor(self.host.registry, Random(seed))
-        self.host.registry = self.door  # type: ignore[assignment]
+        self.opener = RemoteRegistryOpener(self.host.registry, Random(seed))
+        self.host.registry = self.opener  # type: ignore[assignment]
         self.topics: dict[str, int] = {}
         self.gone: set[str] = set()
         self.acknowledged: list[bytes] = []
@@ -48,7 +48,7 @@ class SessionHistory:
     async def _interrupt(self) -> None:
         for _ in range(8):
             await asyncio.sleep(self.dice.uniform(0.01, 3))
-            session = self.door.session
+            session = self.opener.session
             assert session is not None
             session.disconnect()
             await asyncio.sleep(self.dice.choice([0, 0.1, 5]))
@@ -81,7 +81,7 @@ class SessionHistory:
                     await asyncio.sleep(0.05)
 
     async def _heal(self, pool: Pool) -> None:
-        registry: Any = self.door.session
+        registry: Any = self.opener.session
         controller = paths.CONTROLLER
         while True:
             stats = [await registry.exists(path) for path in (paths.broker(0), controller)]

@@ -2,19 +2,19 @@
 
 Run as `python -m tools.codegen.metrics_docs`; `scripts/generate` does.
 
-Source: src/barnabas/broker/metrics/table.py.
+Source: src/barnabas/broker/metrics/definitions.py.
 """
 
 from pathlib import Path
 
-from barnabas.broker.metrics.table import ABSENT, METRICS, Family
+from barnabas.broker.metrics.definitions import ABSENT, METRICS, Family
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/metrics.md"
 
 _HEAD = """# Metrics
 
-Generated from `src/barnabas/broker/metrics/table.py` by `scripts/generate`. [monitoring.md](monitoring.md) says how to
-look at them.
+Generated from `src/barnabas/broker/metrics/definitions.py` by `scripts/generate`. [monitoring.md](monitoring.md) says
+how to look at them.
 
 Names follow from those of Kafka's JMX beans by rules, the ones of the example for Kafka of Prometheus' jmx_exporter:
 

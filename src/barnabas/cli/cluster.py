@@ -242,10 +242,10 @@ async def _run(registry: _Process | None, connect: str, members_at: Callable[[st
             return 0
         members = await starting
         say(f"Clients can connect: {','.join(member.address for member in members)}", flush=True)
-        ends = [asyncio.create_task(_tell_of_end(process, stopped)) for process in members]
+        ends = [asyncio.create_task(_report_end(process, stopped)) for process in members]
         if registry is not None:
             note(f"The cluster's state is at {registry.address}, for zookeeper.connect.")
-            registry_end = asyncio.create_task(_tell_of_end(registry, stopped))
+            registry_end = asyncio.create_task(_report_end(registry, stopped))
         await asyncio.wait((stopping, asyncio.gather(*ends)), return_when=asyncio.FIRST_COMPLETED)
         for member in members:
             member.send(SIGTERM)
@@ -261,15 +261,15 @@ async def _run(registry: _Process | None, connect: str, members_at: Callable[[st
         await asyncio.gather(*(process.end(SIGKILL) for process in reversed(processes)))
 
 
-async def _tell_of_end(process: _Process, stopped: asyncio.Event) -> bool:
+async def _report_end(process: _Process, stopped: asyncio.Event) -> bool:
     """Wait for the end of a process; return whether it ended by itself or failed."""
     status = await process.wait()
     if status and not stopped.is_set():
-        note(f"{process.name} has ended ({_told(status)}): {process.last_line()}")
+        note(f"{process.name} has ended ({_status_text(status)}): {process.last_line()}")
     return status != 0 or not stopped.is_set()
 
 
-def _told(status: int) -> str:
+def _status_text(status: int) -> str:
     return f"exit status {status}" if status >= 0 else Signals(-status).name
 
 

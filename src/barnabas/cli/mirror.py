@@ -148,7 +148,7 @@ async def _run(plans: Sequence[MirrorPlan], give_up_s: int, *, is_once: bool, as
 
         def report(figures: "MirrorFigures") -> None:
             if as_json:
-                print_json({"event": "progress", **_told(figures)})
+                print_json({"event": "progress", **_figures_as_dict(figures)})
             else:
                 _show(bar, [each.figures for each in mirrors])
 
@@ -167,12 +167,12 @@ async def _run(plans: Sequence[MirrorPlan], give_up_s: int, *, is_once: bool, as
             raise group.exceptions[0] from None
     for each in mirrors:
         if as_json:
-            print_json({"event": "done", **_told(each.figures)})
+            print_json({"event": "done", **_figures_as_dict(each.figures)})
         else:
             note(f"{each.figures.run}: {_summary([each.figures])}")
 
 
-def _told(figures: "MirrorFigures") -> dict[str, object]:
+def _figures_as_dict(figures: "MirrorFigures") -> dict[str, object]:
     return {
         "run": figures.run,
         "record_count": figures.record_count,

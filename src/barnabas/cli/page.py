@@ -177,7 +177,7 @@ def _security(path: str | None, login: bool) -> tuple[ClientSecurity | None, tup
     values, _ = read_properties(path)
     if not login:
         security = file_security(path, values)
-        _tell_unused(path, values)
+        _report_unused(path, values)
         return security, ()
     protocol = values.pop("security.protocol", "").upper()
     mechanism = values.pop("sasl.mechanism", None)
@@ -187,10 +187,10 @@ def _security(path: str | None, login: bool) -> tuple[ClientSecurity | None, tup
     security = client_security({**of_tls, "security.protocol": "SSL"}) if protocol.endswith("SSL") else None
     if security is not None:
         security.context()
-    _tell_unused(path, values)
+    _report_unused(path, values)
     return security, _MECHANISMS if mechanism is None else (mechanism,)
 
 
-def _tell_unused(path: str, values: dict[str, str]) -> None:
+def _report_unused(path: str, values: dict[str, str]) -> None:
     if values:
         note(f"{path}: these properties have no effect here: {', '.join(values)}")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from barnabas.broker.quotas.explain import UNITS
-from barnabas.broker.quotas.simulate import Sender
-from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated
+from barnabas.broker.quotas.simulation import LEAST_TIMEOUT_MS, Simulated
+from barnabas.broker.quotas.traffic_replay import Sender
 from barnabas.cli.output import Cell, note, print_table, say
 from barnabas.explain.formatting import amount, duration
 from barnabas.wire.quotas.limits import QuotaKind
@@ -38,27 +38,27 @@ def show_simulated(found: Simulated) -> None:
 def _row(kind: QuotaKind, sender: Sender, seconds: int) -> list[Cell]:
     unit = UNITS[kind]
     total_unit = unit.removesuffix("/s") if unit.endswith("/s") else "percent"
-    held_part = sender.held_ms / (seconds * 1_000) if seconds else 0
+    throttled_part = sender.throttled_ms / (seconds * 1_000) if seconds else 0
     return [
         sender.client.user,
         sender.client.client_id or None,
         amount(sender.offered / seconds if seconds else 0, unit),
         amount(sender.peak, unit),
-        f"{sender.hold_count:,} times" if sender.hold_count else None,
-        f"{duration(sender.held_ms)} ({held_part:.0%})" if sender.hold_count else None,
-        duration(sender.longest_hold_ms) if sender.hold_count else None,
-        duration(sender.latest_ms) if sender.hold_count else None,
+        f"{sender.throttle_count:,} times" if sender.throttle_count else None,
+        f"{duration(sender.throttled_ms)} ({throttled_part:.0%})" if sender.throttle_count else None,
+        duration(sender.longest_throttle_ms) if sender.throttle_count else None,
+        duration(sender.latest_ms) if sender.throttle_count else None,
         amount(sender.left, total_unit) if sender.left else None,
     ]
 
 
 def _verdict(kind: QuotaKind, senders: Sequence[Sender], found: Simulated) -> list[str]:
-    held = [each for each in senders if each.hold_count]
-    if held:
-        texts = [f"{kind.key}: {len(held)} of {len(senders)} clients would have been throttled."]
+    throttled = [each for each in senders if each.throttle_count]
+    if throttled:
+        texts = [f"{kind.key}: {len(throttled)} of {len(senders)} clients would have been throttled."]
     else:
         texts = [f"{kind.key}: none of {len(senders)} clients would have been throttled."]
-    longest_ms = max((each.longest_hold_ms for each in senders), default=0)
+    longest_ms = max((each.longest_throttle_ms for each in senders), default=0)
     if longest_ms >= LEAST_TIMEOUT_MS:
         texts.append(f"The longest throttle time, {duration(longest_ms)}, exceeds the request.timeout.ms of clients.")
     if any(each.left for each in senders):

@@ -63,8 +63,8 @@ def _explained(quota: Told) -> list[str]:
         times = "once" if quota["throttle_count"] == 1 else f"{quota['throttle_count']:,} times"
         lines.append(f"  throttled  {times}, {duration(quota['throttle_total_ms'])} in total{lately}")
     if quota.get("large_request_hold_ms") is not None:
-        hold_ms = quota["large_request_hold_ms"]
-        text = "would not be throttled" if not hold_ms else f"would be throttled for {duration(hold_ms)}"
+        throttle_ms = quota["large_request_hold_ms"]
+        text = "would not be throttled" if not throttle_ms else f"would be throttled for {duration(throttle_ms)}"
         lines.append(f"  next       a request of 1 MiB {text}")
     lines += [f"  WARNING    that exceeds the client setting {name}" for name in quota.get("exceeds", ())]
     lines.append(f"  shared by  {_sharers(quota, unit)}")
@@ -72,9 +72,9 @@ def _explained(quota: Told) -> list[str]:
 
 
 def _state(quota: Told) -> str:
-    held = quota["held_count"]
-    if held:
-        connections = "1 connection is" if held == 1 else f"{held} connections are"
+    count = quota["held_count"]
+    if count:
+        connections = "1 connection is" if count == 1 else f"{count} connections are"
         return f"{connections} throttled now"
     if quota["throttle_ms"]:
         return f"a request now is throttled for {duration(quota['throttle_ms'])}"
@@ -162,11 +162,11 @@ def _top_row(row: Told) -> list[Cell]:
         rate = row["rates"][key]
         cells.append(amount(rate, unit) if rate else None)
         cells.append(f"{parts.get(key, 0):.0%}" if key in limits else None)
-    cells.append(_held(row))
+    cells.append(_throttled(row))
     return cells
 
 
-def _held(row: Told) -> str | None:
+def _throttled(row: Told) -> str | None:
     if row.get("held_count"):
         return f"{row['held_count']} now"
     if row.get("throttle_ms"):

@@ -258,7 +258,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     # Imported late: the other subcommands do not need the windows.
-    from barnabas.broker.quotas.what_if import simulated
+    from barnabas.broker.quotas.simulation import simulated
     from barnabas.cli.quota_simulation import show_simulated
 
     entity = entity_of(user, user_default, client_id, client_default)

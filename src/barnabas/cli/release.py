@@ -14,7 +14,7 @@ from barnabas.cli.migration_options import (
 )
 from barnabas.cli.options import Option, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
-from barnabas.cli.released_tree import held_as_dict, print_held, print_missing
+from barnabas.cli.released_tree import print_missing, print_tree, tree_as_dict
 from barnabas.core.clock import SystemClock
 from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
 from barnabas.migration.apply import release as carry_out
@@ -90,7 +90,7 @@ def _print(released: Released, paths: list[Path]) -> None:
     if released.held is None:
         note("Nothing was changed. Add --execute to write the changes.")
         return
-    print_held(released.held, plan.target)
+    print_tree(released.held, plan.target)
     if released.missing:
         print_missing(released.missing, plan.target)
         return
@@ -116,6 +116,6 @@ def _as_dict(released: Released, paths: list[Path]) -> dict[str, object]:
             {"action": change.action.value, "subject": change.subject, "text": change.text} for change in plan.changes
         ],
         "findings": [finding_as_dict(finding) for finding in plan.findings],
-        "tree": None if released.held is None else held_as_dict(released.held),
+        "tree": None if released.held is None else tree_as_dict(released.held),
         "missing": list(released.missing),
     }

@@ -9,10 +9,10 @@ from barnabas.migration.read_back import HeldTopic, HeldTree, Leader
 _MOST_MISSING = 20
 
 
-def print_held(held: HeldTree, source: str) -> None:
+def print_tree(tree: HeldTree, source: str) -> None:
     """Print a table of the topics, and a line for the rest."""
-    say(f"{source} now contains, for cluster {held.cluster_id}:")
-    if held.topics:
+    say(f"{source} now contains, for cluster {tree.cluster_id}:")
+    if tree.topics:
         print_table(
             ["topic", "partitions", "leader", "leader epoch", "settings"],
             [
@@ -23,12 +23,12 @@ def print_held(held: HeldTree, source: str) -> None:
                     _epochs(topic),
                     " ".join(f"{name}={value}" for name, value in sorted(topic.settings.items())) or None,
                 ]
-                for topic in held.topics
+                for topic in tree.topics
             ],
         )
     say(
-        f"Topics: {len(held.topics)}. With settings: users {held.user_count}, clients {held.client_count}, brokers "
-        f"{held.broker_count}. Quotas: {held.quota_count}. Access rules: {held.access_rule_count}."
+        f"Topics: {len(tree.topics)}. With settings: users {tree.user_count}, clients {tree.client_count}, brokers "
+        f"{tree.broker_count}. Quotas: {tree.quota_count}. Access rules: {tree.access_rule_count}."
     )
 
 
@@ -44,10 +44,10 @@ def print_missing(missing: Sequence[str], source: str) -> None:
     )
 
 
-def held_as_dict(held: HeldTree) -> dict[str, object]:
+def tree_as_dict(tree: HeldTree) -> dict[str, object]:
     """Return the contents of the tree as JSON."""
     return {
-        "cluster_id": held.cluster_id,
+        "cluster_id": tree.cluster_id,
         "topics": [
             {
                 "topic": topic.name,
@@ -61,13 +61,13 @@ def held_as_dict(held: HeldTree) -> dict[str, object]:
                 ],
                 "settings": topic.settings,
             }
-            for topic in held.topics
+            for topic in tree.topics
         ],
-        "user_count": held.user_count,
-        "client_count": held.client_count,
-        "broker_count": held.broker_count,
-        "quota_count": held.quota_count,
-        "access_rule_count": held.access_rule_count,
+        "user_count": tree.user_count,
+        "client_count": tree.client_count,
+        "broker_count": tree.broker_count,
+        "quota_count": tree.quota_count,
+        "access_rule_count": tree.access_rule_count,
     }
 
 

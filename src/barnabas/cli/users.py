@@ -17,7 +17,7 @@ from barnabas.cli.options import (
     run_async,
 )
 from barnabas.cli.output import Cell, note, print_json, print_table
-from barnabas.cli.users_before import StoredUsers
+from barnabas.cli.stored_users import StoredUsers
 from barnabas.clients.admin_users import NewCredential, UserAdmin
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError

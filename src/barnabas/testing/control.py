@@ -3,7 +3,7 @@
 One thread of this process makes all decisions, in the order in which the broker received the requests. Any thread may
 add and remove interceptions.
 
-Source: `broker/requests/control_messages.py` for the messages.
+Source: `broker/requests/interception_messages.py` for the messages.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from barnabas.broker.requests.control_messages import Fields, Splitter, Verdict, encode
+from barnabas.broker.requests.interception_messages import Fields, Splitter, Verdict, encode
 from barnabas.testing.seen_request import SeenRequest, api_name
 from barnabas.wire.protocol.api_keys import ApiKey, request_class, response_class
 from barnabas.wire.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer

@@ -17,7 +17,7 @@ Invariants:
 from collections.abc import Callable
 from types import TracebackType
 
-from barnabas.broker.requests.control_messages import Verdict
+from barnabas.broker.requests.interception_messages import Verdict
 from barnabas.core.error_code import ErrorCode
 from barnabas.testing.control import Action, ChangeAnswer, ChangeRequest, Control
 from barnabas.testing.seen_request import SeenRequest, api_named

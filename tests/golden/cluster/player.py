@@ -260,7 +260,7 @@ class Player:
                 for topic in body["topics"]
                 for each in topic["partitions"]
             }
-            work = controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
+            work = controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda context: reassign(context, wanted))
         elif line["api"] == "ELECT_LEADERS":
             assert controller.state is not None
             named = body["topic_partitions"]
@@ -271,7 +271,7 @@ class Player:
             )
             election = Election(body["election_type"])
             work = controller.carry_out(
-                Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, partitions, election)
+                Kind.MANUAL_LEADER_BALANCE, lambda context: elect_leaders(context, partitions, election)
             )
         if work is not None:
             done = asyncio.ensure_future(work)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.quotas.what_if import simulated
+from barnabas.broker.quotas.simulation import simulated
 from barnabas.page.cluster import Cluster
 from barnabas.page.view import Asked
 from barnabas.page.views import try_limit

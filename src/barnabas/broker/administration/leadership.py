@@ -7,14 +7,14 @@ Source: semantics, ElectLeaders, AlterPartitionReassignments.
 
 from collections.abc import Mapping, Sequence
 
-from barnabas.broker.administration.waiting import wait_for_image
+from barnabas.broker.administration.metadata_propagation import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
 from barnabas.broker.controller.reassignment import ReassignmentResult, reassign
 from barnabas.broker.controller.state import Moving
-from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -44,7 +44,7 @@ class LeadershipAdmin:
             timeout_ms: How long to wait; later results are answered with REQUEST_TIMED_OUT, but still happen.
         """
         results = await self._controller.carry_out(
-            Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, wanted, election)
+            Kind.MANUAL_LEADER_BALANCE, lambda context: elect_leaders(context, wanted, election)
         )
         if results is None:
             return dict.fromkeys(wanted, ElectionResult(ErrorCode.NOT_CONTROLLER))
@@ -74,7 +74,7 @@ class LeadershipAdmin:
         Returns:
             The started operations, or errors; None: this broker is not the controller.
         """
-        return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
+        return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda context: reassign(context, wanted))
 
     async def reassignments(self) -> dict[TopicPartition, Moving] | None:
         """Return the partitions that are being reassigned; None: this broker is not the controller.
@@ -82,7 +82,7 @@ class LeadershipAdmin:
         In turn with the controller's other events: one that has just completed is in the registry, too.
         """
 
-        async def read(term: Term) -> dict[TopicPartition, Moving]:
-            return term.state.reassignments()
+        async def read(context: ControllerContext) -> dict[TopicPartition, Moving]:
+            return context.state.reassignments()
 
         return await self._controller.carry_out(Kind.LIST_REASSIGNMENTS, read)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.broker.administration.partition_room import PartitionRoom, count_mutations
+from barnabas.broker.administration.metadata_propagation import wait_for_image
+from barnabas.broker.administration.partition_limit import PartitionLimit, count_mutations
 from barnabas.broker.administration.topic_rules import check_name, check_size
-from barnabas.broker.administration.waiting import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
 from barnabas.broker.controller.assignment import assign
 from barnabas.broker.controller.controller import Controller
@@ -95,7 +95,7 @@ class PartitionAdmin:
         Returns:
             A result for each topic, in order.
         """
-        room = PartitionRoom(self._partition_room())
+        room = PartitionLimit(self._partition_room())
         results: list[PartitionsResult] = []
         for start in range(0, len(wanted), _TOPICS_PER_TURN):
             some = wanted[start : start + _TOPICS_PER_TURN]
@@ -118,7 +118,7 @@ class PartitionAdmin:
         return results
 
     async def _add_to(
-        self, topic: MorePartitions, room: PartitionRoom, validate_only: bool, quota: ControllerMutationQuota | None
+        self, topic: MorePartitions, room: PartitionLimit, validate_only: bool, quota: ControllerMutationQuota | None
     ) -> PartitionsResult:
         try:
             while True:
@@ -162,7 +162,7 @@ class PartitionAdmin:
         except MalformedError as error:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{paths.topic(name)} is malformed: {error}") from None
 
-    def _validate(self, topic: MorePartitions, current: TopicAssignment, room: PartitionRoom) -> dict[int, list[int]]:
+    def _validate(self, topic: MorePartitions, current: TopicAssignment, room: PartitionLimit) -> dict[int, list[int]]:
         """Return the new partitions and their brokers, after Kafka's checks in Kafka's order."""
         if current.adding or current.removing:
             raise KafkaError(

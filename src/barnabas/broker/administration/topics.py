@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.broker.administration.partition_room import PartitionRoom, count_mutations
+from barnabas.broker.administration.metadata_propagation import wait_for_image
+from barnabas.broker.administration.partition_limit import PartitionLimit, count_mutations
 from barnabas.broker.administration.topic_names import TopicNames
 from barnabas.broker.administration.topic_rules import (
     NOT_GIVEN,
@@ -24,7 +25,6 @@ from barnabas.broker.administration.topic_rules import (
     check_size,
     internal_topic,
 )
-from barnabas.broker.administration.waiting import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
 from barnabas.broker.controller.assignment import assign
 from barnabas.broker.controller.controller import Controller
@@ -106,7 +106,7 @@ class TopicAdmin:
         self._partition_room = partition_room
         self._names = TopicNames()
         # Topics that too few brokers are there for, and how many there were when the log was told.
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
         self._to_be_looked_at: set[str] = set()
 
     @property
@@ -225,9 +225,9 @@ class TopicAdmin:
         self._to_be_looked_at.discard(name)
         factor = internal_topic(name, self._config).replication_factor
         alive_count = len(self._cluster.image.brokers)
-        if name in self._cluster.image.topics or factor <= alive_count or self._told.get(name) == alive_count:
+        if name in self._cluster.image.topics or factor <= alive_count or self._reported.get(name) == alive_count:
             return
-        self._told[name] = alive_count
+        self._reported[name] = alive_count
         what, setting = _NEEDED_FOR[name]
         log.warning(
             "%s cannot work: %s=%d needs %d brokers, found %d; set it to %d or start more brokers",
@@ -366,7 +366,7 @@ class _Creation:
         self._names = names
         self.existing = names.take_over(existing)
         self.validates_only = validates_only
-        self.room = PartitionRoom(room)
+        self.room = PartitionLimit(room)
         self.quota = quota
 
     def alike(self, name: str) -> Collection[str]:

@@ -3,7 +3,7 @@
 Invariants:
 
 - An image is immutable; an update makes a new one.
-- Only UpdateMetadata changes the image; `replicas/control.py` has already checked that the request is current.
+- Only UpdateMetadata changes the image; `replicas/control_requests.py` has already checked that the request is current.
 - The broker list of an update replaces the previous one; partitions are merged; a leader of -2 removes them.
 - Invalid topic names are dropped, whatever their source: they cannot be part of a path in the registry.
 

@@ -26,7 +26,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from barnabas.broker.registry.changes import RETRY_BACKOFF_MS, Notifications
+from barnabas.broker.registry.change_notifications import RETRY_BACKOFF_MS, Notifications
 from barnabas.core.clock import Clock
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timers
@@ -73,7 +73,7 @@ class ConfigWatcher:
         # Whether notifications may have been missed: then what was told is compared with everything that is there.
         self._is_stale = False
         # What was told last; entities without settings are left out.
-        self._told: dict[str, dict[str, str]] = {}
+        self._applied: dict[str, dict[str, str]] = {}
 
     def subscribe(self, entity_type: str, listener: OverridesListener, *, is_watched: bool = False) -> None:
         """Call `listener` with the settings of each entity of a type; call this before `start`.
@@ -109,7 +109,7 @@ class ConfigWatcher:
 
     def forget(self, entity: str) -> None:
         """Forget a deleted entity: a later one of the same name counts as new."""
-        self._told.pop(entity, None)
+        self._applied.pop(entity, None)
 
     # --- one thing after the other
 
@@ -254,15 +254,15 @@ class ConfigWatcher:
 
     async def _load(self, entities: Iterable[str]) -> None:
         for entity in entities:
-            self._tell(entity, await self._read(entity))
+            self._apply(entity, await self._read(entity))
 
     async def _read_changed(self, entity: str) -> None:
         if entity.partition("/")[0] not in self._listeners:
             log.warning("config change of %s ignored: this broker does not use settings of that entity type", entity)
             return
         overrides = await self._read(entity)
-        if overrides != self._told.get(entity, {}):
-            self._tell(entity, overrides)
+        if overrides != self._applied.get(entity, {}):
+            self._apply(entity, overrides)
 
     async def _read_all(self, is_start: bool = False) -> None:
         """Read all entities with listeners, and call the listeners for those that changed."""
@@ -273,8 +273,8 @@ class ConfigWatcher:
             watch = (lambda _: self._entity_written) if entity_type in self._watched_types else None
             await self._read_together(entities, watch, is_start)
         self._known &= there
-        for entity in [each for each in self._told if each not in there]:
-            self._tell(entity, {})
+        for entity in [each for each in self._applied if each not in there]:
+            self._apply(entity, {})
 
     async def _read_together(self, entities: list[str], watch: Callable[[str], Watch] | None, is_start: bool) -> None:
         """Read entities of one type, and call the listeners for those that changed."""
@@ -289,8 +289,8 @@ class ConfigWatcher:
                 else:
                     overrides = self._decode(entity, each[0])
                     self._known.add(entity)
-                if is_start or overrides != self._told.get(entity, {}):
-                    self._tell(entity, overrides)
+                if is_start or overrides != self._applied.get(entity, {}):
+                    self._apply(entity, overrides)
 
     async def _entities(self, entity_type: str) -> list[str]:
         """Return all entities of a type that have a znode."""
@@ -335,15 +335,15 @@ class ConfigWatcher:
             if self._malformed.get(entity) != data:
                 log.warning("settings of %s not changed: the znode is malformed: %s", entity, error)
                 self._malformed[entity] = data
-            return self._told.get(entity, {})
+            return self._applied.get(entity, {})
         self._malformed.pop(entity, None)
         return overrides
 
-    def _tell(self, entity: str, overrides: dict[str, str]) -> None:
+    def _apply(self, entity: str, overrides: dict[str, str]) -> None:
         if overrides:
-            self._told[entity] = overrides
+            self._applied[entity] = overrides
         else:
-            self._told.pop(entity, None)
+            self._applied.pop(entity, None)
         entity_type, _, name = entity.partition("/")
         for listener in self._listeners.get(entity_type, ()):
             try:

@@ -9,10 +9,10 @@ Source: replication.md, AlterIsr; KIP-497.
 import logging
 from collections.abc import Callable, Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.partition_states import read_states
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.state import ControllerState, Leadership
-from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.alter_isr import (
@@ -29,7 +29,9 @@ from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_part
 log = logging.getLogger(__name__)
 
 
-async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[AlterIsrResponse], object]) -> None:
+async def alter_isr(
+    context: ControllerContext, request: AlterIsrRequest, answer: Callable[[AlterIsrResponse], object]
+) -> None:
     """Write the ISR that a leader proposes, and send it to all brokers.
 
     Args:
@@ -38,7 +40,7 @@ async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[Alte
     Raises:
         ControllerMovedError: This broker is no longer the controller.
     """
-    state = term.state
+    state = context.state
     broker = state.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         answer(AlterIsrResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
@@ -63,7 +65,7 @@ async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[Alte
             ops[partition] = [
                 SetOp(paths.partition_state(*partition), encode_partition_state(node), each.current_isr_version)
             ]
-    for partition, result in (await term.write_each(ops)).items():
+    for partition, result in (await context.write_each(ops)).items():
         if isinstance(result, RegistryError):
             errors[partition] = _error_of(result)
         else:
@@ -71,11 +73,11 @@ async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[Alte
             assert isinstance(stat, Stat)
             state.leaders[partition] = Leadership(nodes[partition], stat.version)
     refused = [partition for partition in asked if errors.get(partition) == ErrorCode.INVALID_UPDATE_VERSION]
-    await read_states(term.registry, state, refused)
+    await read_states(context.registry, state, refused)
     known = [partition for partition in asked if partition in state.leaders]
-    await term.tell_brokers(None, known)
+    await context.send_update_metadata(None, known)
     answer(_response(state, asked, errors))
-    await complete_reassignments(term, [partition for partition in asked if partition not in errors])
+    await complete_reassignments(context, [partition for partition in asked if partition not in errors])
 
 
 def _refusal(

@@ -12,13 +12,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.deletion import fail_deletion, resume_deletion
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import bring_waiting_online, set_phases
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import LiveBroker, PartitionPhase, Replica, ReplicaPhase, compare_brokers
-from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
@@ -33,59 +33,59 @@ Admits = Callable[[int], bool]
 """Whether a broker that is registered belongs to this cluster."""
 
 
-async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
+async def read_brokers(context: ControllerContext, admits: Admits) -> dict[int, LiveBroker]:
     """Read the registered brokers, and set the watches again."""
-    names = await term.registry.children(paths.BROKER_IDS, term.watch(Signal.BROKERS_CHANGED))
+    names = await context.registry.children(paths.BROKER_IDS, context.watch(Signal.BROKERS_CHANGED))
     found: dict[int, LiveBroker] = {}
     for name in names:
         broker_id, path = decimal_int32(name), paths.child(paths.BROKER_IDS, name)
         try:
-            data, stat = await term.registry.get(path, term.watch(Signal.BROKER_SET))
+            data, stat = await context.registry.get(path, context.watch(Signal.BROKER_SET))
         except NoNodeError:
             continue
         if broker_id is None or not stat.ephemeral_owner:
             # differs from Kafka (impossible-broker): its controller fails where the name is no number.
-            if term.state.is_news(path, "no registration"):
+            if context.state.is_news(path, "no registration"):
                 log.warning("%s is not a broker registration: ignored", path)
         elif admits(broker_id):
             found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
     return found
 
 
-async def brokers_changed(term: Term, admits: Admits) -> None:
+async def brokers_changed(context: ControllerContext, admits: Admits) -> None:
     """Handle changes of the registered brokers."""
-    state = term.state
-    found = await read_brokers(term, admits)
+    state = context.state
+    found = await read_brokers(context, admits)
     change = compare_brokers(state.brokers, found)
     if not any(change):
         return
     log.info("brokers: new %s, restarted %s, gone %s", change.new, change.bounced, change.dead)
     for broker_id in [*change.bounced, *change.dead]:
-        term.sender.remove(broker_id)
+        context.sender.remove(broker_id)
     for broker_id in change.new:
-        term.sender.add(broker_id)
+        context.sender.add(broker_id)
     if change.new:
         state.brokers.update({broker_id: found[broker_id] for broker_id in change.new})
-        await brokers_started(term, change.new)
+        await brokers_started(context, change.new)
     if change.bounced:
         for broker_id in change.bounced:
             del state.brokers[broker_id]
-        await _brokers_failed(term, change.bounced)
+        await _brokers_failed(context, change.bounced)
         state.brokers.update({broker_id: found[broker_id] for broker_id in change.bounced})
         # Not before: what was decided until here is of the registration that is over; its refusal ends a channel.
         for broker_id in change.bounced:
-            term.sender.add(broker_id)
-        await brokers_started(term, change.bounced)
+            context.sender.add(broker_id)
+        await brokers_started(context, change.bounced)
     if change.dead:
         for broker_id in change.dead:
             del state.brokers[broker_id]
-        await _brokers_failed(term, change.dead)
+        await _brokers_failed(context, change.dead)
 
 
-async def broker_set(term: Term, admits: Admits) -> None:
+async def broker_set(context: ControllerContext, admits: Admits) -> None:
     """Apply registrations that were rewritten; send changed endpoints to all brokers."""
-    state = term.state
-    found = await read_brokers(term, admits)
+    state = context.state
+    found = await read_brokers(context, admits)
     moved = []
     for broker_id, broker in found.items():
         known = state.brokers.get(broker_id)
@@ -96,35 +96,35 @@ async def broker_set(term: Term, admits: Admits) -> None:
             state.brokers[broker_id] = broker
     if moved:
         log.info("brokers %s changed their addresses", moved)
-        await term.tell_brokers()
+        await context.send_update_metadata()
 
 
-async def brokers_started(term: Term, started: Sequence[int]) -> None:
+async def brokers_started(context: ControllerContext, started: Sequence[int]) -> None:
     """Include newly registered brokers in the cluster."""
-    state = term.state
+    state = context.state
     for broker_id in started:
         state.failed_replicas.pop(broker_id, None)
     standing = [broker_id for broker_id in state.brokers if broker_id not in started]
-    await term.tell_brokers(standing)
-    await term.tell_brokers(started, state.led_partitions())
+    await context.send_update_metadata(standing)
+    await context.send_update_metadata(started, state.led_partitions())
     replicas = state.replicas_on(started)
-    await change_replicas(term, replicas, ReplicaPhase.ONLINE)
-    await bring_waiting_online(term)
-    await resume_reassignments(term, started)
-    await resume_deletion(term, {replica.partition.topic for replica in replicas})
+    await change_replicas(context, replicas, ReplicaPhase.ONLINE)
+    await bring_waiting_online(context)
+    await resume_reassignments(context, started)
+    await resume_deletion(context, {replica.partition.topic for replica in replicas})
 
 
-async def _brokers_failed(term: Term, failed: Sequence[int]) -> None:
-    term.state.shutting_down.difference_update(failed)
+async def _brokers_failed(context: ControllerContext, failed: Sequence[int]) -> None:
+    context.state.shutting_down.difference_update(failed)
     for broker_id in failed:
         # What it said of its disks ends with it.
-        term.state.failed_replicas.pop(broker_id, None)
-    await replicas_failed(term, term.state.replicas_on(failed))
+        context.state.failed_replicas.pop(broker_id, None)
+    await replicas_failed(context, context.state.replicas_on(failed))
 
 
-async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
+async def replicas_failed(context: ControllerContext, replicas: Sequence[Replica]) -> None:
     """Elect other leaders for offline replicas, and remove these from the ISR."""
-    state = term.state
+    state = context.state
     on_their_way_out = [replica for replica in replicas if replica.partition.topic in state.deleting]
     others = [replica for replica in replicas if replica.partition.topic not in state.deleting]
     # There may be very many of all these: each step takes its turn of the loop.
@@ -133,20 +133,20 @@ async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
     await asyncio.sleep(0)
     set_phases(state, leaderless, PartitionPhase.OFFLINE)
     await asyncio.sleep(0)
-    await bring_waiting_online(term)
-    await change_replicas(term, others, ReplicaPhase.OFFLINE)
+    await bring_waiting_online(context)
+    await change_replicas(context, others, ReplicaPhase.OFFLINE)
     if on_their_way_out:
-        await fail_deletion(term, on_their_way_out)
+        await fail_deletion(context, on_their_way_out)
     # differs from Kafka (dead-broker-in-metadata): it is left there while there is any partition without a leader.
     if not leaderless or not others:
-        await term.tell_brokers()
+        await context.send_update_metadata()
 
 
-async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrResponse) -> None:
+async def leaders_answered(context: ControllerContext, broker_id: int, response: LeaderAndIsrResponse) -> None:
     """Record which replicas of a broker are in a failed log directory, and which no longer are."""
-    if response.error_code or broker_id not in term.state.brokers:
+    if response.error_code or broker_id not in context.state.brokers:
         return
-    failed = term.state.failed_replicas.setdefault(broker_id, set())
+    failed = context.state.failed_replicas.setdefault(broker_id, set())
     new = []
     for each in response.partition_errors:
         partition = TopicPartition(each.topic_name, each.partition_index)
@@ -156,7 +156,7 @@ async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrRes
         elif each.error_code == ErrorCode.NONE:
             failed.discard(partition)
     if not failed:
-        del term.state.failed_replicas[broker_id]
+        del context.state.failed_replicas[broker_id]
     if new:
         log.warning("%d replicas of broker %d are in a failed log directory", len(new), broker_id)
-        await replicas_failed(term, new)
+        await replicas_failed(context, new)

@@ -7,11 +7,11 @@ Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaController.doCont
 
 import logging
 
-from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.context import ControllerContext
+from barnabas.broker.controller.leader_election import Strategy
 from barnabas.broker.controller.partition_states import bring_online
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import Replica, ReplicaPhase
-from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -24,13 +24,15 @@ log = logging.getLogger(__name__)
 _NO_EPOCH = -1
 
 
-async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
+async def controlled_shutdown(
+    context: ControllerContext, request: ControlledShutdownRequest
+) -> ControlledShutdownResponse:
     """Move a broker's leaderships to other brokers; the answer names the partitions that could not move.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.
     """
-    state, broker_id = term.state, request.broker_id
+    state, broker_id = context.state, request.broker_id
     broker = state.brokers.get(broker_id)
     if broker is None:
         is_old = request.broker_epoch == _NO_EPOCH
@@ -48,12 +50,12 @@ async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) ->
     ]
     led = [partition for partition in moved if state.leaders[partition].node.leader == broker_id]
     followed = [partition for partition in moved if state.leaders[partition].node.leader != broker_id]
-    await bring_online(term, led, Strategy.CONTROLLED_SHUTDOWN)
-    batch = term.new_batch()
+    await bring_online(context, led, Strategy.CONTROLLED_SHUTDOWN)
+    batch = context.new_batch()
     for partition in followed:
         batch.stop(broker_id, partition, False)
-    await term.send(batch)
-    await change_replicas(term, [Replica(partition, broker_id) for partition in followed], ReplicaPhase.OFFLINE)
+    await context.send(batch)
+    await change_replicas(context, [Replica(partition, broker_id) for partition in followed], ReplicaPhase.OFFLINE)
     left = [
         RemainingPartition(*partition)
         for partition in moved

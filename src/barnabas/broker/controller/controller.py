@@ -7,10 +7,11 @@ Invariants:
 
 - A broker that is not the controller keeps no state and sends nothing. It stands for election in a session in which it
   is registered.
-- A lost connection delays the handlers; within the session the term continues, and missed changes are read.
+- A lost connection delays the handlers; within the session this broker remains the controller, and missed changes are
+  read.
 - A handler whose write is rejected because the controller epoch changed resigns. So does one whose session ended.
 - Neither data in the registry nor an exception ends the task that handles the events.
-- Every request gets an answer, even if the term ends meanwhile.
+- Every request gets an answer, even if another broker is elected meanwhile.
 - Requests about a partition are sent after its state was written.
 
 Source: replication.md, controller: events; zookeeper.md, watchers of each node.
@@ -23,6 +24,7 @@ from typing import Any, TypeVar, assert_never
 
 from barnabas.broker.controller.alter_isr import alter_isr
 from barnabas.broker.controller.brokers import broker_set, brokers_changed, leaders_answered
+from barnabas.broker.controller.context import ControllerContext, Meters, Settings
 from barnabas.broker.controller.controlled_shutdown import controlled_shutdown
 from barnabas.broker.controller.deletion import deletions_changed, replicas_stopped
 from barnabas.broker.controller.election import Elected, current_controller, elect, still_elected
@@ -45,13 +47,12 @@ from barnabas.broker.controller.failover import take_over
 from barnabas.broker.controller.features import settle_features, update_features
 from barnabas.broker.controller.leaders import balance_leaders
 from barnabas.broker.controller.notifications import isr_notified, log_dirs_notified
-from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online
 from barnabas.broker.controller.reassignment import isr_set
 from barnabas.broker.controller.sender import ChannelFigures, Sender
 from barnabas.broker.controller.state import ControllerState
-from barnabas.broker.controller.term import Meters, Settings, Term
 from barnabas.broker.controller.topics import topic_set, topics_changed
+from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.core.clock import Clock
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.histogram import Durations
@@ -128,7 +129,7 @@ class Controller:
         self._admits = admits
         self._keeps_features = keeps_features
         self._forget_session: Callable[[], None] = _nothing
-        self._term: Term | None = None
+        self._context: ControllerContext | None = None
         self._events = EventQueue(clock)
         self._task: asyncio.Task[None] | None = None
         self._balance_timer: Timer | None = None
@@ -139,12 +140,12 @@ class Controller:
     @property
     def is_active(self) -> bool:
         """Return whether this broker is the controller."""
-        return self._term is not None
+        return self._context is not None
 
     @property
     def state(self) -> ControllerState | None:
         """The controller's state, to be read only; None while another broker is the controller."""
-        return None if self._term is None else self._term.state
+        return None if self._context is None else self._context.state
 
     @property
     def waiting_count(self) -> int:
@@ -164,11 +165,11 @@ class Controller:
     @property
     def epoch(self) -> int:
         """The controller epoch; 0 while another broker is the controller."""
-        return 0 if self._term is None else self._term.state.epoch
+        return 0 if self._context is None else self._context.state.epoch
 
     def address_of(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
         """Return a listener's address from its broker's registration; None: it has none."""
-        broker = None if self._term is None else self._term.state.brokers.get(broker_id)
+        broker = None if self._context is None else self._context.state.brokers.get(broker_id)
         for endpoint in () if broker is None else broker.registration.endpoints:
             if endpoint.listener_name == listener_name:
                 return endpoint.host, endpoint.port
@@ -176,11 +177,11 @@ class Controller:
 
     def is_deleting(self, topic: str) -> bool:
         """Return whether a topic is being deleted; False while another broker is the controller."""
-        return self._term is not None and topic in self._term.state.deleting
+        return self._context is not None and topic in self._context.state.deleting
 
     # What is asked for
 
-    async def carry_out(self, kind: Kind, work: Callable[[Term], Awaitable[T]]) -> T | None:
+    async def carry_out(self, kind: Kind, work: Callable[[ControllerContext], Awaitable[T]]) -> T | None:
         """Do something in the controller's name, in its turn among the events.
 
         Args:
@@ -197,9 +198,9 @@ class Controller:
         refusal = AlterIsrResponse(error_code=ErrorCode.NOT_CONTROLLER)
         answer: Pending[AlterIsrResponse] = Pending()
 
-        async def work(term: Term) -> AlterIsrResponse:
+        async def work(context: ControllerContext) -> AlterIsrResponse:
             try:
-                await alter_isr(term, request, answer.complete)
+                await alter_isr(context, request, answer.complete)
             except (ControllerMovedError, RegistryClosedError):
                 raise
             except Exception:
@@ -213,20 +214,20 @@ class Controller:
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> Pending[ControlledShutdownResponse]:
         """Relieve a broker that is about to stop of its leaderships."""
         refusal = ControlledShutdownResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
-        return self._ask(Kind.CONTROLLED_SHUTDOWN, lambda term: controlled_shutdown(term, request), refusal)
+        return self._ask(Kind.CONTROLLED_SHUTDOWN, lambda context: controlled_shutdown(context, request), refusal)
 
     def update_features(self, request: UpdateFeaturesRequest) -> Pending[UpdateFeaturesResponse]:
         """Finalize features of the cluster."""
         refusal = UpdateFeaturesResponse(error_code=ErrorCode.NOT_CONTROLLER)
-        return self._ask(Kind.UPDATE_FEATURES, lambda term: update_features(term, request), refusal)
+        return self._ask(Kind.UPDATE_FEATURES, lambda context: update_features(context, request), refusal)
 
     def allow_unclean_leaders(self, topic: str | None = None) -> None:
         """Try the partitions without a leader again: a setting was changed, of a topic or (None) of all brokers."""
-        if self._term is not None:
+        if self._context is not None:
             self._events.put_nowait(UncleanAllowed(topic))
 
-    def _ask(self, kind: Kind, work: Callable[[Term], Awaitable[W]], otherwise: W) -> Pending[W]:
-        if self._term is None:
+    def _ask(self, kind: Kind, work: Callable[[ControllerContext], Awaitable[W]], otherwise: W) -> Pending[W]:
+        if self._context is None:
             return completed(otherwise)
         answer: Pending[W] = Pending()
         self._events.put_nowait(Asked(kind, work, answer, otherwise))
@@ -274,7 +275,7 @@ class Controller:
                     event.answer.fail(error)
                 # Whatever it was: the next event may be handled, and a controller that stands still is worse.
                 log.exception("the controller failed to handle %s", event)
-                if self._term is None and not self._is_backing_off:
+                if self._context is None and not self._is_backing_off:
                     self._is_backing_off = True
                     self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._try_again)
             finally:
@@ -289,8 +290,8 @@ class Controller:
             try:
                 if event is Signal.CONTROLLER_CHANGED:
                     await self._stand_for_election()
-                elif self._term is not None:
-                    await self._handle_as_controller(event, self._term)
+                elif self._context is not None:
+                    await self._handle_as_controller(event, self._context)
                 return
             except ControllerMovedError as error:
                 log.warning("the registry rejected a write of this controller: %s", error)
@@ -300,45 +301,45 @@ class Controller:
                 self.meters.handled[kind].note(self._clock.monotonic_ns() - begin_ns)
             event = Signal.CONTROLLER_CHANGED
 
-    async def _handle_as_controller(self, event: Event, term: Term) -> None:
+    async def _handle_as_controller(self, event: Event, context: ControllerContext) -> None:
         match event:
             case Signal.CONTROLLER_CHANGED:
                 await self._stand_for_election()
             case Signal.BROKERS_CHANGED:
                 # Somebody may have deleted this broker's own node.
                 await self._register()
-                await brokers_changed(term, self._admits)
+                await brokers_changed(context, self._admits)
             case Signal.BROKER_SET:
-                await broker_set(term, self._admits)
+                await broker_set(context, self._admits)
             case Signal.TOPICS_CHANGED:
-                await topics_changed(term)
+                await topics_changed(context)
             case Signal.DELETIONS_CHANGED:
-                await deletions_changed(term)
+                await deletions_changed(context)
             case Signal.ELECTION_ASKED:
-                await elect_as_asked(term)
+                await elect_as_asked(context)
             case Signal.REASSIGNMENT_ASKED:
-                await reassign_as_asked(term)
+                await reassign_as_asked(context)
             case Signal.ISR_NOTIFIED:
-                await isr_notified(term)
+                await isr_notified(context)
             case Signal.LOG_DIRS_NOTIFIED:
-                await log_dirs_notified(term)
+                await log_dirs_notified(context)
             case Signal.IMBALANCE_DUE:
                 try:
-                    await balance_leaders(term)
+                    await balance_leaders(context)
                 finally:
                     self._balance_later(self._config.leader_imbalance_check_interval_seconds * 1000)
             case TopicSet(topic):
-                await topic_set(term, topic)
+                await topic_set(context, topic)
             case IsrSet(partition):
-                await isr_set(term, partition)
+                await isr_set(context, partition)
             case LeadersAnswered(broker_id, response):
-                await leaders_answered(term, broker_id, response)
+                await leaders_answered(context, broker_id, response)
             case ReplicasStopped(broker_id, deleted, failed):
-                await replicas_stopped(term, broker_id, deleted, failed)
+                await replicas_stopped(context, broker_id, deleted, failed)
             case UncleanAllowed(topic):
-                await bring_waiting_online(term, topic)
+                await bring_waiting_online(context, topic)
             case Asked():
-                event.answer.complete(await event.work(term))
+                event.answer.complete(await event.work(context))
             case _:
                 assert_never(event)
 
@@ -355,7 +356,7 @@ class Controller:
         watch = QueueEvent(self._events, Signal.CONTROLLER_CHANGED)
         incumbent = await current_controller(self._registry, watch)
         if incumbent == (self._broker_id, self._session.session_id):
-            if self._term is not None:
+            if self._context is not None:
                 return
             # It was elected and did not hear of it, or did not get to take over.
             elected: Elected | None = await still_elected(self._registry)
@@ -368,7 +369,7 @@ class Controller:
             return
         log.info("broker %d is the controller, epoch %d", self._broker_id, elected.epoch)
         self._drop_events()
-        self._term = term = Term(
+        self._context = context = ControllerContext(
             self._broker_id,
             ControllerState(elected.epoch, elected.epoch_zk_version),
             self._registry,
@@ -380,8 +381,8 @@ class Controller:
         )
         try:
             if self._keeps_features:
-                await settle_features(term)
-            await take_over(term, self._admits)
+                await settle_features(context)
+            await take_over(context, self._admits)
         except BaseException as error:
             # Half a state is none.
             self._resign()
@@ -399,7 +400,7 @@ class Controller:
 
     def _balance_later(self, delay_ms: int) -> None:
         self._stop_balancing()
-        if self._term is not None and self._config.auto_leader_rebalance_enable:
+        if self._context is not None and self._config.auto_leader_rebalance_enable:
             self._balance_timer = self._timers.call_later(delay_ms, self._events.put_nowait, Signal.IMBALANCE_DUE)
 
     def _stop_balancing(self) -> None:
@@ -408,16 +409,19 @@ class Controller:
             self._balance_timer = None
 
     def _resign(self) -> None:
-        if self._term is None:
+        if self._context is None:
             return
         log.info("broker %d is no longer the controller", self._broker_id)
-        self._term.end()
-        self._term = None
+        self._context.end()
+        self._context = None
         self._stop_balancing()
         self._drop_events()
 
     def _drop_events(self) -> None:
-        """Drop the queued events of another term; those about the election stay, and pending requests are answered."""
+        """Drop the queued events of another controller epoch, and answer its pending requests.
+
+        Events about the election stay.
+        """
         is_election_due = False
         dropped: list[Any] = []
         while not self._events.empty():

@@ -13,11 +13,11 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 
+from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import set_phases
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
 from barnabas.broker.controller.topics import take_in_topics
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
@@ -28,22 +28,22 @@ from barnabas.wire.registry.store import DeleteOp, NoNodeError, Registry
 log = logging.getLogger(__name__)
 
 
-async def deletions_changed(term: Term) -> None:
+async def deletions_changed(context: ControllerContext) -> None:
     """Begin the deletions that administrators requested."""
-    state = term.state
-    names = await term.registry.children(paths.DELETE_TOPICS, term.watch(Signal.DELETIONS_CHANGED))
+    state = context.state
+    names = await context.registry.children(paths.DELETE_TOPICS, context.watch(Signal.DELETIONS_CHANGED))
     wanted = []
     for topic in names:
         if topic in state.deleting:
             continue
         # A topic that was created and deleted in one breath may not have been read yet.
-        is_known = topic in state.topics or await take_in_topics(term, [topic])
-        if is_known and term.config.delete_topic_enable:
+        is_known = topic in state.topics or await take_in_topics(context, [topic])
+        if is_known and context.config.delete_topic_enable:
             wanted.append(topic)
         else:
-            await delete_with_children(term.registry, paths.delete_topic(topic))
+            await delete_with_children(context.registry, paths.delete_topic(topic))
     queue_deletions(state, wanted)
-    await try_deletions(term, wanted)
+    await try_deletions(context, wanted)
 
 
 def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
@@ -59,50 +59,50 @@ def hold_deletions(state: ControllerState, topics: Iterable[str]) -> None:
     state.deletion_ineligible.update(state.deleting.intersection(topics))
 
 
-async def resume_deletion(term: Term, topics: Iterable[str]) -> None:
+async def resume_deletion(context: ControllerContext, topics: Iterable[str]) -> None:
     """Resume the deletion of topics whose reason to wait may be over."""
-    resumed = term.state.deleting.intersection(topics)
+    resumed = context.state.deleting.intersection(topics)
     if resumed:
-        term.state.deletion_ineligible -= resumed
-        await try_deletions(term, resumed)
+        context.state.deletion_ineligible -= resumed
+        await try_deletions(context, resumed)
 
 
-async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
+async def fail_deletion(context: ControllerContext, replicas: Sequence[Replica]) -> None:
     """Note that replicas could not be deleted: their topics wait."""
-    failed = [replica for replica in replicas if replica.partition.topic in term.state.deleting]
+    failed = [replica for replica in replicas if replica.partition.topic in context.state.deleting]
     if not failed:
         return
     possible = REPLICA_BEFORE[ReplicaPhase.DELETION_INELIGIBLE]
-    lost = [replica for replica in failed if term.state.replica_phase(replica) in possible]
-    await change_replicas(term, lost, ReplicaPhase.DELETION_INELIGIBLE)
+    lost = [replica for replica in failed if context.state.replica_phase(replica) in possible]
+    await change_replicas(context, lost, ReplicaPhase.DELETION_INELIGIBLE)
     topics = {replica.partition.topic for replica in failed}
     log.info("deletion of topics %s waits until all their replicas can be deleted", sorted(topics))
-    hold_deletions(term.state, topics)
-    await try_deletions(term, topics)
+    hold_deletions(context.state, topics)
+    await try_deletions(context, topics)
 
 
 async def replicas_stopped(
-    term: Term, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
+    context: ControllerContext, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
 ) -> None:
     """Record a broker's answers about replicas that it deletes; those of other topics are ignored."""
 
     def started(partitions: Iterable[TopicPartition]) -> list[Replica]:
-        replicas = [Replica(each, broker_id) for each in partitions if each.topic in term.state.deletion_started]
-        return [each for each in replicas if term.state.replica_phase(each) is ReplicaPhase.DELETION_STARTED]
+        replicas = [Replica(each, broker_id) for each in partitions if each.topic in context.state.deletion_started]
+        return [each for each in replicas if context.state.replica_phase(each) is ReplicaPhase.DELETION_STARTED]
 
     lost = started(failed)
     if lost:
         log.warning("broker %d could not delete its replicas of %s", broker_id, lost)
-        await fail_deletion(term, lost)
+        await fail_deletion(context, lost)
     done = started(deleted)
     if done:
-        await change_replicas(term, done, ReplicaPhase.DELETION_SUCCESSFUL)
-        await try_deletions(term, {replica.partition.topic for replica in done})
+        await change_replicas(context, done, ReplicaPhase.DELETION_SUCCESSFUL)
+        await try_deletions(context, {replica.partition.topic for replica in done})
 
 
-async def try_deletions(term: Term, topics: Iterable[str]) -> None:
+async def try_deletions(context: ControllerContext, topics: Iterable[str]) -> None:
     """Advance the deletion of queued topics as far as possible now."""
-    state = term.state
+    state = context.state
     retried: list[Replica] = []
     begun: list[str] = []
     for topic in sorted(state.deleting.intersection(topics)):
@@ -110,7 +110,7 @@ async def try_deletions(term: Term, topics: Iterable[str]) -> None:
         replicas = state.topic_replicas(topic)
         phases = [state.replica_phase(replica) for replica in replicas]
         if all(phase is ReplicaPhase.DELETION_SUCCESSFUL for phase in phases):
-            await _complete(term, topic)
+            await _complete(context, topic)
             continue
         if ReplicaPhase.DELETION_STARTED in phases:
             continue
@@ -121,21 +121,21 @@ async def try_deletions(term: Term, topics: Iterable[str]) -> None:
         ]
         if topic not in state.deletion_ineligible:
             begun.append(topic)
-    await change_replicas(term, retried, ReplicaPhase.OFFLINE)
+    await change_replicas(context, retried, ReplicaPhase.OFFLINE)
     while begun:
         some = _some_topics(state, begun)
         del begun[: len(some)]
-        await _begin(term, some)
+        await _begin(context, some)
 
 
-async def _begin(term: Term, topics: Sequence[str]) -> None:
-    state = term.state
+async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
+    state = context.state
     partitions = list(state.partitions(topics))
     unseen = [partition for partition in partitions if partition.topic not in state.deletion_started]
     set_phases(state, unseen, PartitionPhase.OFFLINE)
     set_phases(state, unseen, PartitionPhase.NON_EXISTENT)
     state.deletion_started.update(topics)
-    await term.tell_brokers(None, partitions)
+    await context.send_update_metadata(None, partitions)
     dead: list[Replica] = []
     alive: list[Replica] = []
     async for partition in in_turns(partitions):
@@ -146,36 +146,36 @@ async def _begin(term: Term, topics: Sequence[str]) -> None:
                 (alive if state.is_online(broker_id, partition) else dead).append(replica)
     # Those of a broker that is about to stop are not offline yet.
     leaving = [replica for replica in dead if state.replica_phase(replica) is ReplicaPhase.ONLINE]
-    await change_replicas(term, leaving, ReplicaPhase.OFFLINE)
-    await change_replicas(term, dead, ReplicaPhase.DELETION_INELIGIBLE)
-    await change_replicas(term, alive, ReplicaPhase.OFFLINE)
-    await change_replicas(term, alive, ReplicaPhase.DELETION_STARTED)
+    await change_replicas(context, leaving, ReplicaPhase.OFFLINE)
+    await change_replicas(context, dead, ReplicaPhase.DELETION_INELIGIBLE)
+    await change_replicas(context, alive, ReplicaPhase.OFFLINE)
+    await change_replicas(context, alive, ReplicaPhase.DELETION_STARTED)
     hold_deletions(state, {replica.partition.topic for replica in dead})
 
 
-async def _complete(term: Term, topic: str) -> None:
+async def _complete(context: ControllerContext, topic: str) -> None:
     # First the state: the watch on the topic's node must find nothing to do.
-    await _delete_nodes(term, topic)
-    term.state.forget_topic(topic)
+    await _delete_nodes(context, topic)
+    context.state.forget_topic(topic)
     log.info("topic %s is deleted", topic)
 
 
-async def _delete_nodes(term: Term, topic: str) -> None:
+async def _delete_nodes(context: ControllerContext, topic: str) -> None:
     """Delete a topic's znodes, those of its partitions first, some at a time, as there may be very many.
 
     The topic itself, its configuration and the request for all of it go last, in one transaction: what a kill
     interrupts is done by the next controller.
     """
-    below = await _tree(term.registry, paths.topic(topic))
+    below = await _tree(context.registry, paths.topic(topic))
     below.reverse()
     last = below[-1:]
     for start in range(0, len(below) - 1, PARTITIONS_PER_TURN):
         some = below[start : min(start + PARTITIONS_PER_TURN, len(below) - 1)]
-        await term.write([DeleteOp(path) for path in some])
+        await context.write([DeleteOp(path) for path in some])
     for path in (paths.topic_config(topic), paths.delete_topic(topic)):
         # Kafka has nothing below them, but anybody may.
-        last += reversed(await _tree(term.registry, path))
-    await term.write([DeleteOp(path) for path in last])
+        last += reversed(await _tree(context.registry, path))
+    await context.write([DeleteOp(path) for path in last])
 
 
 async def _tree(registry: Registry, path: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Writes as the controller: they fail once another broker was elected.
 
 Invariant: every write of the controller is one transaction with a check of /controller_epoch. If that check fails, this
-controller's term ends; other failures of the transaction are for the caller to handle.
+controller resigns; other failures of the transaction are for the caller to handle.
 
 Source: zookeeper.md, controller election.
 """

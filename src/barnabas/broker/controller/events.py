@@ -95,7 +95,7 @@ class Asked(NamedTuple):
 
     Attributes:
         kind: The kind under which it is counted.
-        work: The operation; gets the controller's term.
+        work: The operation; gets the controller's context.
         answer: Its result.
         otherwise: The answer if this broker is not the controller (any more).
     """

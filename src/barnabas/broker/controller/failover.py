@@ -12,17 +12,17 @@ import logging
 from collections.abc import Mapping
 
 from barnabas.broker.controller.brokers import Admits, read_brokers
-from barnabas.broker.controller.decisions import unnoticed_returns, without_replica
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.deletion import queue_deletions, try_deletions
 from barnabas.broker.controller.events import Signal
+from barnabas.broker.controller.leader_election import unnoticed_returns, without_replica
 from barnabas.broker.controller.notifications import drop_notifications
-from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online, read_states, write_states
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import Term
 from barnabas.broker.controller.topics import take_in_topics
+from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -32,51 +32,53 @@ from barnabas.wire.registry.znodes.topics import PartitionStateNode
 log = logging.getLogger(__name__)
 
 
-async def take_over(term: Term, admits: Admits) -> None:
+async def take_over(context: ControllerContext, admits: Admits) -> None:
     """Read the registry, then bring every partition to its correct state.
 
     Raises:
         ControllerMovedError: Another broker was elected meanwhile.
     """
-    state = term.state
-    await drop_notifications(term)
-    state.brokers = await read_brokers(term, admits)
-    asked = set(await term.registry.children(paths.DELETE_TOPICS, term.watch(Signal.DELETIONS_CHANGED)))
-    await take_in_topics(term, await term.registry.children(paths.BROKER_TOPICS, term.watch(Signal.TOPICS_CHANGED)))
-    written = await read_states(term.registry, state, state.partitions(state.topics))
+    state = context.state
+    await drop_notifications(context)
+    state.brokers = await read_brokers(context, admits)
+    asked = set(await context.registry.children(paths.DELETE_TOPICS, context.watch(Signal.DELETIONS_CHANGED)))
+    await take_in_topics(
+        context, await context.registry.children(paths.BROKER_TOPICS, context.watch(Signal.TOPICS_CHANGED))
+    )
+    written = await read_states(context.registry, state, state.partitions(state.topics))
     for broker_id in state.brokers:
-        term.sender.add(broker_id)
-    await _queue_deletions(term, asked)
-    await term.tell_brokers()
-    await _take_out_returned(term, written)
-    await _settle_replicas(term)
-    await _settle_partitions(term)
-    await bring_waiting_online(term)
-    await reassign_as_asked(term)
-    await resume_reassignments(term)
-    await try_deletions(term, state.deleting)
-    await elect_as_asked(term)
+        context.sender.add(broker_id)
+    await _queue_deletions(context, asked)
+    await context.send_update_metadata()
+    await _take_out_returned(context, written)
+    await _settle_replicas(context)
+    await _settle_partitions(context)
+    await bring_waiting_online(context)
+    await reassign_as_asked(context)
+    await resume_reassignments(context)
+    await try_deletions(context, state.deleting)
+    await elect_as_asked(context)
 
 
-async def _queue_deletions(term: Term, asked: set[str]) -> None:
-    state = term.state
-    kept = asked & state.topics.keys() if term.config.delete_topic_enable else set()
+async def _queue_deletions(context: ControllerContext, asked: set[str]) -> None:
+    state = context.state
+    kept = asked & state.topics.keys() if context.config.delete_topic_enable else set()
     queue_deletions(state, kept)
     for topic in sorted(asked - kept):
-        await delete_with_children(term.registry, paths.delete_topic(topic))
+        await delete_with_children(context.registry, paths.delete_topic(topic))
     for replica in (each for topic in kept for each in state.topic_replicas(topic)):
         if not state.is_online(replica.broker_id, replica.partition):
             state.deletion_ineligible.add(replica.partition.topic)
 
 
-async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) -> None:
+async def _take_out_returned(context: ControllerContext, written: Mapping[TopicPartition, int]) -> None:
     """Remove from the ISR the replicas that restarted without the controller noticing.
 
     Args:
         written: The transactions that wrote the partitions' states.
     """
     # differs from Kafka (unnoticed-return): it takes them for what the state says, be it the leader (KIP-966).
-    state = term.state
+    state = context.state
     returned: dict[TopicPartition, list[int]] = {}
     async for partition in in_turns(written):
         leadership = state.leaders.get(partition)
@@ -94,11 +96,11 @@ async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) 
             left = without_replica(left or current, broker_id, state.epoch) or left
         return left
 
-    await write_states(term, returned, decide)
+    await write_states(context, returned, decide)
 
 
-async def _settle_replicas(term: Term) -> None:
-    state = term.state
+async def _settle_replicas(context: ControllerContext) -> None:
+    state = context.state
     online: list[Replica] = []
     others: list[Replica] = []
     async for partition in in_turns(state.partitions(state.topics)):
@@ -110,12 +112,12 @@ async def _settle_replicas(term: Term) -> None:
             else:
                 state.set_replica_phase(replica, ReplicaPhase.DELETION_INELIGIBLE)
                 others.append(replica)
-    await change_replicas(term, online, ReplicaPhase.ONLINE)
-    await change_replicas(term, others, ReplicaPhase.OFFLINE)
+    await change_replicas(context, online, ReplicaPhase.ONLINE)
+    await change_replicas(context, others, ReplicaPhase.OFFLINE)
 
 
-async def _settle_partitions(term: Term) -> None:
-    state = term.state
+async def _settle_partitions(context: ControllerContext) -> None:
+    state = context.state
     async for partition in in_turns(state.partitions(state.topics)):
         leadership = state.leaders.get(partition)
         if leadership is None:

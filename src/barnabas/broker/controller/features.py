@@ -9,7 +9,7 @@ Source: replication.md, failover, UpdateFeatures; zookeeper.md, cluster and brok
 
 import logging
 
-from barnabas.broker.controller.term import Term
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.update_features import (
@@ -27,26 +27,26 @@ log = logging.getLogger(__name__)
 _FEATURES_SINCE = kafka_version("2.7-IV0")
 
 
-async def settle_features(term: Term) -> None:
-    """Write at the start of a term whether features are enabled, if the node does not say so."""
-    is_enabled = kafka_version(term.protocol) >= _FEATURES_SINCE
+async def settle_features(context: ControllerContext) -> None:
+    """Write at the start of a controller epoch whether features are enabled, if the node does not say so."""
+    is_enabled = kafka_version(context.protocol) >= _FEATURES_SINCE
     wanted = encode_features(FeatureNode(is_enabled, {}))
     try:
-        data, _ = await term.registry.get(paths.FEATURES)
+        data, _ = await context.registry.get(paths.FEATURES)
     except NoNodeError:
         try:
-            await term.registry.create(paths.FEATURES, wanted)
+            await context.registry.create(paths.FEATURES, wanted)
         except NodeExistsError:
             log.info("%s was written by another controller", paths.FEATURES)
         return
     if decode_features(data).is_enabled != is_enabled:
-        await term.registry.set(paths.FEATURES, wanted)
+        await context.registry.set(paths.FEATURES, wanted)
 
 
-async def update_features(term: Term, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+async def update_features(context: ControllerContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     """Refuse every update, as Kafka 2.7 does: no broker supports a feature that one could name."""
     try:
-        data, _ = await term.registry.get(paths.FEATURES)
+        data, _ = await context.registry.get(paths.FEATURES)
         finalized = decode_features(data)
     except NoNodeError:
         # The tree is this broker's own.

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.broker.controller.decisions import Strategy, is_preferred_possible
+from barnabas.broker.controller.context import ControllerContext
+from barnabas.broker.controller.leader_election import Strategy, is_preferred_possible
 from barnabas.broker.controller.partition_states import bring_online
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.state import NO_LEADER, ControllerState
-from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 
@@ -52,7 +52,7 @@ _REFUSALS = {
 
 
 async def elect_leaders(
-    term: Term, wanted: Iterable[TopicPartition], election: Election
+    context: ControllerContext, wanted: Iterable[TopicPartition], election: Election
 ) -> dict[TopicPartition, ElectionResult]:
     """Elect leaders for partitions that need one and can have one.
 
@@ -62,21 +62,23 @@ async def elect_leaders(
     results: dict[TopicPartition, ElectionResult] = {}
     needed = []
     for partition in wanted:
-        refusal = _refusal(term.state, partition, election)
+        refusal = _refusal(context.state, partition, election)
         if refusal is None:
             needed.append(partition)
         else:
             results[partition] = refusal
     # One that nobody ever led is no case for an election.
-    elected = await bring_online(term, [each for each in needed if each in term.state.leaders], _STRATEGIES[election])
+    elected = await bring_online(
+        context, [each for each in needed if each in context.state.leaders], _STRATEGIES[election]
+    )
     for partition in needed:
         if partition in elected:
-            results[partition] = ElectionResult(ErrorCode.NONE, None, term.state.leaders[partition].node.leader)
+            results[partition] = ElectionResult(ErrorCode.NONE, None, context.state.leaders[partition].node.leader)
         else:
             message = f"Failed to elect leader for partition {partition} under strategy {_STRATEGIES[election].value}"
             results[partition] = ElectionResult(_REFUSALS[election], message)
     # Who was elected past the replicas in sync may be all that a reassignment waited for.
-    await complete_reassignments(term, elected)
+    await complete_reassignments(context, elected)
     return results
 
 
@@ -95,9 +97,9 @@ def _refusal(state: ControllerState, partition: TopicPartition, election: Electi
     return None
 
 
-async def balance_leaders(term: Term) -> None:
+async def balance_leaders(context: ControllerContext) -> None:
     """Elect preferred leaders for brokers that lead too few of the partitions they should lead."""
-    state = term.state
+    state = context.state
     preferred: dict[int, list[TopicPartition]] = {}
     for partition, leadership in state.leaders.items():
         replicas = state.replicas(partition)
@@ -106,12 +108,12 @@ async def balance_leaders(term: Term) -> None:
     for broker_id in sorted(preferred):
         elsewhere = _led_elsewhere(state, preferred[broker_id])
         ratio = len(elsewhere) / len(preferred[broker_id])
-        if ratio * 100 <= term.config.leader_imbalance_per_broker_percentage or state.reassignments():
+        if ratio * 100 <= context.config.leader_imbalance_per_broker_percentage or state.reassignments():
             continue
         possible = [partition for partition in elsewhere if is_preferred_possible(state, partition)]
         if possible:
             log.info("electing broker %d as preferred leader of %d partitions", broker_id, len(possible))
-            await bring_online(term, possible, Strategy.PREFERRED)
+            await bring_online(context, possible, Strategy.PREFERRED)
 
 
 def _led_elsewhere(state: ControllerState, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:

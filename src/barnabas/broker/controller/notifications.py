@@ -11,12 +11,12 @@ Source: replication.md, notifications, log dirs; zookeeper.md, admin requests th
 import logging
 from collections.abc import Sequence
 
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import read_states
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import Replica, ReplicaPhase
-from barnabas.broker.controller.term import Term
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import DeleteOp
@@ -27,46 +27,46 @@ from barnabas.wire.registry.znodes.payload import MalformedError
 log = logging.getLogger(__name__)
 
 
-async def drop_notifications(term: Term) -> None:
+async def drop_notifications(context: ControllerContext) -> None:
     """Delete notifications for an earlier controller, as the new one reads everything anyway. Sets the watches."""
     for parent, signal in ((paths.LOG_DIR_EVENTS, Signal.LOG_DIRS_NOTIFIED), (paths.ISR_CHANGES, Signal.ISR_NOTIFIED)):
-        names = await term.registry.children(parent, term.watch(signal))
-        await _delete(term, [paths.child(parent, name) for name in names])
+        names = await context.registry.children(parent, context.watch(signal))
+        await _delete(context, [paths.child(parent, name) for name in names])
 
 
-async def isr_notified(term: Term) -> None:
+async def isr_notified(context: ControllerContext) -> None:
     """Send the states that leaders wrote to all brokers."""
-    names = await term.registry.children(paths.ISR_CHANGES, term.watch(Signal.ISR_NOTIFIED))
+    names = await context.registry.children(paths.ISR_CHANGES, context.watch(Signal.ISR_NOTIFIED))
     nodes = [paths.child(paths.ISR_CHANGES, name) for name in names]
     partitions: dict[TopicPartition, None] = {}
-    for path, node in zip(nodes, await term.registry.get_many(nodes), strict=True):
+    for path, node in zip(nodes, await context.registry.get_many(nodes), strict=True):
         try:
             partitions.update(dict.fromkeys(decode_election(None if node is None else node[0])))
         except MalformedError as error:
             log.warning("%s ignored: %s", path, error)
-    known = [partition for partition in partitions if partition in term.state.leaders]
+    known = [partition for partition in partitions if partition in context.state.leaders]
     if known:
-        await read_states(term.registry, term.state, known)
-        await term.tell_brokers(None, known)
-        await complete_reassignments(term, known)
-    await _delete(term, nodes)
+        await read_states(context.registry, context.state, known)
+        await context.send_update_metadata(None, known)
+        await complete_reassignments(context, known)
+    await _delete(context, nodes)
 
 
-async def log_dirs_notified(term: Term) -> None:
+async def log_dirs_notified(context: ControllerContext) -> None:
     """Ask the brokers with a failed log directory which replicas are offline: their answers list them."""
-    names = await term.registry.children(paths.LOG_DIR_EVENTS, term.watch(Signal.LOG_DIRS_NOTIFIED))
+    names = await context.registry.children(paths.LOG_DIR_EVENTS, context.watch(Signal.LOG_DIRS_NOTIFIED))
     nodes = [paths.child(paths.LOG_DIR_EVENTS, name) for name in names]
-    found = await term.registry.get_many(nodes)
+    found = await context.registry.get_many(nodes)
     told = (decode_log_dir_event(None if node is None else node[0]) for node in found)
     brokers = {broker_id for broker_id in told if broker_id is not None}
     online: list[Replica] = [
         replica
-        for replica in term.state.replicas_on(brokers)
-        if term.state.is_online(replica.broker_id, replica.partition)
+        for replica in context.state.replicas_on(brokers)
+        if context.state.is_online(replica.broker_id, replica.partition)
     ]
-    await change_replicas(term, online, ReplicaPhase.ONLINE)
-    await _delete(term, nodes)
+    await change_replicas(context, online, ReplicaPhase.ONLINE)
+    await _delete(context, nodes)
 
 
-async def _delete(term: Term, nodes: Sequence[str]) -> None:
-    await term.write_each({path: [DeleteOp(path)] for path in nodes})
+async def _delete(context: ControllerContext, nodes: Sequence[str]) -> None:
+    await context.write_each({path: [DeleteOp(path)] for path in nodes})

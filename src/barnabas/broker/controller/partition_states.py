@@ -13,10 +13,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from barnabas.broker.controller.decisions import Elected, Strategy, elect, first_state
+from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
+from barnabas.broker.controller.leader_election import Elected, Strategy, elect, first_state
 from barnabas.broker.controller.requests import RequestBatch
 from barnabas.broker.controller.state import PARTITION_BEFORE, ControllerState, Leadership, PartitionPhase
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -110,7 +110,9 @@ def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], pha
 # Online
 
 
-async def bring_online(term: Term, partitions: Iterable[TopicPartition], strategy: Strategy) -> set[TopicPartition]:
+async def bring_online(
+    context: ControllerContext, partitions: Iterable[TopicPartition], strategy: Strategy
+) -> set[TopicPartition]:
     """Elect leaders for partitions: new ones get their first state, others an election.
 
     Returns:
@@ -119,43 +121,45 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
     Raises:
         ControllerMovedError: This broker is no longer the controller.
     """
-    state = term.state
+    state = context.state
     new: list[TopicPartition] = []
     old: list[TopicPartition] = []
     async for partition in in_turns(partitions):
         if possible_partitions(state, [partition], PartitionPhase.ONLINE) and partition not in state.unreadable:
             (new if state.phase(partition) is PartitionPhase.NEW else old).append(partition)
-    batch = term.new_batch()
+    batch = context.new_batch()
     done: set[TopicPartition] = set()
     try:
         for start in range(0, len(new), _NEW_TOGETHER):
-            done.update(await _create_states(term, batch, new[start : start + _NEW_TOGETHER]))
+            done.update(await _create_states(context, batch, new[start : start + _NEW_TOGETHER]))
             # Nothing is written, and so nothing waited for, where no replica is alive.
             await asyncio.sleep(0)
         for start in range(0, len(old), PARTITIONS_PER_TURN):
-            done.update(await _elect_some(term, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
+            done.update(await _elect_some(context, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
         async for partition in in_turns(done):
             state.set_phase(partition, PartitionPhase.ONLINE)
     finally:
         # What was written is told, whatever happened to the rest.
-        await term.send(batch)
+        await context.send(batch)
     return done
 
 
-async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
+async def bring_waiting_online(context: ControllerContext, topic: str | None = None) -> None:
     """Elect leaders for all new and offline partitions, or those of a topic, except those being deleted."""
     by_topic: dict[str, list[int]] = {}
-    async for partition in in_turns(list(term.state.waiting)):
-        if partition.topic not in term.state.deleting and (topic is None or partition.topic == topic):
+    async for partition in in_turns(list(context.state.waiting)):
+        if partition.topic not in context.state.deleting and (topic is None or partition.topic == topic):
             by_topic.setdefault(partition.topic, []).append(partition.partition)
     if by_topic:
         waiting = (TopicPartition(name, index) for name in sorted(by_topic) for index in sorted(by_topic[name]))
-        await bring_online(term, waiting, Strategy.OFFLINE)
+        await bring_online(context, waiting, Strategy.OFFLINE)
 
 
-async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+async def _create_states(
+    context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition]
+) -> list[TopicPartition]:
     """Write the first state of new partitions, all topics together; one by one if that is rejected."""
-    state = term.state
+    state = context.state
     nodes: dict[TopicPartition, PartitionStateNode] = {}
     for partition in partitions:
         node, path = first_state(state, partition), paths.partition_state(*partition)
@@ -164,12 +168,12 @@ async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[T
             nodes[partition] = node
         elif state.is_news(path, "no leader"):
             log.warning("partition %s has no leader: none of its replicas is alive", partition)
-    results = await term.write_each(await _creations(term.registry, nodes))
+    results = await context.write_each(await _creations(context.registry, nodes))
     made = []
     for topic, result in results.items():
         of_topic = [partition for partition in nodes if partition.topic == topic]
         if isinstance(result, RegistryError):
-            made += await _take_over_made(term, topic, of_topic, result)
+            made += await _take_over_made(context, topic, of_topic, result)
         else:
             state.leaders.update({partition: Leadership(nodes[partition], 0) for partition in of_topic})
             made += of_topic
@@ -196,13 +200,13 @@ async def _creations(registry: Registry, nodes: Mapping[TopicPartition, Partitio
 
 
 async def _take_over_made(
-    term: Term, topic: str, partitions: Sequence[TopicPartition], error: RegistryError
+    context: ControllerContext, topic: str, partitions: Sequence[TopicPartition], error: RegistryError
 ) -> list[TopicPartition]:
     """Handle a topic whose partition states could not be created; return those that have one nevertheless."""
     if isinstance(error, NodeExistsError):
         # Somebody else made some of them.
-        await read_states(term.registry, term.state, partitions)
-        return [partition for partition in partitions if partition in term.state.leaders]
+        await read_states(context.registry, context.state, partitions)
+        return [partition for partition in partitions if partition in context.state.leaders]
     if isinstance(error, NoNodeError):
         # The watch on the topics tells of it.
         log.info("topic %s was deleted while its partitions were created", topic)
@@ -212,12 +216,12 @@ async def _take_over_made(
 
 
 async def _elect_some(
-    term: Term, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
+    context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
 ) -> list[TopicPartition]:
     """Elect leaders; the partitions that have one."""
-    state = term.state
-    await read_states(term.registry, state, partitions)
-    unclean = await _unclean_partitions(term, partitions) if strategy is Strategy.OFFLINE else set()
+    state = context.state
+    await read_states(context.registry, state, partitions)
+    unclean = await _unclean_partitions(context, partitions) if strategy is Strategy.OFFLINE else set()
     recipients: dict[TopicPartition, list[int]] = {}
 
     def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
@@ -231,19 +235,19 @@ async def _elect_some(
             level = logging.INFO if strategy is Strategy.CONTROLLED_SHUTDOWN else logging.WARNING
             log.log(level, "no leader can be elected for %s (%s)", partition, strategy.value)
         elif elected.node.leader not in current.isr:
-            term.meters.unclean_election_count += 1
+            context.meters.unclean_election_count += 1
             log.warning("unclean election: broker %d leads %s, but is not in sync", elected.node.leader, partition)
         return elected.node
 
-    written = await write_states(term, partitions, decide)
+    written = await write_states(context, partitions, decide)
     for partition in written:
         batch.lead(recipients[partition], partition)
     return written
 
 
-async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
+async def _unclean_partitions(context: ControllerContext, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
     """Return the partitions without a live in-sync replica that another replica may lead."""
-    state = term.state
+    state = context.state
     lost = [
         partition
         for partition in partitions
@@ -251,8 +255,8 @@ async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) 
         and not any(state.is_online(replica, partition) for replica in leadership.node.isr)
     ]
     topics = list(dict.fromkeys(partition.topic for partition in lost))
-    found = await term.registry.get_many([paths.topic_config(topic) for topic in topics])
-    default = str(term.config.unclean_leader_election_enable).lower()
+    found = await context.registry.get_many([paths.topic_config(topic) for topic in topics])
+    default = str(context.config.unclean_leader_election_enable).lower()
     allowed = {
         topic
         for topic, node in zip(topics, found, strict=True)
@@ -262,7 +266,7 @@ async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) 
 
 
 async def write_states(
-    term: Term,
+    context: ControllerContext,
     partitions: Iterable[TopicPartition],
     decide: Callable[[TopicPartition, PartitionStateNode], PartitionStateNode | None],
 ) -> list[TopicPartition]:
@@ -277,7 +281,7 @@ async def write_states(
     Raises:
         ControllerMovedError: This broker is no longer the controller.
     """
-    state, written = term.state, []
+    state, written = context.state, []
     left = list(partitions)
     while left:
         nodes: dict[TopicPartition, PartitionStateNode] = {}
@@ -290,7 +294,7 @@ async def write_states(
                 path = paths.partition_state(*partition)
                 ops[partition] = [SetOp(path, encode_partition_state(node), leadership.zk_version)]
         left = []
-        for partition, result in (await term.write_each(ops)).items():
+        for partition, result in (await context.write_each(ops)).items():
             if isinstance(result, BadVersionError | NoNodeError):
                 log.info("the leader changed or removed the state of partition %s: reading it again", partition)
                 left.append(partition)
@@ -301,5 +305,5 @@ async def write_states(
                 assert isinstance(stat, Stat)
                 state.leaders[partition] = Leadership(nodes[partition], stat.version)
                 written.append(partition)
-        await read_states(term.registry, state, left)
+        await read_states(context.registry, state, left)
     return written

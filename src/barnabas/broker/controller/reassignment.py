@@ -17,10 +17,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.controller.decisions import Strategy, raised
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.deletion import hold_deletions, resume_deletion
 from barnabas.broker.controller.epoch_guard import ControllerMovedError
 from barnabas.broker.controller.events import IsrSet
+from barnabas.broker.controller.leader_election import Strategy, raised
 from barnabas.broker.controller.partition_states import bring_online, read_states, set_phases, write_states
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import (
@@ -32,7 +33,6 @@ from barnabas.broker.controller.state import (
     ReplicaPhase,
     set_or_drop,
 )
-from barnabas.broker.controller.term import Term
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
@@ -70,7 +70,7 @@ _NONE_IN_PROGRESS = ReassignmentResult(
 
 
 async def reassign(
-    term: Term, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    context: ControllerContext, wanted: Mapping[TopicPartition, Sequence[int] | None]
 ) -> dict[TopicPartition, ReassignmentResult]:
     """Begin reassignments, and complete those that can end.
 
@@ -81,24 +81,26 @@ async def reassign(
         ControllerMovedError: This broker is no longer the controller.
     """
     # What a request says counts more than the node of the old tools.
-    await _drop_asked_by_node(term, wanted)
-    return await begin_reassignments(term, wanted)
+    await _drop_asked_by_node(context, wanted)
+    return await begin_reassignments(context, wanted)
 
 
 async def begin_reassignments(
-    term: Term, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    context: ControllerContext, wanted: Mapping[TopicPartition, Sequence[int] | None]
 ) -> dict[TopicPartition, ReassignmentResult]:
     """Begin reassignments, like `reassign`, which also drops other requests for the same partitions."""
     results: dict[TopicPartition, ReassignmentResult] = {}
     for number, (partition, target) in enumerate(wanted.items(), 1):
-        results[partition] = await _begin(term, partition, target)
+        results[partition] = await _begin(context, partition, target)
         if number % _PARTITIONS_PER_TURN == 0:
             await asyncio.sleep(0)
     return results
 
 
-async def _begin(term: Term, partition: TopicPartition, target: Sequence[int] | None) -> ReassignmentResult:
-    state = term.state
+async def _begin(
+    context: ControllerContext, partition: TopicPartition, target: Sequence[int] | None
+) -> ReassignmentResult:
+    state = context.state
     here = state.moving(partition) or Moving([], [], [])
     if target is None:
         if not here.is_under_way:
@@ -118,7 +120,7 @@ async def _begin(term: Term, partition: TopicPartition, target: Sequence[int] | 
         reason = f"None of the replicas that would be left is in sync, only those on brokers {listed} are."
         return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     try:
-        is_there = await _take_step(term, partition, there)
+        is_there = await _take_step(context, partition, there)
     except (ControllerMovedError, RegistryClosedError):
         raise
     except Exception as error:
@@ -147,105 +149,105 @@ def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerSt
     return None
 
 
-async def resume_reassignments(term: Term, brokers: Iterable[int] | None = None) -> None:
+async def resume_reassignments(context: ControllerContext, brokers: Iterable[int] | None = None) -> None:
     """Resume all reassignments, or those to some of these brokers."""
     wanted = None if brokers is None else set(brokers)
-    for partition, here in term.state.reassignments().items():
-        if partition.topic not in term.state.deletion_started and (wanted is None or wanted & set(here.target)):
-            await _take_step(term, partition, here)
+    for partition, here in context.state.reassignments().items():
+        if partition.topic not in context.state.deletion_started and (wanted is None or wanted & set(here.target)):
+            await _take_step(context, partition, here)
 
 
-async def complete_reassignments(term: Term, partitions: Iterable[TopicPartition]) -> None:
+async def complete_reassignments(context: ControllerContext, partitions: Iterable[TopicPartition]) -> None:
     """Complete the reassignments whose new replicas are all in sync, according to the registry."""
     for partition in partitions:
-        here = term.state.moving(partition)
-        if here is not None and here.is_under_way and await _is_complete(term, partition, here):
-            await _take_step(term, partition, here)
+        here = context.state.moving(partition)
+        if here is not None and here.is_under_way and await _is_complete(context, partition, here):
+            await _take_step(context, partition, here)
 
 
-async def isr_set(term: Term, partition: TopicPartition) -> None:
+async def isr_set(context: ControllerContext, partition: TopicPartition) -> None:
     """Check whether a reassignment can complete, after a leader wrote the ISR."""
-    here = term.state.moving(partition)
+    here = context.state.moving(partition)
     if here is None or not here.is_under_way:
         return
-    await _watch_isr(term, partition)
-    await complete_reassignments(term, [partition])
+    await _watch_isr(context, partition)
+    await complete_reassignments(context, [partition])
 
 
-async def _watch_isr(term: Term, partition: TopicPartition) -> None:
+async def _watch_isr(context: ControllerContext, partition: TopicPartition) -> None:
     """Watch the states that leaders write themselves; other leaders propose changes to the controller."""
-    if version_of(ApiKey.ALTER_ISR, term.protocol) == NOT_USED:
+    if version_of(ApiKey.ALTER_ISR, context.protocol) == NOT_USED:
         path = paths.partition_state(*partition)
-        await term.registry.exists(path, term.watch(IsrSet(partition)))
+        await context.registry.exists(path, context.watch(IsrSet(partition)))
 
 
-async def _take_step(term: Term, partition: TopicPartition, there: Moving) -> bool:
+async def _take_step(context: ControllerContext, partition: TopicPartition, there: Moving) -> bool:
     """Move a partition as close to its target replicas as possible now; False: the topic was deleted."""
-    state = term.state
+    state = context.state
     hold_deletions(state, [partition.topic])
     here = state.moving(partition)
     if here is None:
         return False
     if here != there:
-        if not await _write_assignment(term, partition, there):
+        if not await _write_assignment(context, partition, there):
             return False
         state.assign(partition, there)
         unneeded = [replica for replica in here.replicas if replica not in there.replicas]
-        await _stop_replicas(term, partition, unneeded, is_epoch_known=True)
+        await _stop_replicas(context, partition, unneeded, is_epoch_known=True)
     if state.phase(partition) is PartitionPhase.NEW:
         # Nobody of those that it had ever lived.
-        await bring_online(term, [partition], Strategy.OFFLINE)
-    await _watch_isr(term, partition)
-    if await _is_complete(term, partition, there):
-        await _complete(term, partition, there)
+        await bring_online(context, [partition], Strategy.OFFLINE)
+    await _watch_isr(context, partition)
+    if await _is_complete(context, partition, there):
+        await _complete(context, partition, there)
         return True
-    await _raise_epoch(term, partition, there)
+    await _raise_epoch(context, partition, there)
     adding = [Replica(partition, broker_id) for broker_id in there.adding]
     # Those that a controller before this one made new are online, or offline where they are dead.
     fresh = [replica for replica in adding if state.replica_phase(replica) is ReplicaPhase.NON_EXISTENT]
-    await change_replicas(term, fresh, ReplicaPhase.NEW)
+    await change_replicas(context, fresh, ReplicaPhase.NEW)
     return True
 
 
-async def _is_complete(term: Term, partition: TopicPartition, there: Moving) -> bool:
+async def _is_complete(context: ControllerContext, partition: TopicPartition, there: Moving) -> bool:
     if not there.is_under_way:
         return True
-    await read_states(term.registry, term.state, [partition])
-    leadership = term.state.leaders.get(partition)
+    await read_states(context.registry, context.state, [partition])
+    leadership = context.state.leaders.get(partition)
     return leadership is not None and set(there.target) <= set(leadership.node.isr)
 
 
-async def _complete(term: Term, partition: TopicPartition, there: Moving) -> None:
-    state = term.state
+async def _complete(context: ControllerContext, partition: TopicPartition, there: Moving) -> None:
+    state = context.state
     adding = [Replica(partition, broker_id) for broker_id in there.adding]
-    await change_replicas(term, adding, ReplicaPhase.ONLINE)
+    await change_replicas(context, adding, ReplicaPhase.ONLINE)
     done = Moving(there.target, [], [])
     state.assign(partition, done)
     leadership = state.leaders.get(partition)
     leader = None if leadership is None else leadership.node.leader
     if leader in done.replicas and leader is not None and state.is_online(leader, partition):
-        await _raise_epoch(term, partition, done)
+        await _raise_epoch(context, partition, done)
     elif leadership is not None:
-        await bring_online(term, [partition], Strategy.REASSIGN)
-    await _stop_replicas(term, partition, there.removing)
-    await _write_assignment(term, partition, done)
-    await _drop_done_by_node(term, partition, done)
-    await term.tell_brokers(None, [partition])
-    await resume_deletion(term, [partition.topic])
+        await bring_online(context, [partition], Strategy.REASSIGN)
+    await _stop_replicas(context, partition, there.removing)
+    await _write_assignment(context, partition, done)
+    await _drop_done_by_node(context, partition, done)
+    await context.send_update_metadata(None, [partition])
+    await resume_deletion(context, [partition.topic])
 
 
-async def _raise_epoch(term: Term, partition: TopicPartition, there: Moving) -> None:
+async def _raise_epoch(context: ControllerContext, partition: TopicPartition, there: Moving) -> None:
     """Write the partition's state in the next epoch, and send it to the current and the target replicas."""
-    state = term.state
-    await write_states(term, [partition], lambda _, current: raised(current, state.epoch))
-    batch = term.new_batch()
+    state = context.state
+    await write_states(context, [partition], lambda _, current: raised(current, state.epoch))
+    batch = context.new_batch()
     batch.lead(there.origin, partition, there)
     batch.lead(there.adding, partition, there, is_new=True)
-    await term.send(batch)
+    await context.send(batch)
 
 
 async def _stop_replicas(
-    term: Term, partition: TopicPartition, brokers: Sequence[int], is_epoch_known: bool = False
+    context: ControllerContext, partition: TopicPartition, brokers: Sequence[int], is_epoch_known: bool = False
 ) -> None:
     """Stop replicas and delete their logs, without waiting for it.
 
@@ -254,10 +256,10 @@ async def _stop_replicas(
     """
     if not brokers:
         return
-    state = term.state
+    state = context.state
     replicas = [Replica(partition, broker_id) for broker_id in brokers]
     before = state.leaders.get(partition)
-    await change_replicas(term, replicas, ReplicaPhase.OFFLINE)
+    await change_replicas(context, replicas, ReplicaPhase.OFFLINE)
     after = state.leaders.get(partition)
     if after is not None and after.node.leader == NO_LEADER and state.phase(partition) is PartitionPhase.ONLINE:
         # differs from Kafka (left-without-leader): it counts as led there, so a broker's return elects nobody.
@@ -268,18 +270,18 @@ async def _stop_replicas(
         # next one is that of the step which follows, and fences them in any case; a replica that is made new later is
         # in a yet higher one, so that this request can't delete it however late it comes.
         stop_epoch = max(before.node.leader_epoch + 1, after.node.leader_epoch)
-    await change_replicas(term, replicas, ReplicaPhase.DELETION_STARTED, stop_epoch)
-    await change_replicas(term, replicas, ReplicaPhase.DELETION_SUCCESSFUL)
+    await change_replicas(context, replicas, ReplicaPhase.DELETION_STARTED, stop_epoch)
+    await change_replicas(context, replicas, ReplicaPhase.DELETION_SUCCESSFUL)
     for replica in replicas:
         state.set_replica_phase(replica, ReplicaPhase.NON_EXISTENT)
 
 
-async def _write_assignment(term: Term, partition: TopicPartition, there: Moving) -> bool:
+async def _write_assignment(context: ControllerContext, partition: TopicPartition, there: Moving) -> bool:
     """Write a partition's replicas into its topic's znode; False: the topic was deleted."""
     path, index = paths.topic(partition.topic), partition.partition
     while True:
         try:
-            data, stat = await term.registry.get(path)
+            data, stat = await context.registry.get(path)
         except NoNodeError:
             return False
         found = decode_assignment(data)
@@ -287,7 +289,7 @@ async def _write_assignment(term: Term, partition: TopicPartition, there: Moving
         set_or_drop(found.adding, index, there.adding)
         set_or_drop(found.removing, index, there.removing)
         try:
-            await term.write([SetOp(path, encode_assignment(found), stat.version)])
+            await context.write([SetOp(path, encode_assignment(found), stat.version)])
         except BadVersionError:
             # Somebody else added partitions.
             continue
@@ -299,29 +301,29 @@ async def _write_assignment(term: Term, partition: TopicPartition, there: Moving
 # /admin/reassign_partitions: entries are dropped when they are done, and the node with the last
 
 
-async def _drop_done_by_node(term: Term, partition: TopicPartition, done: Moving) -> None:
-    asked = await _read_asked(term)
+async def _drop_done_by_node(context: ControllerContext, partition: TopicPartition, done: Moving) -> None:
+    asked = await _read_asked(context)
     if asked is not None and asked[0].get(partition) == done.replicas:
-        await _write_asked(term, asked, {partition})
+        await _write_asked(context, asked, {partition})
 
 
-async def _drop_asked_by_node(term: Term, partitions: Iterable[TopicPartition]) -> None:
+async def _drop_asked_by_node(context: ControllerContext, partitions: Iterable[TopicPartition]) -> None:
     """Drop requests through znodes for the partitions that this request reassigns."""
-    asked = await _read_asked(term)
+    asked = await _read_asked(context)
     if asked is not None and (named := asked[0].keys() & set(partitions)):
-        await _write_asked(term, asked, named)
+        await _write_asked(context, asked, named)
 
 
-async def _read_asked(term: Term) -> tuple[dict[TopicPartition, list[int]], int] | None:
+async def _read_asked(context: ControllerContext) -> tuple[dict[TopicPartition, list[int]], int] | None:
     try:
-        data, stat = await term.registry.get(paths.REASSIGNMENT)
+        data, stat = await context.registry.get(paths.REASSIGNMENT)
         return decode_reassignment(data), stat.version
     except (NoNodeError, MalformedError):
         return None
 
 
 async def _write_asked(
-    term: Term, asked: tuple[dict[TopicPartition, list[int]], int], without: Iterable[TopicPartition]
+    context: ControllerContext, asked: tuple[dict[TopicPartition, list[int]], int], without: Iterable[TopicPartition]
 ) -> None:
     dropped = set(without)
     left = {partition: target for partition, target in asked[0].items() if partition not in dropped}
@@ -331,7 +333,7 @@ async def _write_asked(
         else DeleteOp(paths.REASSIGNMENT, asked[1])
     )
     try:
-        await term.write([op])
+        await context.write([op])
     except RegistryError as error:
         if isinstance(error, RegistryClosedError):
             raise

@@ -15,7 +15,8 @@ Source: replication.md, state machines; Kafka 2.7.2, ZkReplicaStateMachine.
 import logging
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker.controller.decisions import without_replica
+from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerContext
+from barnabas.broker.controller.leader_election import without_replica
 from barnabas.broker.controller.partition_states import read_states, write_states
 from barnabas.broker.controller.requests import RequestBatch
 from barnabas.broker.controller.state import (
@@ -26,7 +27,6 @@ from barnabas.broker.controller.state import (
     Replica,
     ReplicaPhase,
 )
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 async def change_replicas(
-    term: Term, replicas: Iterable[Replica], phase: ReplicaPhase, stop_epoch: int | None = None
+    context: ControllerContext, replicas: Iterable[Replica], phase: ReplicaPhase, stop_epoch: int | None = None
 ) -> None:
     """Change replicas to this state.
 
@@ -47,32 +47,32 @@ async def change_replicas(
     """
     by_broker: dict[int, list[TopicPartition]] = {}
     async for replica in in_turns(replicas):
-        before = term.state.replica_phase(replica)
+        before = context.state.replica_phase(replica)
         if before in REPLICA_BEFORE[phase]:
             by_broker.setdefault(replica.broker_id, []).append(replica.partition)
         else:
             log.error("replica %s cannot go from %s to %s", replica, before.value, phase.value)
-    batch = term.new_batch()
+    batch = context.new_batch()
     try:
         for broker_id in sorted(by_broker):
-            await _change_on_broker(term, batch, broker_id, by_broker[broker_id], phase, stop_epoch)
+            await _change_on_broker(context, batch, broker_id, by_broker[broker_id], phase, stop_epoch)
     finally:
         # What was written is told, whatever happened to the rest.
-        await term.send(batch)
+        await context.send(batch)
 
 
 async def _change_on_broker(
-    term: Term,
+    context: ControllerContext,
     batch: RequestBatch,
     broker_id: int,
     partitions: Sequence[TopicPartition],
     phase: ReplicaPhase,
     stop_epoch: int | None,
 ) -> None:
-    state = term.state
+    state = context.state
     if phase is ReplicaPhase.OFFLINE:
         for start in range(0, len(partitions), PARTITIONS_PER_TURN):
-            await _take_offline(term, batch, broker_id, partitions[start : start + PARTITIONS_PER_TURN])
+            await _take_offline(context, batch, broker_id, partitions[start : start + PARTITIONS_PER_TURN])
         return
     async for partition in in_turns(partitions):
         replica = Replica(partition, broker_id)
@@ -93,21 +93,23 @@ async def _change_on_broker(
         state.set_replica_phase(replica, phase)
 
 
-async def _take_offline(term: Term, batch: RequestBatch, broker_id: int, partitions: Sequence[TopicPartition]) -> None:
-    state = term.state
+async def _take_offline(
+    context: ControllerContext, batch: RequestBatch, broker_id: int, partitions: Sequence[TopicPartition]
+) -> None:
+    state = context.state
     for partition in partitions:
         batch.stop(broker_id, partition, False)
     known = [partition for partition in partitions if partition in state.leaders]
-    await read_states(term.registry, state, known)
+    await read_states(context.registry, state, known)
 
     def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
         return without_replica(current, broker_id, state.epoch)
 
-    written = set(await write_states(term, known, decide))
+    written = set(await write_states(context, known, decide))
     for partition in partitions:
         leadership = state.leaders.get(partition)
         if leadership is None:
-            batch.tell(state.brokers, [partition])
+            batch.add_update_metadata(state.brokers, [partition])
         else:
             if partition not in written:
                 # What is told from now on is what this controller found.

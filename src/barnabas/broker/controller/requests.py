@@ -83,9 +83,9 @@ class RequestBatch:
         self._protocol = protocol
         self._listener_name = listener_name
         self._leaders: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState2]] = {}
-        self._told_brokers: dict[int, None] = {}
-        self._tells_all = False
-        self._told: dict[TopicPartition, None] = {}
+        self._metadata_brokers: dict[int, None] = {}
+        self._sends_all_metadata = False
+        self._metadata_partitions: dict[TopicPartition, None] = {}
         self._stops: dict[int, dict[TopicPartition, StopReplicaPartitionState]] = {}
 
     def lead(
@@ -115,13 +115,13 @@ class RequestBatch:
                 list(here.removing),
                 is_new or (before is not None and before.is_new),
             )
-        self._told[partition] = None
-        self._tells_all = True
+        self._metadata_partitions[partition] = None
+        self._sends_all_metadata = True
 
-    def tell(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+    def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
         """Add partitions to the UpdateMetadata of brokers; these brokers get all partitions of a batch."""
-        self._told_brokers.update(dict.fromkeys(brokers))
-        self._told.update(dict.fromkeys(partitions))
+        self._metadata_brokers.update(dict.fromkeys(brokers))
+        self._metadata_partitions.update(dict.fromkeys(partitions))
 
     def stop(self, broker_id: int, partition: TopicPartition, deletes: bool, leader_epoch: int | None = None) -> None:
         """Add a StopReplica of a partition for a broker.
@@ -146,9 +146,9 @@ class RequestBatch:
                 # differs from Kafka (large-leader-and-isr): it puts all of them into one request.
                 for some in _some(leaders):
                     yield Addressed(broker_id, self._leader_and_isr(broker_id, some))
-        if self._tells_all:
-            self._told_brokers.update(dict.fromkeys(brokers))
-        if any(broker_id in brokers for broker_id in self._told_brokers):
+        if self._sends_all_metadata:
+            self._metadata_brokers.update(dict.fromkeys(brokers))
+        if any(broker_id in brokers for broker_id in self._metadata_brokers):
             yield from self._update_metadata()
         for broker_id, stops in self._stops.items():
             if broker_id in brokers:
@@ -198,7 +198,7 @@ class RequestBatch:
         live_brokers = self._live_brokers(version)
         topics: dict[str, UpdateMetadataTopicState] = {}
         ungrouped: list[UpdateMetadataPartitionState] = []
-        for number, partition in enumerate(self._told, 1):
+        for number, partition in enumerate(self._metadata_partitions, 1):
             told = self._metadata_of(partition)
             if told is not None and version < 5:
                 ungrouped.append(_ungrouped_metadata(partition.topic, told, version))
@@ -209,7 +209,7 @@ class RequestBatch:
                 topic.partition_states.append(told)
             if number % PARTITIONS_PER_REQUEST == 0:
                 yield None
-        for broker_id in self._told_brokers:
+        for broker_id in self._metadata_brokers:
             if broker_id not in self._state.brokers:
                 continue
             if version < 5:

@@ -6,13 +6,13 @@ Source: replication.md, topics; Kafka 2.7.2, KafkaController.processTopicChange,
 import logging
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.context import ControllerContext
 from barnabas.broker.controller.events import QueueEvent, Signal, TopicSet
+from barnabas.broker.controller.leader_election import Strategy
 from barnabas.broker.controller.partition_states import bring_online, bring_waiting_online, read_states, set_phases
-from barnabas.broker.controller.reading import assignment_of, read_topics
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import Term
+from barnabas.broker.controller.topic_assignments import assignment_of, read_topics
 from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -20,19 +20,19 @@ from barnabas.wire.registry import paths
 log = logging.getLogger(__name__)
 
 
-async def take_in_topics(term: Term, topics: Iterable[str]) -> list[str]:
+async def take_in_topics(context: ControllerContext, topics: Iterable[str]) -> list[str]:
     """Read and watch the assignments of topics that exist."""
 
     def watch(path: str) -> QueueEvent:
-        return term.watch(TopicSet(paths.name(path)))
+        return context.watch(TopicSet(paths.name(path)))
 
-    return await read_topics(term.registry, term.state, topics, watch)
+    return await read_topics(context.registry, context.state, topics, watch)
 
 
-async def topics_changed(term: Term) -> None:
+async def topics_changed(context: ControllerContext) -> None:
     """Create partitions of new topics, and forget deleted topics."""
-    state = term.state
-    names = set(await term.registry.children(paths.BROKER_TOPICS, term.watch(Signal.TOPICS_CHANGED)))
+    state = context.state
+    names = set(await context.registry.children(paths.BROKER_TOPICS, context.watch(Signal.TOPICS_CHANGED)))
     for topic in sorted(state.topics.keys() - names - state.deleting):
         log.warning("topic %s disappeared from the registry without a deletion", topic)
         state.forget_topic(topic)
@@ -40,30 +40,30 @@ async def topics_changed(term: Term) -> None:
         if paths.name(path) not in names:
             state.settle(path)
     # Those whose first states could not be written (a full disk) are tried again with every change.
-    await bring_waiting_online(term)
-    found = await take_in_topics(term, sorted(names - state.topics.keys()))
-    await make_partitions(term, list(state.partitions(found)))
+    await bring_waiting_online(context)
+    found = await take_in_topics(context, sorted(names - state.topics.keys()))
+    await make_partitions(context, list(state.partitions(found)))
 
 
-async def make_partitions(term: Term, partitions: Sequence[TopicPartition]) -> None:
+async def make_partitions(context: ControllerContext, partitions: Sequence[TopicPartition]) -> None:
     """Create new partitions."""
     if not partitions:
         return
-    state = term.state
+    state = context.state
     replicas: list[Replica] = []
     async for partition in in_turns(partitions):
         set_phases(state, [partition], PartitionPhase.NEW)
         replicas += [Replica(partition, broker_id) for broker_id in state.replicas(partition)]
-    await read_states(term.registry, state, partitions)
-    await change_replicas(term, replicas, ReplicaPhase.NEW)
-    await bring_online(term, partitions, Strategy.OFFLINE)
-    await change_replicas(term, replicas, ReplicaPhase.ONLINE)
+    await read_states(context.registry, state, partitions)
+    await change_replicas(context, replicas, ReplicaPhase.NEW)
+    await bring_online(context, partitions, Strategy.OFFLINE)
+    await change_replicas(context, replicas, ReplicaPhase.ONLINE)
 
 
-async def topic_set(term: Term, topic: str) -> None:
+async def topic_set(context: ControllerContext, topic: str) -> None:
     """Make the partitions that a topic's node has more than before."""
-    state = term.state
-    (node,) = await term.registry.get_many([paths.topic(topic)], lambda path: term.watch(TopicSet(topic)))
+    state = context.state
+    (node,) = await context.registry.get_many([paths.topic(topic)], lambda path: context.watch(TopicSet(topic)))
     known, found = state.topics.get(topic), await assignment_of(state, topic, node)
     if known is None or found is None:
         return
@@ -76,4 +76,4 @@ async def topic_set(term: Term, topic: str) -> None:
         return
     log.info("topic %s has %d more partitions", topic, len(new))
     known.replicas.update(new)
-    await make_partitions(term, [TopicPartition(topic, index) for index in new])
+    await make_partitions(context, [TopicPartition(topic, index) for index in new])

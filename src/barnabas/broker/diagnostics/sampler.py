@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from barnabas.broker.diagnostics.series import TICK_MS, Key, Series
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition
@@ -26,7 +26,7 @@ class Sampler:
 
     def __init__(
         self,
-        facts: Facts,
+        diagnostics: DiagnosticStore,
         clock: Clock,
         timers: Timers,
         ends: Callable[[], Iterable[tuple[TopicPartition, int]]],
@@ -38,7 +38,7 @@ class Sampler:
         commits: Committed offsets, by group and partition.
         note_minute: Called when a minute is over.
         """
-        self._facts = facts
+        self._diagnostics = diagnostics
         self._clock = clock
         self._timers = timers
         self._ends = ends
@@ -55,7 +55,7 @@ class Sampler:
         """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()
-        self._facts.seal_all()
+        self._diagnostics.seal_all()
 
     def _sample_later(self) -> None:
         delay_ms = TICK_MS - self._clock.now_ms() % TICK_MS + _AFTER_TICK_MS
@@ -67,14 +67,14 @@ class Sampler:
         tick = max(self._tick, now_ms // TICK_MS - 1)
         is_minute_over = tick // _TICKS_OF_MINUTE > self._tick // _TICKS_OF_MINUTE and self._tick > 0
         self._tick = tick
-        self._facts.seal(now_ms)
+        self._diagnostics.seal(now_ms)
         if is_minute_over:
             self._note_minute()
         self._go_on(self._sampling(tick))
 
     def _sampling(self, tick: int) -> Iterator[None]:
-        yield from _all_of(self._facts.ends, self._ends, tick)
-        yield from _all_of(self._facts.commits, self._commits, tick)
+        yield from _all_of(self._diagnostics.ends, self._ends, tick)
+        yield from _all_of(self._diagnostics.commits, self._commits, tick)
 
     def _go_on(self, sampling: Iterator[None]) -> None:
         """Sample some offsets; other work of the event loop runs in between."""

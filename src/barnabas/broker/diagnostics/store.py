@@ -40,7 +40,7 @@ _OF_REFUSALS: Final = (
 _SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS, _FULL = 27, 17, 6, 4, 1, 1
 
 
-class Facts:
+class DiagnosticStore:
     """All diagnostic events of a broker. Owned by the event loop.
 
     Attributes:
@@ -66,7 +66,7 @@ class Facts:
         self.rebalances = Rebalances(part(_REBALANCES))
         self.aborts = Aborts(part(_EVENTS))
         self.requests = Events(_MOST_REQUESTS, part(_REQUESTS))
-        self.holds = RepeatedEvents(_MOST_EVENTS, part(_EVENTS))
+        self.throttles = RepeatedEvents(_MOST_EVENTS, part(_EVENTS))
         self.refusals = RepeatedEvents(_MOST_EVENTS, part(_EVENTS))
         self.leaders = Events(_MOST_EVENTS, part(_EVENTS))
         self.segments = Events(_MOST_EVENTS, part(_EVENTS))
@@ -78,7 +78,7 @@ class Facts:
         self.figures: Callable[[], Row] = dict
         self._events = {
             "requests": self.requests,
-            "holds": self.holds,
+            "holds": self.throttles,
             "refusals": self.refusals,
             "leaders": self.leaders,
             "segments": self.segments,
@@ -136,13 +136,13 @@ class Facts:
 
     def seal(self, now_ms: int) -> None:
         """Close the rows whose minute is over."""
-        self.holds.seal(now_ms)
+        self.throttles.seal(now_ms)
         self.full_answers.seal(now_ms)
         self.refusals.seal(now_ms)
 
     def seal_all(self) -> None:
         """End all that is counted: the broker stops."""
-        self.holds.seal_all()
+        self.throttles.seal_all()
         self.refusals.seal_all()
 
     def restore(self, kind: str, row: Row) -> None:
@@ -162,7 +162,7 @@ class Facts:
             self._events[kind].restore(json.dumps(row, separators=(",", ":")).encode())
         self.kept_since_ms = min(self.kept_since_ms, began_ms)
 
-    def tell(self, ended: Callable[[str, bytes], object]) -> None:
+    def set_listener(self, ended: Callable[[str, bytes], object]) -> None:
         """Call `ended` with each new event from now on, after those recorded before this call."""
         self.ended = ended
         while self._early:

@@ -38,7 +38,7 @@ from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings, 
 from barnabas.broker.groups.group_log import GroupLog
 from barnabas.broker.groups.loading import read_groups
 from barnabas.broker.groups.open_transactions import LateMarker, OpenTransactions
-from barnabas.broker.groups.replies import Caller
+from barnabas.broker.groups.pending_responses import Caller
 from barnabas.broker.groups.storage import GROUP_VALUE_VERSION_WITH_INSTANCES
 from barnabas.broker.groups.table import GroupTable
 from barnabas.core.clock import Clock

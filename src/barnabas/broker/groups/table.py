@@ -37,7 +37,7 @@ from barnabas.broker.groups.events import (
 from barnabas.broker.groups.group import Group
 from barnabas.broker.groups.group_log import Append, GroupLog
 from barnabas.broker.groups.open_transactions import OpenTransactions
-from barnabas.broker.groups.replies import NOBODY, Caller, Replies
+from barnabas.broker.groups.pending_responses import NOBODY, Caller, PendingResponses
 from barnabas.broker.groups.state import step
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.core.clock import Clock
@@ -65,7 +65,7 @@ class GroupTable:
         self.commit_count = self.rebalance_count = self.kept_bytes = 0
         self.transactions = OpenTransactions()
         self._rebalances = rebalances
-        self._replies = Replies()
+        self._replies = PendingResponses()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
 
     def add(self, group: Group) -> None:

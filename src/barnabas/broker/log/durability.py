@@ -14,7 +14,7 @@ from pathlib import Path
 from barnabas.broker.log.disk.disk_work import DiskWork
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.flusher import Flusher, Waiting
-from barnabas.broker.log.parts import LogParts
+from barnabas.broker.log.log_components import LogComponents
 from barnabas.broker.log.segments.segment_chain import SegmentChain
 
 
@@ -51,7 +51,7 @@ class Durability:
         self,
         env: LogEnvironment,
         directory: Path,
-        parts: LogParts,
+        parts: LogComponents,
         chain: SegmentChain,
         work: DiskWork,
         end_offset: Callable[[], int],

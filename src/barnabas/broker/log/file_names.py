@@ -5,7 +5,7 @@
     leader-epoch-checkpoint                         leader epochs
     <any of a segment's>.deleted                    removed after file.delete.delay.ms, and at the next start
     <any of a segment's>.cleaned .swap              a compaction's result, on its way
-    next.log.deleted                                the next segment, prepared (`segments/next_file.py`)
+    next.log.deleted                                the next segment, prepared (`segments/next_segment_file.py`)
 
 An offset has 20 digits.
 

@@ -3,8 +3,8 @@
     directories/ownership.py   whose the directories are
     startup/loading.py         opens and recovers what stands in them
     log_table.py               opens, makes and deletes logs afterwards
-    upkeep.py                  checkpoints, retention, flushes, the cleaner: what is done from time to time
-    closing.py                 closes all at the end
+    maintenance.py             checkpoints, retention, flushes, the cleaner: what is done from time to time
+    shutdown.py                closes all at the end
 
 What is left here is what a failing disk costs, and the order of all that.
 The order of a start is `lock`, `load`, `watch_high_watermarks`; of a stop `close`.
@@ -33,10 +33,10 @@ from barnabas.broker.log.directories.ownership import claim, lock
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.broker.log.environment import LogEnvironment, OnRemoved
 from barnabas.broker.log.log_table import LogTable
+from barnabas.broker.log.maintenance import LogMaintenance
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.open_transactions import Coordinated, warn_of_open_transactions
 from barnabas.broker.log.startup.loading import DamagedLog, load_logs
-from barnabas.broker.log.upkeep import Upkeep
 from barnabas.core.clock import Clock
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.dice import system_dice
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from barnabas.broker.log.cleaner.cleaner import Cleaner
-    from barnabas.broker.log.moves import LogMoves, Move
+    from barnabas.broker.log.log_dir_moves import LogMoves, Move
 
 
 _logger = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ class LogManager:
             executor, self._directories, self._logs, self._damaged, self._known_high_watermarks, self._on_failure
         )
         self._env.write_checkpoints = self._checkpoints.write_after_truncation
-        self._upkeep = Upkeep(
+        self._maintenance = LogMaintenance(
             config,
             self._env,
             self._directories,
@@ -275,7 +275,7 @@ class LogManager:
             high_watermarks: Those of the partitions that this broker leads or follows.
         """
         self._led_high_watermarks = high_watermarks
-        self._upkeep.start()
+        self._maintenance.start()
         self._resume_moves()
         self._flush_recovered()
 
@@ -296,11 +296,11 @@ class LogManager:
 
     def apply_retention(self) -> None:
         """Delete old segments of all logs that are not compacted."""
-        self._upkeep.apply_retention()
+        self._maintenance.apply_retention()
 
     def cleaner_settings_changed(self) -> None:
         """Apply changed settings of compaction to the cleaner."""
-        self._upkeep.cleaner_settings_changed()
+        self._maintenance.cleaner_settings_changed()
 
     # --- logs
 
@@ -362,7 +362,7 @@ class LogManager:
     @property
     def cleaner(self) -> "Cleaner | None":
         """The cleaner; None if it is disabled or has not started yet."""
-        return self._upkeep.cleaner
+        return self._maintenance.cleaner
 
     @property
     def flushes(self) -> Durations:
@@ -379,7 +379,7 @@ class LogManager:
         """Return the recent rate of copying into other directories, in bytes per second."""
         return 0 if self._moves is None else self._moves.bytes_per_s
 
-    def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
+    def assign_directory(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
         """Choose the directory of a log: an existing log moves there, a new one will be created there."""
         log, moves = self._logs.get(topic_partition), self._get_moves()
         move = moves.moves.get(topic_partition)
@@ -394,7 +394,7 @@ class LogManager:
     def _get_moves(self) -> "LogMoves":
         if self._moves is None:
             # Here: hardly any broker ever needs it.
-            from barnabas.broker.log.moves import LogMoves
+            from barnabas.broker.log.log_dir_moves import LogMoves
 
             self._moves = LogMoves(
                 self._config,
@@ -459,13 +459,13 @@ class LogManager:
         if self._is_closed:
             return
         # Here: a start does without it.
-        from barnabas.broker.log.closing import close_logs
+        from barnabas.broker.log.shutdown import close_logs
 
         self._is_closed = True
         await self._table.close().future()
         if self._moves is not None:
             await self._moves.close().future()
-        await self._upkeep.close().future()
+        await self._maintenance.close().future()
         await self._checkpoints.ended().future()
         checkpoints = self._checkpoints
         high_watermarks = {each.path: checkpoints.high_watermarks(each) for each in self._directories}

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult, refused, repeated
-from barnabas.broker.log.appends.copies import Copies
-from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
-from barnabas.broker.log.appends.prepare import prepare, prepare_own
-from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.appends.errors import OutOfOrderBatchesError
+from barnabas.broker.log.appends.prepared_batches import Prepared
+from barnabas.broker.log.appends.record_validation import prepare, prepare_own
+from barnabas.broker.log.appends.replicated_batches import ReplicatedBatches
 from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.disk.cold_reads import Cached
@@ -33,8 +33,8 @@ from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.durability import Durability
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.flusher import Waiting
+from barnabas.broker.log.log_components import LogComponents
 from barnabas.broker.log.operations import LogOperations, Operation, Step
-from barnabas.broker.log.parts import LogParts
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.broker.log.segments.roller import Roller
@@ -121,7 +121,7 @@ class PartitionLog:
         topic_partition: TopicPartition,
         directory: Path,
         config: LogConfig,
-        parts: LogParts,
+        parts: LogComponents,
     ) -> None:
         self._env = env
         self.topic_partition = topic_partition
@@ -359,7 +359,9 @@ class PartitionLog:
 
     # --- append as follower
 
-    def append_as_follower(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
+    def append_as_follower(
+        self, copies: ReplicatedBatches, is_wanted: Callable[[], bool] = _always
+    ) -> Pending[None] | None:
         """Append batches of another replica unchanged, with their offsets and epochs.
 
         Large batches are written in the executor. While the log is busy, batches wait in order. An empty log whose end
@@ -374,7 +376,7 @@ class PartitionLog:
 
         Raises:
             StorageError: The disk failed; a first part of the batches may have been appended.
-            OutOfOrderCopiesError: They begin below the log end offset; nothing was appended.
+            OutOfOrderBatchesError: They begin below the log end offset; nothing was appended.
         """
         if not copies.batch_count or self.is_closed:
             return None
@@ -382,7 +384,7 @@ class PartitionLog:
             return self._operations.wait(lambda: self._append_if_wanted(copies, is_wanted))
         if copies.first_offset < self.log_end_offset:
             if self.log_start_offset != self.log_end_offset or copies.last_offset < self.log_end_offset:
-                raise OutOfOrderCopiesError(
+                raise OutOfOrderBatchesError(
                     f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
                 )
             return self.truncate_fully_and_start_at(copies.first_offset).followed(
@@ -413,17 +415,19 @@ class PartitionLog:
         self._record_copies(copies, segment)
         return None
 
-    def _append_if_wanted(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
+    def _append_if_wanted(self, copies: ReplicatedBatches, is_wanted: Callable[[], bool]) -> Pending[None] | None:
         return self.append_as_follower(copies, is_wanted) if is_wanted() else None
 
-    def _record_copies(self, copies: Copies, segment: Segment) -> None:
+    def _record_copies(self, copies: ReplicatedBatches, segment: Segment) -> None:
         end_offset, interval_bytes = self.log_end_offset, self._index_interval_bytes
         copies.write(segment, end_offset, interval_bytes, self._chain.tail, self.epochs, self.producers)
         self.log_end_offset = copies.last_offset + 1
         if self.log_end_offset >= self._durability.due_offset:
             self._durability.request()
 
-    def _write_copies_ahead(self, copies: Copies, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
+    def _write_copies_ahead(
+        self, copies: ReplicatedBatches, segment: Segment, is_wanted: Callable[[], bool]
+    ) -> Pending[None]:
         pending: Pending[None] = Pending()
 
         def written(_: None) -> None:
@@ -679,7 +683,7 @@ class PartitionLog:
         end_offset: int,
         at_least_one: bool = True,
         cached: Cached | None = None,
-        may_cut: bool = True,
+        allows_partial_batch: bool = True,
         taken_bytes: int = 0,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on, in one segment.
@@ -690,7 +694,8 @@ class PartitionLog:
             end_offset: Batches that contain this offset or are above it are omitted (the high watermark).
             at_least_one: Return the whole first batch even if it is larger than `max_bytes`.
             cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
-            may_cut: Without `at_least_one`: return the beginning of a first batch that is larger than `max_bytes`.
+            allows_partial_batch: Without `at_least_one`: return the beginning of a first batch that is larger than
+                `max_bytes`.
             taken_bytes: The cache is not asked about slices up to this size: the caller takes them (`Cached.take`).
 
         Returns:
@@ -708,7 +713,7 @@ class PartitionLog:
         if self._operations.current is _TRUNCATION:
             return None
         return self._chain.read(
-            offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut, taken_bytes
+            offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, allows_partial_batch, taken_bytes
         )
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:

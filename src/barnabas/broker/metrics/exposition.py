@@ -13,8 +13,8 @@ Source: Prometheus, exposition formats, text format 0.0.4.
 from collections.abc import Iterator
 from operator import sub
 
+from barnabas.broker.metrics.definitions import METRICS, Family
 from barnabas.broker.metrics.snapshot import Distribution, Row, Snapshot
-from barnabas.broker.metrics.table import METRICS, Family
 from barnabas.core.histogram import quantiles
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

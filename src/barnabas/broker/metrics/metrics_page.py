@@ -5,10 +5,10 @@ Source: Prometheus, exposition formats.
 
 from collections.abc import Callable, Mapping
 
-from barnabas.broker.metrics.collecting import Sources, snapshot_steps
+from barnabas.broker.metrics.collector import Sources, snapshot_steps
 from barnabas.broker.metrics.exposition import CONTENT_TYPE, exposition
 from barnabas.broker.metrics.pages import OK, UNAVAILABLE, Answer, Page, refusal
-from barnabas.broker.metrics.recent import Recent
+from barnabas.broker.metrics.recent_distributions import RecentDistributions
 from barnabas.broker.metrics.snapshot import Snapshot
 from barnabas.core.pending import Pending
 
@@ -23,7 +23,7 @@ def early_page() -> Page:
     return Page(_PATH, _SUMMARY, lambda: None, lambda _: refusal(UNAVAILABLE, reason))
 
 
-def metrics_page(sources: Sources, recent: Recent, process: Callable[[], Mapping[str, float]]) -> Page:
+def metrics_page(sources: Sources, recent: RecentDistributions, process: Callable[[], Mapping[str, float]]) -> Page:
     """Return the page.
 
     Args:

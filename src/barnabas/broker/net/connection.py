@@ -47,7 +47,7 @@ class Pause:
     """Why no further frame is handed up; several reasons may hold at once."""
 
     ANSWER: Final = 1  # the answer to a request is pending
-    THROTTLE: Final = 2  # a quota holds the client
+    THROTTLE: Final = 2  # a quota throttles the client
     TURN: Final = 4  # it has more to ask for, and others have their turn first
     AUTH: Final = 8  # it is not known yet who is there
 

@@ -3,7 +3,7 @@
 Who comes is a stranger until it has logged in, or has asked for something where nobody has to log in; where there is a
 deadline for that (barnabas.login.timeout.ms) it is closed then.
 
-Somebody for whom there is no room yet is held, unanswered, and nobody after it is accepted (`connection_quotas.py`).
+Somebody for whom there is no room yet waits, unanswered, and nobody after it is accepted (`connection_quotas.py`).
 
 Source: design page, network layer; broker configs.
 """
@@ -67,7 +67,7 @@ class Listener:
         self.name = name
         self._quotas = quotas
         # Who has come and must wait for room, or because others came too fast; nobody else is accepted meanwhile.
-        self._held: tuple[Channel, tuple[str, int]] | None = None
+        self._waiting: tuple[Channel, tuple[str, int]] | None = None
         self._is_throttled = False
         self._acceptor = acceptor
         self._timers = timers
@@ -118,9 +118,9 @@ class Listener:
         """Refuse new connections; those that are open go on."""
         self._is_closed = True
         self._acceptor.close()
-        if self._held is not None:
-            self._held[0].close()
-            self._held = None
+        if self._waiting is not None:
+            self._waiting[0].close()
+            self._waiting = None
 
     def by_idleness(self) -> list[tuple[int, Connection]]:
         """All connections, in the order in which they came, and for how many seconds each was not used."""
@@ -181,11 +181,11 @@ class Listener:
         return True
 
     def _may_come_in(self, quotas: ConnectionQuotas, peer: Channel, address: tuple[str, int]) -> bool:
-        """Return whether a peer may come in now; else it is held, and whoever comes after it waits outside."""
+        """Return whether a peer may come in now; else it waits, and whoever comes after it waits outside."""
         throttle_ms = quotas.note_arrival(self.name)
         if throttle_ms == 0 and quotas.make_room(self.name):
             return True
-        self._held = (peer, address)
+        self._waiting = (peer, address)
         self._acceptor.pause()
         if throttle_ms > 0:
             self._is_throttled = True
@@ -201,15 +201,15 @@ class Listener:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Take who was held, if there is room now, and go on."""
-        adopt, held, quotas = self._adopt, self._held, self._quotas
-        if held is None or adopt is None or quotas is None or self._is_throttled:
+        """Admit the waiting peer, if there is room now, and go on."""
+        adopt, waiting, quotas = self._adopt, self._waiting, self._quotas
+        if waiting is None or adopt is None or quotas is None or self._is_throttled:
             return
         if not quotas.make_room(self.name):
             quotas.wait_for_room(self._let_in)
             return
-        self._held = None
-        if self._take(adopt, *held):
+        self._waiting = None
+        if self._take(adopt, *waiting):
             self._acceptor.resume()
 
     def _pause_accepting(self, reason: str) -> None:
@@ -218,7 +218,7 @@ class Listener:
         self._timers.call_later(_PAUSE_MS, self._go_on)
 
     def _go_on(self) -> None:
-        if self._held is None:
+        if self._waiting is None:
             self._acceptor.resume()
 
     def _admit(self, connection: Connection) -> None:

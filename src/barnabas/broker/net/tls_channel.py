@@ -403,11 +403,11 @@ class TlsChannel:
         if self._is_closed:
             return
         if self._failure is not None:
-            self._tell()
+            self._notify()
         elif self._on_read is not None and self._is_open and not self._is_drained:
             self._readable()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         """Have whoever uses the channel find out what failed."""
         callback = self._on_read or self._on_write
         if callback is not None:
@@ -419,7 +419,7 @@ class TlsChannel:
         on_refused, self._on_refused = self._on_refused, None
         if on_refused is not None and isinstance(error, TlsError):
             on_refused(str(error))
-        self._tell()
+        self._notify()
 
     # --- the handshake
 
@@ -524,7 +524,7 @@ class TlsChannel:
     def _after_failure(self) -> None:
         """The deadline came, or the end, while a step was computed."""
         if not self._is_closed:
-            self._tell()
+            self._notify()
 
     def _too_late(self) -> None:
         # differs from Kafka (tls-handshake-deadline): it has none of its own.

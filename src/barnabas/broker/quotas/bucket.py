@@ -40,7 +40,7 @@ class Bucket:
         last_used_ms: When something was counted last.
         throttle_count: How often a client was throttled.
         throttle_total_ms: How long, in all.
-        held_count: How many connections are throttled now.
+        throttled_connection_count: How many connections are throttled now.
         used_up_until_ms: The end of the last throttle time; a client that has not waited itself waits until then.
     """
 
@@ -52,12 +52,12 @@ class Bucket:
         "_rate",
         "_throttle_times",
         "_tokens",
-        "held_count",
         "kind",
         "last_used_ms",
         "resolution",
         "throttle_count",
         "throttle_total_ms",
+        "throttled_connection_count",
         "used_up_until_ms",
     )
 
@@ -69,13 +69,13 @@ class Bucket:
         self._allowance = inf
         self.resolution = resolution
         self.last_used_ms = now_ms
-        self.throttle_count = self.throttle_total_ms = self.held_count = 0
+        self.throttle_count = self.throttle_total_ms = self.throttled_connection_count = 0
         self.used_up_until_ms = 0
         # When all who keep a place had their turn and paid for it, if that were all.
         self._next_turn_ms: float = 0
         self._rate = WindowedRate(windows.window_ms, windows.sample_count)
         self._throttle_times: WindowedAverage | None = None
-        # Who takes too much of the broker's time is held for a window at the most.
+        # Who takes too much of the broker's time is throttled for a window at the most.
         self._most_ms = windows.window_ms if kind is QuotaKind.REQUEST else 0
         self._tokens = TokenBucket(windows.burst_s) if kind is QuotaKind.CONTROLLER_MUTATION else None
         self.set_limit(resolution)

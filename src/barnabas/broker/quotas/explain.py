@@ -47,7 +47,7 @@ def explain(
     only_user: str | None = None,
     kinds: Iterable[QuotaKind] = QuotaKind,
 ) -> dict[str, Json]:
-    """Return all that holds a user's clients of one id, or might.
+    """Return all that throttles a user's clients of one id, or might.
 
     Args:
         history: The recorded use, if there is a history.
@@ -119,17 +119,17 @@ def _measured(bucket: Bucket | None, now_ms: int) -> dict[str, Json]:
         "throttle_average_ms": bucket.throttle_average_ms(now_ms),
         "throttle_count": bucket.throttle_count,
         "throttle_total_ms": bucket.throttle_total_ms,
-        "held_count": bucket.held_count,
+        "held_count": bucket.throttled_connection_count,
         "tokens": bucket.tokens(now_ms),
     }
-    hold_ms = throttle_ms
+    longest_ms = throttle_ms
     if bucket.limit is not None and bucket.kind in (QuotaKind.PRODUCE, QuotaKind.FETCH):
-        hold_ms = told["large_request_hold_ms"] = _hold_of_large_ms(bucket.limit, rate, measured_ms)
-    told["exceeds"] = [name for name, timeout_ms in REQUEST_TIMEOUTS_MS.items() if hold_ms >= timeout_ms]
+        longest_ms = told["large_request_hold_ms"] = _large_request_throttle_ms(bucket.limit, rate, measured_ms)
+    told["exceeds"] = [name for name, timeout_ms in REQUEST_TIMEOUTS_MS.items() if longest_ms >= timeout_ms]
     return told
 
 
-def _hold_of_large_ms(limit: float, rate: float, measured_ms: int) -> int:
+def _large_request_throttle_ms(limit: float, rate: float, measured_ms: int) -> int:
     """Return for how long a request of 1 MiB would be throttled now, by the formula of `WindowedRate`."""
     if not measured_ms:
         return 0
@@ -220,7 +220,7 @@ def top(quotas: Quotas, history: History, now_ms: int, last_s: int) -> dict[str,
         if client is not None:
             limits: dict[str, Json] = {}
             parts: dict[str, Json] = {}
-            throttle_ms, held_count = 0, 0
+            throttle_ms, throttled_count = 0, 0
             for kind in QuotaKind:
                 resolution = quotas.resolve(kind, *client)
                 bucket = quotas.bucket_of(kind, *client) if resolution.limit is not None else None
@@ -229,8 +229,9 @@ def top(quotas: Quotas, history: History, now_ms: int, last_s: int) -> dict[str,
                 if bucket is not None and resolution.limit is not None:
                     parts[kind.key] = bucket.rate_per_s(now_ms) / resolution.limit
                     throttle_ms = max(throttle_ms, bucket.excess_ms(now_ms))
-                    held_count += bucket.held_count
-            row |= {"limits": limits, "parts_of_limits": parts, "throttle_ms": throttle_ms, "held_count": held_count}
+                    throttled_count += bucket.throttled_connection_count
+            row |= {"limits": limits, "parts_of_limits": parts}
+            row |= {"throttle_ms": throttle_ms, "held_count": throttled_count}
         rows.append(row)
     return {"last_s": last_s, "second": history.second, "clients": rows}
 

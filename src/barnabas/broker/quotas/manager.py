@@ -101,8 +101,8 @@ class Quotas:
         thread_count: `num.network.threads` and `num.io.threads` together: so many times 100 percent are all of the
             broker's time (docs/quotas.md).
         exempt: The time of requests that no quota counts, in percent.
-        held_counts: How many connections each kind holds now.
-        held_until_ns: The end of the last throttle time: after that no client waits for another's use.
+        throttled_connection_counts: How many connections each kind throttles now.
+        throttled_until_ns: The end of the last throttle time: after that no client waits for another's use.
         on_change: Called after each change of a limit.
         pacers: The clients that limit themselves.
         clients: The known clients, by user and client id.
@@ -117,13 +117,13 @@ class Quotas:
         "clients",
         "exempt",
         "generation",
-        "held_counts",
-        "held_until_ns",
         "is_any",
         "is_enabled",
         "on_change",
         "pacers",
         "thread_count",
+        "throttled_connection_counts",
+        "throttled_until_ns",
         "windows",
     )
 
@@ -144,8 +144,8 @@ class Quotas:
         self.generation = 0
         self.thread_count = 1
         self.exempt = WindowedRate(_EXEMPT_WINDOW_MS, _EXEMPT_SAMPLES)
-        self.held_counts = [0, 0, 0, 0]
-        self.held_until_ns = 0
+        self.throttled_connection_counts = [0, 0, 0, 0]
+        self.throttled_until_ns = 0
         self.on_change: Callable[[], object] = _nothing
         self.pacers = Pacers()
         self.clients: dict[tuple[str, str], Client] = {}
@@ -237,7 +237,7 @@ class Quotas:
         """
 
         def is_unused(bucket: Bucket) -> bool:
-            is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
+            is_owed = bucket.throttled_connection_count or now_ms < bucket.used_up_until_ms
             return not is_owed and now_ms - bucket.last_used_ms >= UNUSED_MS
 
         def is_gone(client: Client) -> bool:
@@ -301,7 +301,7 @@ def _is_away(client: Client) -> bool:
 
 def _is_idle(bucket: Bucket, now_ms: int) -> bool:
     """Return whether none of the measured use counts any more."""
-    is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
+    is_owed = bucket.throttled_connection_count or now_ms < bucket.used_up_until_ms
     return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
 
 

@@ -25,7 +25,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from barnabas.broker.log.append_result import AppendResult
-from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.appends.prepared_batches import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.partition import Partition
 from barnabas.core.error_code import ErrorCode
@@ -172,7 +172,7 @@ class AppendQueues:
         self._executor.run(work, partial(self._prepared, append), partial(self._failed, append))
 
     def _prepared(self, append: Append, prepared: Prepared | RecordRefusal) -> None:
-        result = self._outcome(append, partial(self._write_or_place, append, prepared))
+        result = self._outcome(append, partial(self._write_or_append, append, prepared))
         if result is not None:
             self._finish(append, result)
 
@@ -180,26 +180,26 @@ class AppendQueues:
         _logger.error("cannot prepare an append to %s", append.partition.topic_partition, exc_info=error)
         self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
-        """Place an append, or begin to write it ahead if it is large: then return None."""
+    def _write_or_append(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
+        """Write an append, or begin to write it ahead if it is large: then return None."""
         partition, leader_epoch, size_bytes = append.partition, append.leader_epoch, len(append.records)
 
-        def place() -> AppendResult:
-            return partition.place(prepared, leader_epoch, size_bytes)
+        def write() -> AppendResult:
+            return partition.append_as_leader(prepared, leader_epoch, size_bytes)
 
         def fail(error: BaseException) -> AppendResult:
             raise error
 
         written = partial(self._written, append)
         if partition.log.write_ahead(
-            prepared, leader_epoch, lambda _: written(place), lambda error: written(partial(fail, error))
+            prepared, leader_epoch, lambda _: written(write), lambda error: written(partial(fail, error))
         ):
             return None
-        return place()
+        return write()
 
-    def _written(self, append: Append, place: Callable[[], AppendResult]) -> None:
-        """Place an append that was written ahead, or return the error of its write."""
-        result = self._outcome(append, place)
+    def _written(self, append: Append, write: Callable[[], AppendResult]) -> None:
+        """Append what was written ahead, or return the error of its write."""
+        result = self._outcome(append, write)
         assert result is not None
         try:
             append.partition.log.drop_ahead()
@@ -245,7 +245,7 @@ class AppendQueues:
         elif self.by_log.get(log) is queue:
             del self.by_log[log]
 
-    def _outcome(self, append: Append, place: Callable[[], AppendResult | None]) -> AppendResult | None:
+    def _outcome(self, append: Append, write: Callable[[], AppendResult | None]) -> AppendResult | None:
         """Return the result of the append at the head; None while it is being prepared or written."""
         partition = append.partition
         if self._is_closed:
@@ -257,7 +257,7 @@ class AppendQueues:
             refusal = partition.refuse_append(append.leader_epoch, append.required_acks)
             if refusal is not None:
                 return refusal
-            result = place()
+            result = write()
             if result is not None and not result.error_code:
                 self._appended(partition, result)
             return result
@@ -272,4 +272,4 @@ class AppendQueues:
 def _append_at_once(append: Append) -> AppendResult | None:
     partition = append.partition
     prepared = partition.log.prepare(append.records, append.is_client, append.is_any_format)
-    return None if prepared is None else partition.place(prepared, append.leader_epoch, len(append.records))
+    return None if prepared is None else partition.append_as_leader(prepared, append.leader_epoch, len(append.records))

@@ -1,7 +1,7 @@
 """A change of a partition's ISR, from its proposal to its outcome.
 
 There are two implementations, chosen by inter.broker.protocol.version: from 2.7-IV2 the controller writes the change
-(`altered_isr`), before that the leader writes it and notifies the controller (`written_isr`).
+(`alter_isr_manager`), before that the leader writes it and notifies the controller (`registry_isr_changes`).
 
 Invariants:
 

@@ -112,7 +112,7 @@ class ReplicaLogDirs:
                 lag = log.log_end_offset - end_offset
                 yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
 
-    def place(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
+    def assign_directory(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
         """Choose the directory of a replica: it begins to move there; a replica that does not exist yet will be created
         there.
 
@@ -135,7 +135,7 @@ class ReplicaLogDirs:
         partition = self._replicas.partition(topic_partition)
         if partition is None and absence == ErrorCode.KAFKA_STORAGE_ERROR:
             return absence
-        self._logs.place(topic_partition, directory)
+        self._logs.assign_directory(topic_partition, directory)
         if partition is not None:
             return ErrorCode.NONE
         return ErrorCode.REPLICA_NOT_AVAILABLE if is_known else absence

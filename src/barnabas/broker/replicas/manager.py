@@ -2,7 +2,7 @@
 
 Invariants: a partition is in the table from the moment its log is open until the controller stops it; control requests
 have the same effects as if logs were opened at once, in the order of arrival, however long a log takes to open.
-`control.py` has already rejected outdated requests.
+`control_requests.py` has already rejected outdated requests.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """
@@ -18,9 +18,9 @@ from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.append_queues import Append, AppendQueues, Timed, untimed
-from barnabas.broker.replicas.fetching.followed import Followed
-from barnabas.broker.replicas.following import FollowedPartition
-from barnabas.broker.replicas.leading import Leading
+from barnabas.broker.replicas.fetching.follower_replica import FollowerReplica
+from barnabas.broker.replicas.leader_replicas import LeaderReplicas
+from barnabas.broker.replicas.local_follower_replica import LocalFollowerReplica
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicTable
 from barnabas.core.config import TopicConfig
@@ -65,7 +65,7 @@ class LeadershipListener(Protocol):
 class FollowsPartitions(Protocol):
     """Fetches followed partitions from their leaders; see `fetching.manager.Fetchers`."""
 
-    def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None: ...
+    def follow(self, partitions: Sequence[tuple[FollowerReplica, int, int]]) -> None: ...
 
     def forget(self, keys: Iterable[TopicPartition]) -> None: ...
 
@@ -73,7 +73,7 @@ class FollowsPartitions(Protocol):
 class NobodyToFollow:
     """The fetchers of a broker that is alone."""
 
-    def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
+    def follow(self, partitions: Sequence[tuple[FollowerReplica, int, int]]) -> None:
         return
 
     def forget(self, keys: Iterable[TopicPartition]) -> None:
@@ -132,7 +132,7 @@ class ReplicaManager:
 
     Attributes:
         topics: Counts of operations per topic.
-        leading: The followers of the led partitions.
+        leader_replicas: The followers of the led partitions.
         on_failed_directory: Called when a directory fails, after its partitions are offline.
         defer: Runs `callback(*args)` in the loop's next turn.
         on_change: Called with each hosted partition that has another leader now, or is offline.
@@ -147,7 +147,7 @@ class ReplicaManager:
         topic_config: Callable[[str], TopicConfig],
         append_executor: Executor,
         defer: Callable[..., object],
-        leading: Leading,
+        leader_replicas: LeaderReplicas,
     ) -> None:
         """Args:
         fetches: Notified of every append; appends that must wait for the disk also wait there.
@@ -157,7 +157,7 @@ class ReplicaManager:
         self._broker_id = broker_id
         self._executor = append_executor
         self.defer = defer
-        self.leading = leading
+        self.leader_replicas = leader_replicas
         self.fetchers: FollowsPartitions = NobodyToFollow()
         # Whoever leads a partition that is appended to; nobody once the broker stops.
         self._appending_leader: int | None = broker_id
@@ -176,7 +176,7 @@ class ReplicaManager:
             append_executor,
             defer,
             self._absence_of_hosted,
-            leading.appended,
+            leader_replicas.appended,
             self.storage_failed,
         )
         logs.is_appending = lambda log: log in self._append_queues.by_log
@@ -235,7 +235,7 @@ class ReplicaManager:
                 prepared = log.prepare(records, is_client, is_any_format)
                 result = None
                 if prepared is not None:
-                    result = partition.place(prepared, partition.leader_epoch, len(records))
+                    result = partition.append_as_leader(prepared, partition.leader_epoch, len(records))
             except StorageError as error:
                 return self.storage_failed(error)
             except Exception:
@@ -245,7 +245,7 @@ class ReplicaManager:
                 return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
             if result is not None:
                 if not result.error_code:
-                    self.leading.appended(partition, result)
+                    self.leader_replicas.appended(partition, result)
                 else:
                     partition.counts.note_refused(result.error_code, len(records))
                 return result
@@ -280,7 +280,7 @@ class ReplicaManager:
             is_alone = partition.followers is None and partition.leading_since == leading_since
             if required_acks != ALL or result.error_code or is_alone:
                 return result
-            return self.leading.when_replicated(partition, leading_since, result, timeout_ms)
+            return self.leader_replicas.when_replicated(partition, leading_since, result, timeout_ms)
 
         def when_flushed(result: AppendResult) -> AppendResult | Pending[AppendResult]:
             return self._when_flushed(partition.log, timeout_ms, result)
@@ -307,7 +307,7 @@ class ReplicaManager:
         """Append nothing any more, not even prepared appends: the broker stops and its logs are to be closed."""
         self._appending_leader = None
         self._append_queues.close()
-        self.leading.close()
+        self.leader_replicas.close()
 
     def _absence_of_hosted(self, partition: Partition) -> ErrorCode:
         key = partition.topic_partition
@@ -331,7 +331,7 @@ class ReplicaManager:
                     topic_partition, "offline", -1, partition.leader_epoch, isr, replicas, "directory failed"
                 )
                 # Who waits here learns that the partition is gone.
-                self.leading.resign(partition, ErrorCode.KAFKA_STORAGE_ERROR)
+                self.leader_replicas.resign(partition, ErrorCode.KAFKA_STORAGE_ERROR)
         if self.on_leadership is not None and topic_partitions:
             self.on_leadership([], topic_partitions)
         self.on_failed_directory()
@@ -347,7 +347,7 @@ class ReplicaManager:
     def _log_flushed(self, topic_partition: TopicPartition) -> None:
         partition = self._partitions.get(topic_partition)
         if partition is not None:
-            self.leading.flushed(partition)
+            self.leader_replicas.flushed(partition)
 
     def storage_failed(self, error: StorageError) -> AppendResult:
         """Take the directory of a failed log offline, and return the error for the append."""
@@ -409,7 +409,7 @@ class ReplicaManager:
         if partition is not None:
             self.topics.end(key.topic)
             # Who waits here learns that the partition is gone.
-            self.leading.resign(partition)
+            self.leader_replicas.resign(partition)
         if self.on_leadership is not None:
             self.on_leadership([], [key])
         self._offline.discard(key)
@@ -470,10 +470,10 @@ class ReplicaManager:
             self.on_change(key, what, state.leader, state.leader_epoch, state.isr, state.replicas, "")
         if state.leader != self._broker_id:
             partition.resign(state.leader, state.leader_epoch)
-            self.leading.resign(partition)
+            self.leader_replicas.resign(partition)
             return ErrorCode.NONE, None
         self.fetchers.forget((key,))
-        self.leading.lead(partition, state)
+        self.leader_replicas.lead(partition, state)
         return ErrorCode.NONE, partition
 
     def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
@@ -486,7 +486,7 @@ class ReplicaManager:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE
 
-    def tell_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
+    def report_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
         """Call the listener with the results of a request that are still current.
 
         Args:
@@ -511,7 +511,7 @@ class ReplicaManager:
         led = [each for each in partitions if each.leader >= 0]
         self.fetchers.forget([each.topic_partition for each in partitions if each.leader < 0])
         followed = [
-            FollowedPartition(each, self._executor, self._high_watermark_raised, self.storage_failed) for each in led
+            LocalFollowerReplica(each, self._executor, self._high_watermark_raised, self.storage_failed) for each in led
         ]
         self.fetchers.follow([(one, each.leader, each.leader_epoch) for one, each in zip(followed, led, strict=True)])
 
@@ -569,7 +569,7 @@ class _LeadershipChange:
             self._replicas.defer(self._go_on)
         elif not self._waiting and not self._opening_count:
             try:
-                self._replicas.tell_leadership(self._led, self._others)
+                self._replicas.report_leadership(self._led, self._others)
             except Exception as error:
                 self.pending.fail(error)
             else:

@@ -1,8 +1,8 @@
 """A hosted partition: its log, its leadership, and its high watermark.
 
 Invariants: consumers read below the high watermark. It never decreases on a leader. If the leader is the only replica
-it is the log end, as far as that is as durable as flush.messages requires; otherwise `leading.py` computes it. On a
-follower it is the value from the leader.
+it is the log end, as far as that is as durable as flush.messages requires; otherwise `leader_replicas.py` computes it.
+On a follower it is the value from the leader.
 
 Source: design page, replication; semantics, replication.
 """
@@ -11,7 +11,7 @@ from collections import deque
 from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult
-from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.appends.prepared_batches import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.producer_state import NEVER_OFFSET
 from barnabas.broker.log.retention import DELETE
@@ -147,7 +147,7 @@ class Partition:
         self.followers = None
         self.in_sync_replicas = ()
 
-    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
+    def append_as_leader(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
         """Write a prepared append to the log, as its leader in `leader_epoch`.
 
         Args:
@@ -167,7 +167,7 @@ class Partition:
         return result
 
     def refuse_append(self, leader_epoch: int, required_acks: int) -> AppendResult | None:
-        """Return the error of an append that waited since `leader_epoch` and can no longer be placed, or None."""
+        """Return the error of an append that waited since `leader_epoch` and can no longer be written, or None."""
         if not self.is_leader or self.leader_epoch != leader_epoch:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.log.is_closed:

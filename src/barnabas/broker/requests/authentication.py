@@ -400,9 +400,9 @@ class Authentication:
         self._logins.rate_limiter.failed()
         # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
         log.info("login from %s:%d on listener %s failed: %s", info.host, info.port, info.listener_name, reason)
-        if self._services.facts is not None:
+        if self._services.diagnostics is not None:
             # What stands in brackets may have come from the client.
-            self._services.facts.note_refusal(
+            self._services.diagnostics.note_refusal(
                 self._services.clock.now_ms(),
                 "login",
                 user=(info.principal.name if self.is_reauthenticating else server and server.known_user) or None,

@@ -132,7 +132,7 @@ class RequestContext:
             bucket, self.api_version >= first_strict_version, self.services.clock.monotonic_ms
         )
 
-    def hold_for(self, quota: ControllerMutationQuota) -> None:
+    def throttle_by(self, quota: ControllerMutationQuota) -> None:
         """Throttle the client for partitions that the request created or deleted; call it before the answer."""
         self.throttle_time_ms = quota.throttle_ms
 

@@ -71,7 +71,7 @@ class Conversation(Protocol):
     send: Callable[[WireBuffer, int], object]
     unsent: list["Exchange"]
 
-    def hold(self, exchange: "Exchange") -> None:
+    def wait_for_answer(self, exchange: "Exchange") -> None:
         """Stop reading requests, because the answer is pending."""
         ...
 
@@ -87,7 +87,7 @@ class Conversation(Protocol):
         """Return how long the connection received and sent since the last call, if there was one."""
         ...
 
-    def hold_back(self, exchange: "Exchange") -> None:
+    def throttle(self, exchange: "Exchange") -> None:
         """Stop reading requests until the throttle time is over."""
         ...
 
@@ -111,7 +111,7 @@ class Exchange(RequestContext):
         client: Its client.
         request: As it was decoded; None while a large one is not, and once its answer is made.
         is_metered: Whether quotas have counted it.
-        held_by: The quota that holds its client after the answer; None: none does.
+        throttled_by: The quota that throttles its client after the answer; None: none does.
     """
 
     # Set where somebody looks at figures.
@@ -134,12 +134,12 @@ class Exchange(RequestContext):
         "client",
         "completed_ns",
         "handled_ns",
-        "held_by",
         "is_metered",
         "received_ns",
         "request",
         "resumed_ns",
         "route",
+        "throttled_by",
     )
 
     def __init__(
@@ -173,7 +173,7 @@ class Exchange(RequestContext):
         self.client = client
         self.frame_bytes = frame_bytes
         self.is_metered = False
-        self.held_by: Bucket | None = None
+        self.throttled_by: Bucket | None = None
         self.request = request
         self._session = session
         # What gives up the frame; None while it is valid during the call only.
@@ -250,7 +250,7 @@ class Exchange(RequestContext):
             self.handled_ns = self._session.now_ns()
         self._pending = pending
         self._is_refused = is_refusal
-        self._session.hold(self)
+        self._session.wait_for_answer(self)
         ended = self._ended if self.is_large else self._session.settle_soon
         pending.then(ended, ended)
 
@@ -347,8 +347,8 @@ class Exchange(RequestContext):
         is_strict = self.api_version >= first_strict_version
         return ControllerMutationQuota(bucket, is_strict, self.services.clock.monotonic_ms, self.client)
 
-    def hold_for(self, quota: ControllerMutationQuota) -> None:
-        self.throttle_time_ms, self.held_by = quota.throttle_ms, quota.bucket
+    def throttle_by(self, quota: ControllerMutationQuota) -> None:
+        self.throttle_time_ms, self.throttled_by = quota.throttle_ms, quota.bucket
 
     def may_fetch(self, answer_bytes: int) -> bool:
         return may_fetch(self, answer_bytes, self._session.now_ns())
@@ -424,7 +424,7 @@ class Exchange(RequestContext):
         if taken_ns > route.slow_ns:
             _note_slow(self, session, now_ns)
         if self.throttle_time_ms:
-            session.hold_back(self)
+            session.throttle(self)
         if route.times is not None:
             self.completed_ns = now_ns
             if answer is None:

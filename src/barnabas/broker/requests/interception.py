@@ -16,7 +16,7 @@ from typing import Any
 
 from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.control_messages import Fields, Verdict
+from barnabas.broker.requests.interception_messages import Fields, Verdict
 from barnabas.broker.requests.table import Route, RouteTable
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import UnanswerableError
@@ -36,7 +36,7 @@ class Interceptor:
 
     def __init__(self, routes: RouteTable, timers: Timers, send: Callable[[Fields, bytes | bytearray], object]) -> None:
         """Args:
-        send: Sends a message to the kit; see `control_messages`.
+        send: Sends a message to the kit; see `interception_messages`.
         """
         self._routes = routes
         self._timers = timers

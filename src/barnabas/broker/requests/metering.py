@@ -48,7 +48,7 @@ class Metered(Protocol):
     services: Services
     client: Client
     frame_bytes: int
-    held_by: Bucket | None
+    throttled_by: Bucket | None
     is_metered: bool
     throttle_time_ms: int
 
@@ -103,18 +103,18 @@ def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) 
     Args:
         produce_ms, request_ms: The throttle times of the two quotas.
     """
-    throttle_ms, held_by = exchange.throttle_time_ms, exchange.held_by
-    is_held_longer = False
+    throttle_ms, throttled_by = exchange.throttle_time_ms, exchange.throttled_by
+    is_throttled_longer = False
     if produce_ms > throttle_ms:
-        throttle_ms, held_by, is_held_longer = produce_ms, exchange.client.bucket(_PRODUCE, now_ms), True
+        throttle_ms, throttled_by, is_throttled_longer = produce_ms, exchange.client.bucket(_PRODUCE, now_ms), True
     if request_ms and request_ms >= throttle_ms:
-        throttle_ms, held_by, is_held_longer = request_ms, exchange.client.bucket(_REQUEST, now_ms), True
+        throttle_ms, throttled_by, is_throttled_longer = request_ms, exchange.client.bucket(_REQUEST, now_ms), True
     quotas = exchange.services.quotas
-    quotas.held_until_ns = max(quotas.held_until_ns, (now_ms + throttle_ms) * _NS_PER_MS)
-    if held_by is not None:
-        held_by.note_throttle(now_ms, throttle_ms)
-    exchange.throttle_time_ms, exchange.held_by = throttle_ms, held_by
-    return is_held_longer
+    quotas.throttled_until_ns = max(quotas.throttled_until_ns, (now_ms + throttle_ms) * _NS_PER_MS)
+    if throttled_by is not None:
+        throttled_by.note_throttle(now_ms, throttle_ms)
+    exchange.throttle_time_ms, exchange.throttled_by = throttle_ms, throttled_by
+    return is_throttled_longer
 
 
 def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
@@ -126,7 +126,7 @@ def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
         bucket = exchange.client.bucket(_FETCH, now_ms)
         excess_ms = bucket.record(now_ms, answer_bytes)
         if excess_ms:
-            exchange.throttle_time_ms, exchange.held_by = excess_ms, bucket
+            exchange.throttle_time_ms, exchange.throttled_by = excess_ms, bucket
     meter(exchange, now_ns)
     if not exchange.throttle_time_ms:
         return True

@@ -13,7 +13,7 @@ from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.requests.encoded_metadata import TopicParts
-from barnabas.broker.requests.fetches.held_followers import HeldFollowers
+from barnabas.broker.requests.fetches.throttled_followers import ThrottledFollowers
 from barnabas.broker.requests.kafka_0_7 import ClientsOf07
 from barnabas.broker.requests.throttled_connections import ThrottledConnections
 from barnabas.core.error_code import ErrorCode
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.cluster.image import ClusterView
     from barnabas.broker.controller.controller import Controller
-    from barnabas.broker.diagnostics.store import Facts
+    from barnabas.broker.diagnostics.store import DiagnosticStore
     from barnabas.broker.groups.coordinator import GroupCoordinator
     from barnabas.broker.log.disk.cold_reads import ColdReads
     from barnabas.broker.quotas.history import History
-    from barnabas.broker.replicas.control import ControlRequests
+    from barnabas.broker.replicas.control_requests import ControlRequests
     from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
     from barnabas.broker.replicas.manager import ReplicaManager
     from barnabas.broker.requests.conversions import Conversions
@@ -79,9 +79,9 @@ class Services:
         quotas: The clients' quotas; by default without limits.
         leader_quota: The quota of throttled partitions for followers; by default without throttled partitions.
         throttled: The connections that quotas throttle.
-        held_followers: The followers that `leader_quota` throttles.
+        throttled_followers: The followers that `leader_quota` throttles.
         quota_history: The clients' use in the last hour; None: disabled.
-        facts: Diagnostic events; None: disabled.
+        diagnostics: Diagnostic events; None: disabled.
         topic_parts: Encoded parts of Metadata answers.
         scram_admin: Returns the administration of SCRAM credentials, created at the first call.
         clients_of_0_7: Clients with Kafka 0.7's protocol.
@@ -121,9 +121,9 @@ class Services:
     quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
     leader_quota: ReplicationQuota = field(default_factory=lambda: ReplicationQuota(Windows(11, 1_000)))
     quota_history: "History | None" = None
-    facts: "Facts | None" = None
+    diagnostics: "DiagnosticStore | None" = None
     throttled: ThrottledConnections = field(init=False)
-    held_followers: HeldFollowers = field(init=False)
+    throttled_followers: ThrottledFollowers = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
     controller: "Controller | None" = None
     cluster_known: asyncio.Event = field(default_factory=_known)
@@ -132,7 +132,7 @@ class Services:
 
     def __post_init__(self) -> None:
         self.throttled = ThrottledConnections(self.quotas, self.clock, self.timers)
-        self.held_followers = HeldFollowers(self.leader_quota, self.fetches, self.clock, self.timers)
+        self.throttled_followers = ThrottledFollowers(self.leader_quota, self.fetches, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """Return a client's error for a partition that is not hosted here: find its leader, if it exists."""

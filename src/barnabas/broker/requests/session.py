@@ -69,7 +69,6 @@ class Session:
         "_connection",
         "_count_sent",
         "_current",
-        "_hold",
         "_info",
         "_is_new",
         "_max_array_elements",
@@ -80,6 +79,7 @@ class Session:
         "_route_of",
         "_routes",
         "_services",
+        "_throttle",
         "_waited_for",
         "_when_sent",
         "now_ns",
@@ -111,7 +111,7 @@ class Session:
         self._when_sent: list[Callable[[int | None], object]] = []
         self._client: Client | None = None
         self._client_id: str | None = None
-        self._hold: ThrottledConnection | None = None
+        self._throttle: ThrottledConnection | None = None
         # Whether nothing was asked for yet in the client's name, by this connection.
         self._is_new = False
         # For whom it has waited after its last answer, and the place of the request that is being received.
@@ -149,7 +149,7 @@ class Session:
             waits_for = route.waits_for
             if waits_for is not None:
                 # differs from Kafka (hold-of-client): only who was told to wait waits there.
-                if self._quotas.held_until_ns > now_ns and self._waits(
+                if self._quotas.throttled_until_ns > now_ns and self._waits(
                     waits_for, client_id, len(frame), now_ns // _NS_PER_MS, True
                 ):
                     if len(frame) > READ_AHEAD_BYTES:
@@ -244,7 +244,7 @@ class Session:
 
     def _waits(self, kind: QuotaKind, client_id: str | None, size: int, now_ms: int, is_whole: bool) -> bool:
         """Have a request wait that finds its client's limit used up, on a connection that did not wait for it."""
-        # hot path: benchmarks/load (every produce request while anybody is held)
+        # hot path: benchmarks/load (every produce request while anybody is throttled)
         if self._place is not None or not self._quotas.is_enabled[kind]:
             return False
         client = self._client
@@ -259,24 +259,24 @@ class Session:
             return False
         self._place = bucket, size
         self._wait(client, bucket, bucket.keep_place(now_ms, size))
-        return self._hold is not None
+        return self._throttle is not None
 
     def _waits_for_time(self, client: Client, request: object) -> bool:
         """Delay a new connection's first request if its client has exceeded the request quota."""
         self._is_new = False
-        # As `metering`: what wants no answer is not held for its time.
+        # As `metering`: what wants no answer is not throttled for its time.
         if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
             return False
         now_ms = self._services.clock.monotonic_ms()
         bucket = client.bucket(_REQUEST, now_ms)
         self._wait(client, bucket, bucket.used_up_until_ms - now_ms)
-        return self._hold is not None
+        return self._throttle is not None
 
     def _wait(self, client: Client, bucket: Bucket, wait_ms: int) -> None:
         """Stop reading requests for `wait_ms`, if positive."""
         if wait_ms > 0:
             self._connection.pause(Pause.THROTTLE)
-            self._hold = self._services.throttled.begin(client, bucket, wait_ms, self._let_go)
+            self._throttle = self._services.throttled.begin(client, bucket, wait_ms, self._let_go)
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
         """Return the maximum of array elements in a request."""
@@ -300,13 +300,13 @@ class Session:
         if current is not None:
             current.cancel()
         if self._when_sent:
-            self._tell_sent(None)
+            self._notify_sent(None)
         authentication = self._info.authentication
         if authentication is not None:
             authentication.on_connection_closed()
-        hold, self._hold = self._hold, None
-        if hold is not None:
-            hold.end()
+        throttle, self._throttle = self._throttle, None
+        if throttle is not None:
+            throttle.end()
         place, self._place = self._place, None
         if place is not None:
             bucket, size = place
@@ -317,7 +317,7 @@ class Session:
 
     # --- what an exchange asks for
 
-    def hold(self, exchange: Exchange) -> None:
+    def wait_for_answer(self, exchange: Exchange) -> None:
         self._current = exchange
         self._connection.pause(Pause.ANSWER)
 
@@ -345,12 +345,12 @@ class Session:
     def go_on(self) -> None:
         self._connection.resume(Pause.ANSWER)
 
-    def hold_back(self, exchange: Exchange) -> None:
+    def throttle(self, exchange: Exchange) -> None:
         if exchange.route.times is not None:
             exchange.route.times.note_throttle(exchange.throttle_time_ms)
         self._connection.pause(Pause.THROTTLE)
-        self._hold = self._services.throttled.begin(
-            exchange.client, exchange.held_by, exchange.throttle_time_ms, self._let_go
+        self._throttle = self._services.throttled.begin(
+            exchange.client, exchange.throttled_by, exchange.throttle_time_ms, self._let_go
         )
 
     @property
@@ -365,19 +365,19 @@ class Session:
 
     def _sent(self, now_ns: int) -> None:
         add_sent(self.unsent, now_ns)
-        self._tell_sent(now_ns)
+        self._notify_sent(now_ns)
         self._connection.on_sent = self._count_sent if self._routes.times else None
 
-    def _tell_sent(self, now_ns: int | None) -> None:
+    def _notify_sent(self, now_ns: int | None) -> None:
         waiting, self._when_sent = self._when_sent, []
         self._count_sent = partial(add_sent, self.unsent)
         for then in waiting:
             then(now_ns)
 
     def _let_go(self) -> None:
-        hold, self._hold = self._hold, None
-        if hold is not None and hold.bucket is not None:
-            self._waited_for = hold.bucket
+        throttle, self._throttle = self._throttle, None
+        if throttle is not None and throttle.bucket is not None:
+            self._waited_for = throttle.bucket
         self._connection.resume(Pause.THROTTLE)
 
     def take_network_ns(self) -> int:

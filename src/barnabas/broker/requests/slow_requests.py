@@ -69,8 +69,8 @@ class Sends(Protocol):
 
 def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
     """Record a slow request, or one whose answer is taken slowly, after its answer was sent or the client left."""
-    facts, slow_ns = request.services.facts, request.route.slow_ns
-    if facts is None:
+    diagnostics, slow_ns = request.services.diagnostics, request.route.slow_ns
+    if diagnostics is None:
         return
     is_slow = now_ns - request.admitted_ns - _asked_for_ns(request, now_ns) > slow_ns
     # Of a pipelined request the time is that of the bytes that came last.
@@ -85,7 +85,7 @@ def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
         if is_slow or is_taken_slowly:
             is_known = sent_ns is not None or is_taken_slowly
             row = _row(request, received_ns, now_ns, sending_ns if is_known else None, is_slow)
-            facts.requests.add({"at_ms": began_ms, **row})
+            diagnostics.requests.add({"at_ms": began_ms, **row})
 
     connection.when_sent(sent)
 

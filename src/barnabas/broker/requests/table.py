@@ -167,12 +167,12 @@ class RouteTable:
                 route.times, route.count_errors = times, count_errors
             if handler.api_key == FETCH_KEY:
                 times.name = CONSUMER_FETCHES
-                self._tell_followers_apart(handler, count_errors)
+                self._route_followers(handler, count_errors)
         own = self.unsupported_api_versions
         own.times = self.times[API_VERSIONS_KEY]
         own.count_errors = error_counter(self._response_class(own.api_key))
 
-    def _tell_followers_apart(
+    def _route_followers(
         self, fetches: Handler, count_errors: Callable[[Any, defaultdict[int, int]], object] | None
     ) -> None:
         """Give followers' fetches routes of their own, so that counting costs consumers' fetches nothing."""
@@ -180,7 +180,7 @@ class RouteTable:
         for route in self.of(fetches.api_key):
             for_followers = self._route(fetches, route.api_version, fetches.handle)
             for_followers.times, for_followers.count_errors = self.follower_times, count_errors
-            route.handle = _telling_followers_apart(route.handle, for_followers)
+            route.handle = _followers_apart(route.handle, for_followers)
 
     @property
     def offered(self) -> list[tuple[int, int, int]]:
@@ -240,7 +240,7 @@ CONTROL_KEYS: Final = (4, 5, 6)
 """LeaderAndIsr, StopReplica and UpdateMetadata, by which a controller tells brokers of partitions."""
 
 
-def _telling_followers_apart(
+def _followers_apart(
     handle: Callable[[RequestContext, Any], object], for_followers: Route
 ) -> Callable[[RequestContext, Any], object]:
     """Return a handler of fetches that counts those of followers on their own route."""

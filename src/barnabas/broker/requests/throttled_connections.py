@@ -22,7 +22,7 @@ _LOOKS_PER_TURN = 200
 class ThrottledConnection:
     """A connection that is throttled."""
 
-    __slots__ = ("_all", "bucket", "client", "let_go", "limit", "timer", "until_ms")
+    __slots__ = ("_all", "bucket", "client", "limit", "release", "timer", "until_ms")
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ThrottledConnection:
         bucket: Bucket | None,
         until_ms: int,
         timer: Timer,
-        let_go: Callable[[], object],
+        release: Callable[[], object],
     ) -> None:
         self._all = all_of_them
         self.client = client
@@ -39,7 +39,7 @@ class ThrottledConnection:
         self.limit = None if bucket is None else bucket.limit
         self.until_ms = until_ms
         self.timer = timer
-        self.let_go = let_go
+        self.release = release
 
     def end(self) -> None:
         """End the throttling, because the time is over or the client disconnected."""
@@ -50,91 +50,91 @@ class ThrottledConnections:
     """All throttled connections. Owned by the event loop.
 
     Attributes:
-        on_hold: Called with each new throttle; None: no listener.
+        on_throttle: Called with each new throttle; None: no listener.
     """
 
-    __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review", "on_hold")
+    __slots__ = ("_clock", "_quotas", "_throttled", "_timers", "_to_review", "on_throttle")
 
     def __init__(self, quotas: Quotas, clock: Clock, timers: Timers) -> None:
         self._quotas = quotas
         self._clock = clock
         self._timers = timers
-        self._held: dict[ThrottledConnection, None] = {}
+        self._throttled: dict[ThrottledConnection, None] = {}
         self._to_review: deque[ThrottledConnection] = deque()
-        self.on_hold: Callable[[Client, Bucket | None, int], object] | None = None
+        self.on_throttle: Callable[[Client, Bucket | None, int], object] | None = None
         quotas.on_change = self._limits_changed
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._throttled)
 
     def begin(
-        self, client: Client, bucket: Bucket | None, throttle_ms: int, let_go: Callable[[], object]
+        self, client: Client, bucket: Bucket | None, throttle_ms: int, release: Callable[[], object]
     ) -> ThrottledConnection:
         """Throttle a connection.
 
         Args:
             bucket: The bucket that throttles it; None: none whose limit may change.
-            let_go: Called when it is over, unless it is ended before.
+            release: Called when it is over, unless it is ended before.
         """
         until_ms = self._clock.monotonic_ms() + throttle_ms
-        hold: ThrottledConnection
+        connection: ThrottledConnection
 
         def is_over() -> None:
-            hold.end()
-            let_go()
+            connection.end()
+            release()
 
-        hold = ThrottledConnection(
+        connection = ThrottledConnection(
             self, client, bucket, until_ms, self._timers.call_later(throttle_ms, is_over), is_over
         )
-        self._held[hold] = None
+        self._throttled[connection] = None
         client.throttled_ms += throttle_ms
-        if self.on_hold is not None:
-            self.on_hold(client, bucket, throttle_ms)
+        if self.on_throttle is not None:
+            self.on_throttle(client, bucket, throttle_ms)
         if bucket is not None:
-            bucket.held_count += 1
-            self._quotas.held_counts[bucket.kind] += 1
-        return hold
+            bucket.throttled_connection_count += 1
+            self._quotas.throttled_connection_counts[bucket.kind] += 1
+        return connection
 
-    def forget(self, hold: ThrottledConnection) -> None:
-        if hold not in self._held:
+    def forget(self, connection: ThrottledConnection) -> None:
+        if connection not in self._throttled:
             return
-        del self._held[hold]
-        hold.timer.cancel()
-        bucket = hold.bucket
+        del self._throttled[connection]
+        connection.timer.cancel()
+        bucket = connection.bucket
         if bucket is not None:
-            bucket.held_count -= 1
-            self._quotas.held_counts[bucket.kind] -= 1
+            bucket.throttled_connection_count -= 1
+            self._quotas.throttled_connection_counts[bucket.kind] -= 1
 
     def _limits_changed(self) -> None:
         """Review the throttled connections in several turns, as there may be very many."""
-        if not self._held:
+        if not self._throttled:
             return
         is_planned = bool(self._to_review)
         # Those that were looked at already, too: this is another change.
-        self._to_review = deque(self._held)
+        self._to_review = deque(self._throttled)
         if not is_planned:
             self._timers.call_later(0, self._review)
 
     def _review(self) -> None:
         for _ in range(min(_LOOKS_PER_TURN, len(self._to_review))):
-            hold = self._to_review.popleft()
-            bucket = hold.bucket
-            # The other kind never holds for longer than a window.
-            if bucket is not None and bucket.kind is not QuotaKind.REQUEST and hold in self._held:
-                self._reckon_anew(hold, bucket.kind)
+            connection = self._to_review.popleft()
+            bucket = connection.bucket
+            # The other kind never throttles for longer than a window.
+            if bucket is not None and bucket.kind is not QuotaKind.REQUEST and connection in self._throttled:
+                self._recalculate(connection, bucket.kind)
         if self._to_review:
             self._timers.call_later(0, self._review)
 
-    def _reckon_anew(self, hold: ThrottledConnection, kind: QuotaKind) -> None:
+    def _recalculate(self, connection: ThrottledConnection, kind: QuotaKind) -> None:
         now_ms = self._clock.monotonic_ms()
         left_ms = 0
         if self._quotas.is_enabled[kind]:
-            bucket = hold.client.bucket(kind, now_ms)
-            if bucket is hold.bucket and bucket.limit == hold.limit:
+            bucket = connection.client.bucket(kind, now_ms)
+            if bucket is connection.bucket and bucket.limit == connection.limit:
                 # It was another limit that changed.
                 return
             left_ms = bucket.excess_ms(now_ms)
-        if now_ms + left_ms < hold.until_ms:
-            hold.timer.cancel()
-            hold.until_ms = now_ms + left_ms
-            hold.timer = self._timers.call_later(left_ms, hold.let_go)
+        if now_ms + left_ms < connection.until_ms:
+            connection.timer.cancel()
+            connection.until_ms = now_ms + left_ms
+            connection.timer = self._timers.call_later(left_ms, connection.release)

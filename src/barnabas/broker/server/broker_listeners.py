@@ -74,7 +74,7 @@ class BrokerListeners:
         self._quotas = ConnectionQuotas(config, env.clock, env.limits.highest_connection_descriptor())
         self._quotas.on_excess = self._close_some
 
-    def tell_refusals(
+    def report_refusals(
         self, on_limit: Callable[[str, str, str], object], on_handshake: Callable[[str, str, str], object]
     ) -> None:
         """Set callbacks for connections that a limit rejects or delays, and for failed TLS handshakes.

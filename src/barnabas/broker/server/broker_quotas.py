@@ -23,7 +23,7 @@ from barnabas.wire.registry import paths
 log = logging.getLogger(__name__)
 
 # As often as Kafka looks for what was not used for an hour.
-_UPKEEP_MS = 30_000
+_MAINTENANCE_MS = 30_000
 
 _LEADER_RATE: Final = "leader.replication.throttled.rate"
 _FOLLOWER_RATE: Final = "follower.replication.throttled.rate"
@@ -43,7 +43,7 @@ def quotas_of(config: BrokerConfig) -> Quotas:
     return quotas
 
 
-class QuotaUpkeep:
+class QuotaMaintenance:
     """Applies quotas of the registry, and forgets clients after an idle hour. Owned by the event loop."""
 
     def __init__(self, quotas: Quotas, clock: Clock, timers: Timers) -> None:
@@ -52,7 +52,7 @@ class QuotaUpkeep:
         self._timers = timers
         self._timer: Timer | None = None
         # What is wrong with an entity's settings, as it was told last.
-        self._told: dict[Entity, list[str]] = {}
+        self._reported: dict[Entity, list[str]] = {}
 
     def start(self, configs: ConfigWatcher, live: LiveConfig, config: BrokerConfig) -> None:
         """Apply the settings of users and client ids from their first reading on, which is still to come."""
@@ -63,7 +63,7 @@ class QuotaUpkeep:
             self._quotas.thread_count = _thread_count(config)
 
         live.subscribe(("num.io.threads", "num.network.threads"), take_thread_count)
-        self._timer = self._timers.call_later(_UPKEEP_MS, self._tend)
+        self._timer = self._timers.call_later(_MAINTENANCE_MS, self._tend)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -77,15 +77,15 @@ class QuotaUpkeep:
             # Below a user there is nothing else yet.
             return
         problems = self._quotas.set_settings(entity, settings)
-        if problems != self._told.pop(entity, []):
+        if problems != self._reported.pop(entity, []):
             for problem in problems:
                 log.warning("a quota of %s was not changed: %s", entity, problem)
         if problems:
-            self._told[entity] = problems
+            self._reported[entity] = problems
 
     def _tend(self) -> None:
         self._quotas.drop_unused(self._clock.monotonic_ms())
-        self._timer = self._timers.call_later(_UPKEEP_MS, self._tend)
+        self._timer = self._timers.call_later(_MAINTENANCE_MS, self._tend)
 
 
 class ReplicationThrottles:

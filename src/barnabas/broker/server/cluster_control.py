@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.controller.controller import Controller
-from barnabas.broker.controller.local_link import LocalLink
+from barnabas.broker.controller.local_channel import LocalChannel
 from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.core.clock import Clock
@@ -94,7 +94,7 @@ class Membership:
         """
         self._registry.on_session(self._on_session)
         deadline_ms = self._clock.monotonic_ms() + self._session_timeout_ms + _GRACE_MS
-        was_told = False
+        was_reported = False
         while True:
             self._registers()
             try:
@@ -105,8 +105,8 @@ class Membership:
             # differs from Kafka (killed-broker): it ends where the broker that it was is still registered.
             if self._clock.monotonic_ms() >= deadline_ms:
                 raise StartupError(conflict)
-            if not was_told:
-                was_told = True
+            if not was_reported:
+                was_reported = True
                 log.info("%s; waiting for its session to expire, in case that broker was killed", conflict)
             over: Pending[None] = Pending()
             self._timers.call_later(LOOK_AGAIN_MS, over.complete, None)
@@ -139,7 +139,7 @@ class Membership:
         except NoNodeError:
             log.debug("the session expired: what is so now is announced with the next registration")
 
-    async def tell_failed_directory(self) -> None:
+    async def report_failed_directory(self) -> None:
         """Notify the controller of a failed log directory, so that it asks for the offline replicas."""
         event = encode_log_dir_event(self._broker_id)
         await self._registry.create(paths.LOG_DIR_EVENT_PREFIX, event, sequence=True)
@@ -191,8 +191,8 @@ def build_cluster_control(
         config.zookeeper_session_timeout_ms,
         requests.registers,
     )
-    replicas.on_failed_directory = lambda: spawner.spawn(membership.tell_failed_directory())
-    local = LocalLink(requests)
+    replicas.on_failed_directory = lambda: spawner.spawn(membership.report_failed_directory())
+    local = LocalChannel(requests)
     channels = context.build_channels(
         config.control_plane_listener,
         str(broker_id),
@@ -204,9 +204,9 @@ def build_cluster_control(
         if other_id == broker_id:
             return local
         # Not at the top: a single broker does without it.
-        from barnabas.broker.controller.links import RemoteLink
+        from barnabas.broker.controller.remote_channel import RemoteChannel
 
-        return RemoteLink(other_id, channels, lambda: config.inter_broker_protocol_version)
+        return RemoteChannel(other_id, channels, lambda: config.inter_broker_protocol_version)
 
     controller = Controller(
         broker_id,

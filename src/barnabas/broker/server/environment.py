@@ -1,7 +1,7 @@
 """Everything that a broker uses of the outside world: time, random numbers, threads, disk, network, registry.
 
 `lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
-takes these things when it is built and reads the world nowhere (tests/unit/broker/server/test_one_door.py).
+takes these things when it is built and reads the world nowhere (tests/unit/broker/server/test_one_environment.py).
 
 Source: design page, section 2; style page, one direction.
 """
@@ -61,7 +61,7 @@ class Limits(Protocol):
         ...
 
 
-class RegistryDoor(Protocol):
+class RegistryOpener(Protocol):
     """Opens a broker's session with the registry, which keeps the cluster's state."""
 
     def holds(self, path: Path) -> bool:
@@ -96,7 +96,7 @@ class HttpListeners(Protocol):
         ...
 
 
-class HttpDoor(Protocol):
+class HttpEndpoint(Protocol):
     """Serves pages about the broker over HTTP without blocking it."""
 
     def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
@@ -146,9 +146,9 @@ class Environment:
     files: FileSystem
     page_cache: PageCache
     network: Network
-    registry: RegistryDoor
+    registry: RegistryOpener
     limits: Limits
-    http: HttpDoor
+    http: HttpEndpoint
     open_zookeeper: "Callable[[ZooKeeperOptions], Awaitable[Registry]]" = _open_zookeeper
 
 
@@ -173,7 +173,7 @@ class MachineLimits:
 
 
 class SqliteRegistry:
-    """A registry in a file of this machine; see `RegistryDoor`."""
+    """A registry in a file of this machine; see `RegistryOpener`."""
 
     def holds(self, path: Path) -> bool:
         return path.exists()
@@ -183,14 +183,14 @@ class SqliteRegistry:
 
 
 class MachineHttp:
-    """A thread of this process; see `HttpDoor`."""
+    """A thread of this process; see `HttpEndpoint`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
         # Not at the top: a broker that nobody looks at starts without it.
-        from barnabas.broker.server.http_door import HttpServer
+        from barnabas.broker.server.http_server import HttpServer
 
         return HttpServer(self._loop, addresses, pages)
 

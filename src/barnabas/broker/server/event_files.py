@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.broker.diagnostics import Row
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.log.disk.files import FileSystem
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, submit
@@ -36,10 +36,12 @@ _RESTORED_AT_ONCE: Final = 200
 
 
 class EventFiles:
-    """Writes the events of `facts` to files, and restores earlier ones. Owned by the event loop."""
+    """Writes the events of `diagnostics` to files, and restores earlier ones. Owned by the event loop."""
 
-    def __init__(self, facts: Facts, directory: Path, files: FileSystem, timers: Timers, executor: Executor) -> None:
-        self._facts = facts
+    def __init__(
+        self, diagnostics: DiagnosticStore, directory: Path, files: FileSystem, timers: Timers, executor: Executor
+    ) -> None:
+        self._diagnostics = diagnostics
         self._path = directory / NAME
         self._older = directory / f"{NAME}.1"
         self._files = files
@@ -51,7 +53,7 @@ class EventFiles:
         self._file_bytes = 0
         self._timer: Timer | None = None
         self._is_writing = self._is_failing = self._is_closed = False
-        facts.tell(self._ended)
+        diagnostics.set_listener(self._ended)
 
     def start(self) -> None:
         """Restore earlier events; until that is done nothing is written."""
@@ -126,7 +128,7 @@ class EventFiles:
         """Restore some; others of the loop have their turn in between."""
         for number, line in enumerate(lines, 1):
             try:
-                self._facts.restore(*event_in(line))
+                self._diagnostics.restore(*event_in(line))
             except (AssertionError, KeyError, RecursionError, TypeError, ValueError) as error:
                 log.debug("%s has a line that is no event of today's: %r", self._path, error)
             if number == _RESTORED_AT_ONCE:

@@ -14,7 +14,7 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.process import has_started
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.control import ControlChannel
+    from barnabas.broker.server.interception_channel import InterceptionChannel
     from barnabas.broker.server.page_process import PageProcess
 
 
@@ -28,7 +28,7 @@ def run(
 
     Args:
         ready_fd: Gets one line of JSON once clients can connect, and is then closed.
-        control_fd: A socket by which the test kit intercepts requests; see `control.py`.
+        control_fd: A socket by which the test kit intercepts requests; see `interception_channel.py`.
         page_options: Options of the page beside it; None: there is none.
 
     Raises:
@@ -82,11 +82,11 @@ async def _serve(
         raise node.failure
 
 
-async def _open_control(control_fd: int) -> "ControlChannel":
+async def _open_control(control_fd: int) -> "InterceptionChannel":
     # Not at the top: a broker that no test kit started does without it.
-    from barnabas.broker.server.control import open_control_channel
+    from barnabas.broker.server.interception_channel import open_interception_channel
 
-    return await open_control_channel(control_fd)
+    return await open_interception_channel(control_fd)
 
 
 def _start_page(node: Node, env: Environment, options: Sequence[str]) -> "PageProcess":
@@ -111,6 +111,6 @@ def _announce(node: Node, ready_fd: int | None) -> None:
             "cluster_id": node.cluster_id,
             "broker_id": node.broker_id,
         }
-        if node.observation is not None:
-            line["http"] = [f"{host}:{port}" for host, port in node.observation.addresses]
+        if node.http_monitoring is not None:
+            line["http"] = [f"{host}:{port}" for host, port in node.http_monitoring.addresses]
         write_ready(ready_fd, line)

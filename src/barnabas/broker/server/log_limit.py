@@ -59,7 +59,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         """Write a line or count it. The caller holds the handler's lock."""
         now_ms = self._clock.monotonic_ms()
         if self._silenced:
-            self._tell_counts(now_ms)
+            self._report_counts(now_ms)
         key = (record.pathname, record.lineno)
         site = self._sites.get(key)
         if site is None or now_ms >= site.until_ms:
@@ -85,13 +85,13 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         site.left_out_count += 1
         site.sample = record
         self._silenced.append(site)
-        self._tell(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
+        self._report(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
 
     def close(self) -> None:
         """Write all counts of omitted lines, and stop."""
         self.acquire()
         try:
-            self._tell_counts()
+            self._report_counts()
         finally:
             self.release()
         super().close()
@@ -112,7 +112,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         except Exception:
             self.handleError(record)
 
-    def _tell_counts(self, now_ms: int | None = None) -> None:
+    def _report_counts(self, now_ms: int | None = None) -> None:
         """Write how many lines were omitted in completed periods; None stands for all periods."""
         over = [site for site in self._silenced if now_ms is None or now_ms >= site.until_ms]
         for site in over:
@@ -121,11 +121,11 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             # By those that were written.
             byte_count = site.left_out_count * site.byte_count // site.line_count
             left_out = f"{site.left_out_count:,} lines (about {byte_count:,} bytes)"
-            self._tell(site.sample, f"{left_out} like this one were left out")
+            self._report(site.sample, f"{left_out} like this one were left out")
 
-    def _tell(self, sample: logging.LogRecord, what: str) -> None:
+    def _report(self, sample: logging.LogRecord, what: str) -> None:
         start = on_one_line(str(sample.msg).partition("\n")[0][:_SHOWN_CHARACTERS])
-        told = logging.LogRecord(
+        report = logging.LogRecord(
             sample.name, sample.levelno, sample.pathname, sample.lineno, f"{what}: %s", (start,), None
         )
-        self._write(told, self.format(told) + self.terminator)
+        self._write(report, self.format(report) + self.terminator)

@@ -95,7 +95,7 @@ class Logins:
         self._secret = await ensure_login_secret(registry, self._dice)
         if not config.delegation_token_master_key:
             return
-        from barnabas.broker.security.decoys import Decoys
+        from barnabas.broker.security.decoy_credentials import DecoyCredentials
         from barnabas.broker.security.tokens.manager import TokenManager
         from barnabas.broker.security.tokens.token import TokenLimits
 
@@ -109,7 +109,7 @@ class Logins:
             spawner,
             executor,
             self._dice,
-            Decoys(self._secret).token_salt,
+            DecoyCredentials(self._secret).token_salt,
         )
         await self.tokens.start()
 
@@ -312,12 +312,12 @@ class Logins:
             executor.close()
 
     def _finder(self, mechanism: "ScramMechanism") -> "Callable[[str, bool], KnownUser]":
-        from barnabas.broker.security.decoys import Decoys
+        from barnabas.broker.security.decoy_credentials import DecoyCredentials
         from barnabas.wire.security.sasl.mechanism import Identity
         from barnabas.wire.security.sasl.scram import KnownUser
 
         def find(name: str, is_token: bool) -> KnownUser:
-            decoys = Decoys(self._secret)
+            decoys = DecoyCredentials(self._secret)
             # In any case: how long it takes tells nothing either.
             if is_token:
                 nobody = decoys.token(mechanism, name)

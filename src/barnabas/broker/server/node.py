@@ -11,7 +11,9 @@ Each area has a builder, which is given the parts that it needs:
     registry        registry_choice.py            security                access_rules.py, logins.py
     channels        node_context.py               quotas                  broker_quotas.py, quota_history.py
     replication     replication.py                handlers, connections   request_handling.py, broker_listeners.py
-                                                  metrics, diagnostics    observation.py, fact_notes.py, fact_keeping.py
+                                                  metrics                 http_monitoring.py
+                                                  diagnostics             diagnostics_service.py,
+                                                                          diagnostic_callbacks.py
 
 Source: design page, section 2; semantics, controller.
 """
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.cluster.image import ClusterView, ImageChange
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.net.memory import ReceiveMemory
@@ -30,7 +32,7 @@ from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.access_rules import open_access_rules
 from barnabas.broker.server.broker_listeners import BrokerListeners
-from barnabas.broker.server.broker_quotas import QuotaUpkeep, ReplicationThrottles, quotas_of
+from barnabas.broker.server.broker_quotas import QuotaMaintenance, ReplicationThrottles, quotas_of
 from barnabas.broker.server.broker_state import BrokerState
 from barnabas.broker.server.cluster_control import (
     ClusterControl,
@@ -67,15 +69,15 @@ from barnabas.wire.registry.store import Registry
 if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.server.controlled_shutdown import ControlledShutdown
-    from barnabas.broker.server.fact_keeping import FactKeeping
-    from barnabas.broker.server.fact_notes import FactNotes
-    from barnabas.broker.server.observation import Observation
+    from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
+    from barnabas.broker.server.diagnostics_service import DiagnosticsService
+    from barnabas.broker.server.http_monitoring import HttpMonitoring
     from barnabas.broker.server.registry_listeners import RegistryListeners
 
 log = logging.getLogger(__name__)
 
 # Clients come first.
-_FACTS_AFTER_MS = 1_000
+_DIAGNOSTICS_AFTER_MS = 1_000
 
 
 class Node:
@@ -89,8 +91,8 @@ class Node:
         routes: The handlers by API and version; None before it is started.
         state: Its state.
         quotas: How much clients may ask of it.
-        facts: Diagnostic events; None: disabled.
-        observation: Its HTTP server; None if disabled.
+        diagnostics: Diagnostic events; None: disabled.
+        http_monitoring: Its HTTP server; None if disabled.
         registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
     """
 
@@ -117,13 +119,13 @@ class Node:
         self._listeners = BrokerListeners(config, env, self._executors.log)
         self.logins = Logins(config, env)
         self.quotas = quotas_of(config)
-        self._quota_upkeep = QuotaUpkeep(self.quotas, env.clock, env.timers)
+        self._quota_maintenance = QuotaMaintenance(self.quotas, env.clock, env.timers)
         self._throttles = ReplicationThrottles(config)
-        most_fact_bytes = config.barnabas_facts_max_bytes
-        self.facts = Facts(most_fact_bytes, env.clock.now_ms()) if most_fact_bytes else None
+        most_diagnostic_bytes = config.barnabas_facts_max_bytes
+        self.diagnostics = DiagnosticStore(most_diagnostic_bytes, env.clock.now_ms()) if most_diagnostic_bytes else None
         self.routes: RouteTable | None = None
         self.state = BrokerState.NOT_RUNNING
-        self.observation: Observation | None = None
+        self.http_monitoring: HttpMonitoring | None = None
         self.registry_listeners: RegistryListeners | None = None
         self._logs: LogManager | None = None
         self._registry: Registry | None = None
@@ -132,7 +134,7 @@ class Node:
         self._transactions: TransactionCoordinator | None = None
         self._control: ClusterControl | None = None
         self._quota_history: QuotaHistory | None = None
-        self._fact_keeping: FactKeeping | None = None
+        self._diagnostics_service: DiagnosticsService | None = None
         self._controlled_shutdown: ControlledShutdown | None = None
 
     def address_of(self, listener_name: str) -> tuple[str, int]:
@@ -175,7 +177,7 @@ class Node:
         groups, transactions = await self._start_coordinators(context, replication, producer_ids)
         control = self._build_cluster_control(context, replication, groups, settings)
         await self.logins.open(context.registry, self._spawner, self._executors.log)
-        notes = self._build_fact_notes()
+        notes = self._build_diagnostic_callbacks()
         on_denied = None if notes is None else notes.denial
         access = await open_access_rules(
             config, context.registry, env.clock, env.timers, self._spawner, env.dice, on_denied
@@ -193,7 +195,7 @@ class Node:
             access=access,
             quotas=self.quotas,
             leader_quota=self._throttles.leader,
-            facts=self.facts,
+            diagnostics=self.diagnostics,
             features=features,
         )
         self.routes, services = handling.routes, handling.services
@@ -208,7 +210,7 @@ class Node:
         await control.controller.start()
         if not control.controller.is_active:
             # Not at the top: a single broker is its own controller.
-            from barnabas.broker.cluster.untold import wait_for_metadata
+            from barnabas.broker.cluster.missing_metadata import wait_for_metadata
 
             await wait_for_metadata(context.view, context.registry)
         services.cluster_known.set()
@@ -218,15 +220,15 @@ class Node:
         services.topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
         transactions.begin_markers()
         self.state = BrokerState.RUNNING
-        if self.observation is not None:
+        if self.http_monitoring is not None:
             channels = replication.channels, replication.controller_channels, control.channels
             fetchers, controller, members = replication.fetchers, control.controller, control.membership
-            self.observation.begin(
+            self.http_monitoring.begin(
                 services, handling.routes, logs, fetchers, controller, channels, memory, self.logins, members
             )
         self.watchdog.start()
-        if self.facts is not None:
-            env.timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, handling, memory)
+        if self.diagnostics is not None:
+            env.timers.call_later(_DIAGNOSTICS_AFTER_MS, self._start_diagnostics, self.diagnostics, handling, memory)
 
     async def stop(self) -> None:
         """Stop in order: move leaderships, accept no more connections, answer waiting requests, write the state to
@@ -236,7 +238,7 @@ class Node:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
             await self._controlled_shutdown.ask()
         self.state = BrokerState.SHUTTING_DOWN
-        self._quota_upkeep.stop()
+        self._quota_maintenance.stop()
         self._listeners.stop_accepting()
         self._fetches.expire_all()
         if self._groups is not None:
@@ -256,8 +258,8 @@ class Node:
         await self._spawner.close()
         if self._quota_history is not None:
             await self._quota_history.close()
-        if self._fact_keeping is not None:
-            await self._fact_keeping.close()
+        if self._diagnostics_service is not None:
+            await self._diagnostics_service.close()
         try:
             if self._logs is not None:
                 await self._logs.close()
@@ -270,26 +272,28 @@ class Node:
             self.logins.close()
             self._executors.close()
             self._env.limits.close()
-            if self.observation is not None:
-                self.observation.close()
+            if self.http_monitoring is not None:
+                self.http_monitoring.close()
 
     # --- start, step by step
 
     def _open_observation(self) -> None:
         if self.config.barnabas_http_listeners:
             # Not at the top: a broker that nobody looks at starts without it.
-            from barnabas.broker.server.observation import Observation
+            from barnabas.broker.server.http_monitoring import HttpMonitoring
 
-            self.observation = Observation(self._env, self.config, self.watchdog, self._listeners, lambda: self.state)
-            self.observation.open()
+            self.http_monitoring = HttpMonitoring(
+                self._env, self.config, self.watchdog, self._listeners, lambda: self.state
+            )
+            self.http_monitoring.open()
 
-    def _build_fact_notes(self) -> "FactNotes | None":
-        if self.facts is None:
+    def _build_diagnostic_callbacks(self) -> "DiagnosticCallbacks | None":
+        if self.diagnostics is None:
             return None
         # Not at the top: a broker without diagnostic events does without it.
-        from barnabas.broker.server.fact_notes import FactNotes
+        from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
 
-        return FactNotes(self.facts, self._env.clock)
+        return DiagnosticCallbacks(self.diagnostics, self._env.clock)
 
     async def _open_registry(self, logs: LogManager) -> NodeContext:
         """Open the registry, and determine this broker's identity in it."""
@@ -311,7 +315,7 @@ class Node:
         """Apply the settings in the registry, now and whenever they change."""
         settings = DynamicSettings(context, logs=logs, topics=self._topic_settings)
         settings.configs.subscribe(paths.USERS, self.logins.users.on_user_config)
-        self._quota_upkeep.start(settings.configs, settings.live, self.config)
+        self._quota_maintenance.start(settings.configs, settings.live, self.config)
         self._throttles.start(settings.configs, settings.live)
         await settings.start()
         return settings
@@ -338,11 +342,13 @@ class Node:
     async def _start_coordinators(
         self, context: NodeContext, replication: Replication, producer_ids: ProducerIds
     ) -> tuple[GroupCoordinator, TransactionCoordinator]:
-        most_bytes, facts, replicas = self._most_bytes, self.facts, replication.replicas
-        groups = self._groups = await build_groups(context, replicas=replicas, most_bytes=most_bytes, facts=facts)
+        most_bytes, diagnostics, replicas = self._most_bytes, self.diagnostics, replication.replicas
+        groups = self._groups = await build_groups(
+            context, replicas=replicas, most_bytes=most_bytes, diagnostics=diagnostics
+        )
         groups.start()
         transactions = self._transactions = await build_transactions(
-            context, replication=replication, producer_ids=producer_ids, most_bytes=most_bytes, facts=facts
+            context, replication=replication, producer_ids=producer_ids, most_bytes=most_bytes, diagnostics=diagnostics
         )
         transactions.start()
         follow_leadership(replicas=replicas, groups=groups, transactions=transactions)
@@ -375,11 +381,13 @@ class Node:
         if registered != (self.config.endpoints, self.config.advertised_endpoints):
             settings.update_listeners()
 
-    def _keep_facts(self, facts: Facts, handling: RequestHandling, memory: ReceiveMemory) -> None:
+    def _start_diagnostics(
+        self, diagnostics: DiagnosticStore, handling: RequestHandling, memory: ReceiveMemory
+    ) -> None:
         if self.state is not BrokerState.RUNNING:
             return
         # Not at the top: a broker serves before it needs this.
-        from barnabas.broker.server.fact_keeping import FactKeeping
+        from barnabas.broker.server.diagnostics_service import DiagnosticsService
 
         services, env = handling.services, self._env
 
@@ -394,8 +402,10 @@ class Node:
             ]
 
         routes, executor = handling.routes, self._executors.log
-        self._fact_keeping = FactKeeping(facts, services, routes, self.watchdog, limits, env, executor)
-        self._fact_keeping.start()
+        self._diagnostics_service = DiagnosticsService(
+            diagnostics, services, routes, self.watchdog, limits, env, executor
+        )
+        self._diagnostics_service.start()
 
     def _on_storage_failure(self, error: BaseException) -> None:
         """Stop the broker after a disk failed."""

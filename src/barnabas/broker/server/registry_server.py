@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.net.memory import ReceiveMemory
-from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.receive_memory_watch import watch
 from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.registry.embedded import REGISTRY_FILE, EmbeddedRegistry
 from barnabas.broker.server.environment import Environment, machine_environment

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.cluster.image import ImageChange
 from barnabas.broker.coordination.partitioning import coordinated_partition_count
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import ISR_LANE, BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.replication import ReplicationQuota
-from barnabas.broker.replicas.altered_isr import AlteredIsr
+from barnabas.broker.replicas.alter_isr_manager import AlterIsrManager
 from barnabas.broker.replicas.fetching.manager import Fetchers
-from barnabas.broker.replicas.leading import Leading
+from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
-from barnabas.broker.replicas.written_isr import WrittenIsr
+from barnabas.broker.replicas.registry_isr_changes import RegistryIsrChanges
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.core.config import TopicConfig
@@ -70,7 +70,7 @@ def build_replication(
         topic_config,
         context.executors.append,
         env.loop.call_soon,
-        Leading(
+        LeaderReplicas(
             broker_id,
             env.clock,
             env.timers,
@@ -85,9 +85,9 @@ def build_replication(
         for listener_name in (config.inter_broker_listener, config.control_plane_listener)
     )
     if version_of(ApiKey.ALTER_ISR, config.inter_broker_protocol_version) == NOT_USED:
-        replicas.leading.changes = WrittenIsr(context.registry, env.clock, env.timers, context.spawner)
+        replicas.leader_replicas.changes = RegistryIsrChanges(context.registry, env.clock, env.timers, context.spawner)
     else:
-        replicas.leading.changes = AlterIsrSender(context, controller_channels).changes
+        replicas.leader_replicas.changes = AlterIsrSender(context, controller_channels).changes
     fetchers = replicas.fetchers = Fetchers(broker_id, config, channels, quota, env.timers, env.clock)
     return Replication(replicas, fetchers, channels, controller_channels)
 
@@ -102,7 +102,9 @@ class AlterIsrSender:
         self._controller = (-1, 0)
         self._version = version_of(ApiKey.ALTER_ISR, config.inter_broker_protocol_version)
         self._timeout_ms = config.controller_socket_timeout_ms
-        self.changes = AlteredIsr(context.broker_id, lambda: view.broker_epoch, self._alter_isr, context.env.timers)
+        self.changes = AlterIsrManager(
+            context.broker_id, lambda: view.broker_epoch, self._alter_isr, context.env.timers
+        )
         view.on_change(self._on_image)
 
     def _alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
@@ -120,7 +122,7 @@ class AlterIsrSender:
 
 
 async def build_groups(
-    context: NodeContext, *, replicas: ReplicaManager, most_bytes: int, facts: Facts | None
+    context: NodeContext, *, replicas: ReplicaManager, most_bytes: int, diagnostics: DiagnosticStore | None
 ) -> GroupCoordinator:
     """Build the group coordinator; the caller starts it."""
     config, env, topic = context.config, context.env, GROUP_OFFSETS_TOPIC
@@ -133,12 +135,17 @@ async def build_groups(
         await coordinated_partition_count(context.registry, topic, config.offsets_topic_num_partitions),
         env.dice,
         most_bytes,
-        None if facts is None else facts.rebalances,
+        None if diagnostics is None else diagnostics.rebalances,
     )
 
 
 async def build_transactions(
-    context: NodeContext, *, replication: Replication, producer_ids: ProducerIds, most_bytes: int, facts: Facts | None
+    context: NodeContext,
+    *,
+    replication: Replication,
+    producer_ids: ProducerIds,
+    most_bytes: int,
+    diagnostics: DiagnosticStore | None,
 ) -> TransactionCoordinator:
     """Build the transaction coordinator; the caller starts it."""
     config, env, topic = context.config, context.env, TRANSACTION_STATE_TOPIC
@@ -154,7 +161,7 @@ async def build_transactions(
         producer_ids,
         context.spawner,
         most_bytes,
-        None if facts is None else facts.aborts,
+        None if diagnostics is None else diagnostics.aborts,
     )
 
 

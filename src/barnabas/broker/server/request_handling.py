@@ -13,14 +13,14 @@ from barnabas.broker.administration.leadership import LeadershipAdmin
 from barnabas.broker.administration.partitions import PartitionAdmin
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.administration.topics import TopicAdmin
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.log.disk.cold_reads import ColdReads
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.net.connection import Connection, FrameHandler
 from barnabas.broker.net.memory import ReceiveMemory
-from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.receive_memory_watch import watch
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
@@ -44,7 +44,7 @@ from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_cla
 
 if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
-    from barnabas.broker.server.fact_notes import FactNotes
+    from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
     from barnabas.broker.server.registry_listeners import RegistryListeners
 
 
@@ -73,7 +73,7 @@ def build_request_handling(
     access: AccessRules,
     quotas: Quotas,
     leader_quota: ReplicationQuota,
-    facts: Facts | None,
+    diagnostics: DiagnosticStore | None,
     features: "FinalizedFeatures | None",
 ) -> RequestHandling:
     """Build the handlers; the caller sets `cluster_known` once the metadata is complete."""
@@ -113,7 +113,7 @@ def build_request_handling(
         scram_admin=context.logins.new_scram_admin(registry, settings.configs),
         tokens=context.logins.tokens,
         quotas=quotas,
-        facts=facts,
+        diagnostics=diagnostics,
         leader_quota=leader_quota,
         controller=controller,
         cluster_known=asyncio.Event(),
@@ -127,7 +127,7 @@ def accept_connections(
     *,
     handling: RequestHandling,
     registry_listeners: "RegistryListeners | None",
-    notes: "FactNotes | None",
+    notes: "DiagnosticCallbacks | None",
 ) -> ReceiveMemory:
     """Accept connections at all listeners; return the memory for received requests.
 

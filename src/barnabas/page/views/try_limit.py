@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated, simulated
+from barnabas.broker.quotas.simulation import LEAST_TIMEOUT_MS, Simulated, simulated
 from barnabas.clients.admin_quota_states import QuotaStateAdmin
 from barnabas.core.errors import BarnabasError
 from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, reason
@@ -107,11 +107,11 @@ def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
 def broker_try(found: Simulated, kind: QuotaKind) -> BrokerTry:
     """Return the effect of a quota of this kind."""
     senders = found.senders(kind)
-    longest_ms = max((each.longest_hold_ms for each in senders), default=0)
+    longest_ms = max((each.longest_throttle_ms for each in senders), default=0)
     return BrokerTry(
         found.broker_id,
         found.seconds,
-        sum(bool(each.hold_count) for each in senders),
+        sum(bool(each.throttle_count) for each in senders),
         len(senders),
         longest_ms >= LEAST_TIMEOUT_MS,
         found.unknown[kind],
@@ -127,10 +127,10 @@ def _rows(found: Simulated, kind: QuotaKind) -> Iterator[SenderRow]:
             each.client.client_id,
             each.offered / seconds,
             each.peak,
-            each.hold_count,
-            each.held_ms,
-            each.held_ms / (seconds * 1_000),
-            each.longest_hold_ms,
+            each.throttle_count,
+            each.throttled_ms,
+            each.throttled_ms / (seconds * 1_000),
+            each.longest_throttle_ms,
             each.latest_ms,
             each.left,
         )

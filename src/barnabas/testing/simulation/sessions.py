@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry, Outcome
 from barnabas.broker.registry.tree import EndSessionOp
-from barnabas.broker.server.environment import RegistryDoor
+from barnabas.broker.server.environment import RegistryOpener
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
 from barnabas.wire.registry.acl import Author
@@ -46,7 +46,7 @@ _GIVING_UP_S = 0.5
 _SESSION_TIMEOUT_S = 6.0
 
 
-class FarRegistry:
+class RemoteRegistry:
     """A `Registry` over an embedded one, with a connection that can be lost."""
 
     def __init__(self, registry: EmbeddedRegistry, dice: "Random") -> None:
@@ -174,19 +174,19 @@ class FarRegistry:
         if watch is None:
             return None
         self._watches[watch] = None
-        return _FarWatch(self, watch)
+        return _RemoteWatch(self, watch)
 
 
-class _FarWatch:
+class _RemoteWatch:
     """A watch on the remote side of a connection, lost with it."""
 
-    def __init__(self, registry: FarRegistry, watch: Watch) -> None:
+    def __init__(self, registry: RemoteRegistry, watch: Watch) -> None:
         self._registry = registry
         self._watch = watch
         self._connection = registry.loss_count
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FarWatch) and (other._watch, other._connection) == (self._watch, self._connection)
+        return isinstance(other, _RemoteWatch) and (other._watch, other._connection) == (self._watch, self._connection)
 
     def __hash__(self) -> int:
         return hash((self._watch, self._connection))
@@ -196,7 +196,7 @@ class _FarWatch:
             self._watch(event)
 
 
-class GuestRegistry(FarRegistry):
+class GuestRegistry(RemoteRegistry):
     """The session of a client other than the broker, one of several at the same registry.
 
     As of a real ZooKeeper, what is asked for without a connection waits for one, and that may be of another session.
@@ -245,23 +245,23 @@ class GuestRegistry(FarRegistry):
                 await self._perform([EndSessionOp(self._session_id)])
 
 
-class FarRegistryDoor:
-    """A factory of sessions with a remote registry; see `RegistryDoor`.
+class RemoteRegistryOpener:
+    """A factory of sessions with a remote registry; see `RegistryOpener`.
 
     Attributes:
         session: The one of the broker that runs, or ran last.
     """
 
-    def __init__(self, door: RegistryDoor, dice: "Random") -> None:
-        self._door = door
+    def __init__(self, opener: RegistryOpener, dice: "Random") -> None:
+        self._opener = opener
         self._dice = dice
-        self.session: FarRegistry | None = None
+        self.session: RemoteRegistry | None = None
 
     def holds(self, path: Path) -> bool:
-        return self._door.holds(path)
+        return self._opener.holds(path)
 
-    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> FarRegistry:
-        registry = await self._door.open(path, clock, executor, keeps_sessions)
+    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> RemoteRegistry:
+        registry = await self._opener.open(path, clock, executor, keeps_sessions)
         assert isinstance(registry, EmbeddedRegistry)
-        self.session = FarRegistry(registry, self._dice)
+        self.session = RemoteRegistry(registry, self._dice)
         return self.session

@@ -152,7 +152,7 @@ class RollingPageCache:
 
 
 class MemoryRegistry:
-    """A registry that keeps committed data, beyond the end of the process and the machine. See `RegistryDoor`.
+    """A registry that keeps committed data, beyond the end of the process and the machine. See `RegistryOpener`.
 
     Attributes:
         session: The one of the broker that runs, or ran last.
@@ -204,7 +204,7 @@ class UnlimitedMachine:
 
 
 class MemoryHttp:
-    """An HTTP server for callers in the simulation; see `HttpDoor`."""
+    """An HTTP server for callers in the simulation; see `HttpEndpoint`."""
 
     def __init__(self) -> None:
         self.addresses: list[tuple[str, int]] = []

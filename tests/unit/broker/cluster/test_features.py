@@ -26,7 +26,7 @@ async def test_each_broker_tells_the_version_of_the_node_as_it_is_now(cluster: C
 
     assert [await told(cluster, number) for number in (1, 2)] == [0, 0]
     node = cluster.hosts[0].node
-    services = node and node.observation and node.observation.services
+    services = node and node.http_monitoring and node.http_monitoring.services
     assert services
     for is_enabled, epoch in ((True, 1), (False, -1), (True, 3)):
         await services.registry.set(paths.FEATURES, encode_features(FeatureNode(is_enabled, {})))
@@ -46,7 +46,7 @@ async def test_a_broker_that_stops_as_the_node_changes_says_nothing_of_it(cluste
             return Pending()
 
     node = cluster.hosts[0].node
-    services = node and node.observation and node.observation.services
+    services = node and node.http_monitoring and node.http_monitoring.services
     assert services
     await FinalizedFeatures(services.registry, Kept(print)).read()
     await services.registry.set(paths.FEATURES, encode_features(FeatureNode(is_enabled=True, features={})))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.cluster.watcher import ConfigWatcher
-from barnabas.broker.registry.changes import RETRY_BACKOFF_MS
+from barnabas.broker.registry.change_notifications import RETRY_BACKOFF_MS
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner

@@ -10,14 +10,14 @@ from barnabas.broker.administration.topics import TopicAdmin
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
-from barnabas.broker.controller.local_link import LocalLink
+from barnabas.broker.controller.local_channel import LocalChannel
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.broker.controller.sender import BrokerLink, Delivered, Sender
 from barnabas.broker.controller.state import Moving
 from barnabas.broker.interbroker.versions import version_of
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Stage, Tree
-from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
@@ -140,7 +140,7 @@ class Cluster:
 
     def _link_to(self, broker_id: int) -> BrokerLink:
         if broker_id == 0:
-            return LocalLink(self.control)
+            return LocalChannel(self.control)
         link = self.links[broker_id] = NotedLink(self.config.inter_broker_protocol_version)
         return link
 

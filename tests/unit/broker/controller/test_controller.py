@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from barnabas.broker.administration.topic_rules import NewTopic
-from barnabas.broker.controller import reading
+from barnabas.broker.controller import topic_assignments
 from barnabas.broker.registry.zookeeper_server.messages import MOST_PARTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -298,7 +298,7 @@ async def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_nex
 
 
 def test_a_very_large_topic_is_taken_in_some_partitions_in_a_turn(caplog, monkeypatch) -> None:
-    monkeypatch.setattr(reading, "MANY_PARTITIONS", 2_000)
+    monkeypatch.setattr(topic_assignments, "MANY_PARTITIONS", 2_000)
 
     def without_leader() -> int:
         return sum("has no leader" in record.msg for record in caplog.records)

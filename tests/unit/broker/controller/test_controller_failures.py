@@ -316,7 +316,7 @@ def lose_watches(cluster: Cluster) -> None:
         watch(WatchEvent(EventType.NONE, ""))
 
 
-async def test_within_a_session_a_lost_connection_ends_no_term(cluster: Cluster, /) -> None:
+async def test_within_a_session_a_lost_connection_keeps_the_controller(cluster: Cluster, /) -> None:
     await put_topic(cluster, "t", {0: [0]})
     await until(lambda: cluster.view.image.has_leaders("t", 1))
     cluster.registry._session_listeners.tell(SessionState.SUSPENDED)

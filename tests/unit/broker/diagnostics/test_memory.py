@@ -10,12 +10,12 @@ import pytest
 
 from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn, Who
 from barnabas.broker.diagnostics.sampler import CommitKey, Sampler
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.diagnostics.transactions import Abort, AbortReason
 from barnabas.broker.log.environment import Going
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Client, Quotas
-from barnabas.broker.server.fact_notes import FactNotes
+from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
 from barnabas.broker.transactions.transaction import Transaction
 from barnabas.core.types import TopicPartition
 from barnabas.testing import ManualClock
@@ -32,16 +32,16 @@ GROUP_ONE_OF: Final = 20
 class Busy:
     """A broker to which all that is kept happens, all the time: partitions, groups with commits, and clients."""
 
-    def __init__(self, facts: Facts, clock: ManualClock, scale: int) -> None:
-        self.facts = facts
+    def __init__(self, diagnostics: DiagnosticStore, clock: ManualClock, scale: int) -> None:
+        self.diagnostics = diagnostics
         self.clock = clock
         self.tick = 0
         self.partitions = [TopicPartition("orders", number) for number in range(10 * scale)]
         self.group_ids = [f"group-{number}" for number in range(scale)]
         self.client_count = 10 * scale
-        self.notes = FactNotes(facts, clock)
+        self.notes = DiagnosticCallbacks(diagnostics, clock)
         self.quotas = Quotas(Windows(11, 1_000))
-        self.sampler = Sampler(facts, clock, clock, self.ends, self.commits, self.minute)
+        self.sampler = Sampler(diagnostics, clock, clock, self.ends, self.commits, self.minute)
 
     def ends(self) -> Iterator[tuple[TopicPartition, int]]:
         for number, partition in enumerate(self.partitions, 1):
@@ -52,7 +52,9 @@ class Busy:
             yield (self.group_ids[number // 10], partition), self.tick // 6 * number
 
     def minute(self) -> None:
-        self.facts.minutes.add({"at_ms": self.clock.now_ms(), "produced_bytes_per_s": self.tick, "requests": None})
+        self.diagnostics.minutes.add(
+            {"at_ms": self.clock.now_ms(), "produced_bytes_per_s": self.tick, "requests": None}
+        )
 
     def run(self, minutes: int) -> None:
         for _ in range(minutes * 6):
@@ -74,19 +76,19 @@ class Busy:
             Note(Turn.WENT, Reason.POLL_INTERVAL_EXCEEDED, who[1]),
             *(Note(Turn.GATHERED, who=who[0], generation=self.tick, member_count=2), Note(Turn.STABLE)),
         ):
-            self.facts.rebalances.note(group_id, note, now_ms)
+            self.diagnostics.rebalances.note(group_id, note, now_ms)
 
     def use(self, client_id: str) -> None:
         """A client is held, refused, slow, and its transaction is aborted."""
         now_ms = self.clock.now_ms()
-        self.notes.hold(Client(self.quotas, "alice", client_id, now_ms), None, 100)
-        self.facts.note_full_answer(now_ms, "alice", client_id, "fetch.max.bytes", MIB)
+        self.notes.throttle(Client(self.quotas, "alice", client_id, now_ms), None, 100)
+        self.diagnostics.note_full_answer(now_ms, "alice", client_id, "fetch.max.bytes", MIB)
         self.notes.denial(Principal(USER, client_id), HOST, Operation.WRITE, ResourceType.TOPIC, "views", None)
         row = {"at_ms": now_ms, "api": "Produce", "version": 8, "user": "alice", "client_id": client_id, "host": HOST}
         row |= {"software": None, "total_ms": 900, "queue_ms": 1, "local_ms": 2, "remote_ms": 800, "send_ms": 3}
-        self.facts.requests.add(row | {"waited_for": "replication", "throttle_ms": 0})
+        self.diagnostics.requests.add(row | {"waited_for": "replication", "throttle_ms": 0})
         transaction = Transaction(client_id, 4_711, 1, timeout_ms=60_000, start_timestamp_ms=now_ms - 60_000)
-        self.facts.aborts.note(transaction, Abort(AbortReason.TIMEOUT, client_id, HOST), now_ms)
+        self.diagnostics.aborts.note(transaction, Abort(AbortReason.TIMEOUT, client_id, HOST), now_ms)
 
     def change(self, partition: TopicPartition) -> None:
         """A partition has another leader, a segment is removed, and the loop stands still."""
@@ -115,9 +117,9 @@ def test_what_happens_for_half_an_hour_is_within_its_bound_and_flat(scale: int) 
     most_bytes = 24 * MIB * scale // 1_000
     clock = ManualClock()
     with counted(most_bytes) as used:
-        facts = Facts(most_bytes, clock.now_ms())
-        facts.tell(nobody)
-        busy = Busy(facts, clock, scale)
+        diagnostics = DiagnosticStore(most_bytes, clock.now_ms())
+        diagnostics.set_listener(nobody)
+        busy = Busy(diagnostics, clock, scale)
         busy.sampler.start()
         busy.run(15)
         gc.collect()
@@ -125,48 +127,50 @@ def test_what_happens_for_half_an_hour_is_within_its_bound_and_flat(scale: int) 
         busy.run(15)
     assert used[1] <= used[0] * 1.02
     # The estimate is no less than what it is, but for a tenth.
-    assert used[1] <= facts.kept_bytes * 1.1
-    left_out = facts.left_out()
+    assert used[1] <= diagnostics.kept_bytes * 1.1
+    left_out = diagnostics.left_out()
     assert (left_out.pop("ends"), left_out.pop("commits")) == (0, 0)
     # All else was full.
     assert min(left_out.values()) > 0
 
 
-def refused(facts: Facts, name: str) -> None:
-    facts.note_refusal(0, "acl", host=HOST, reason="Metadata", user=name, client_id=name, resource="TOPIC", name=name)
+def refused(diagnostics: DiagnosticStore, name: str) -> None:
+    diagnostics.note_refusal(
+        0, "acl", host=HOST, reason="Metadata", user=name, client_id=name, resource="TOPIC", name=name
+    )
 
 
-def began(facts: Facts, name: str) -> None:
+def began(diagnostics: DiagnosticStore, name: str) -> None:
     for turn in (Turn.BEGAN, Turn.CAME):
-        facts.rebalances.note(name, Note(turn, Reason.JOINED, Who(name, name, HOST, name)), 0)
+        diagnostics.rebalances.note(name, Note(turn, Reason.JOINED, Who(name, name, HOST, name)), 0)
 
 
-def loaded(facts: Facts, name: str) -> None:
-    facts.rebalances.note(name, Note(Turn.LOADED), 0)
+def loaded(diagnostics: DiagnosticStore, name: str) -> None:
+    diagnostics.rebalances.note(name, Note(Turn.LOADED), 0)
 
 
-def aborted(facts: Facts, name: str) -> None:
-    facts.aborts.note(Transaction(name), Abort(AbortReason.TIMEOUT, name, HOST), 0)
+def aborted(diagnostics: DiagnosticStore, name: str) -> None:
+    diagnostics.aborts.note(Transaction(name), Abort(AbortReason.TIMEOUT, name, HOST), 0)
 
 
-def was_slow(facts: Facts, name: str) -> None:
-    facts.requests.add({"at_ms": 0, "client_id": name})
+def was_slow(diagnostics: DiagnosticStore, name: str) -> None:
+    diagnostics.requests.add({"at_ms": 0, "client_id": name})
 
 
-def full(facts: Facts, name: str) -> None:
-    facts.note_full_answer(0, name, name, "fetch.max.bytes", MIB)
+def full(diagnostics: DiagnosticStore, name: str) -> None:
+    diagnostics.note_full_answer(0, name, name, "fetch.max.bytes", MIB)
 
 
 @pytest.mark.parametrize("happen", [refused, began, loaded, aborted, was_slow, full])
 @pytest.mark.parametrize("letter", ["x", "\N{PILE OF POO}"])
-def test_very_long_names_are_within_the_bound(happen: Callable[[Facts, str], None], letter: str) -> None:
+def test_very_long_names_are_within_the_bound(happen: Callable[[DiagnosticStore, str], None], letter: str) -> None:
     most_bytes = 4 * MIB
     with counted(most_bytes) as used:
-        facts = Facts(most_bytes, 0)
-        facts.tell(nobody)
+        diagnostics = DiagnosticStore(most_bytes, 0)
+        diagnostics.set_listener(nobody)
         for number in range(1_000):
-            happen(facts, f"{number}{letter * 8_000}")
-    assert used[0] <= facts.kept_bytes * 1.1 + 100_000
+            happen(diagnostics, f"{number}{letter * 8_000}")
+    assert used[0] <= diagnostics.kept_bytes * 1.1 + 100_000
 
 
 def nobody(kind: str, line: bytes) -> None:

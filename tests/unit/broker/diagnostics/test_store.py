@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.diagnostics import Row
 from barnabas.broker.diagnostics.events import Events, RepeatedEvents, encoded
 from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 
 MIB = 1024 * 1024
 
@@ -69,17 +69,17 @@ def test_very_many_that_repeat_are_bounded() -> None:
 
 def test_it_goes_on_after_a_restart() -> None:
     written: list[tuple[str, bytes]] = []
-    before = Facts(MIB, 5_000)
+    before = DiagnosticStore(MIB, 5_000)
     before.requests.add({"at_ms": 1, "api": "Produce"})
     # Nobody writes yet.
-    before.tell(lambda kind, line: written.append((kind, line)))
-    before.holds.note(("alice",), 1)
+    before.set_listener(lambda kind, line: written.append((kind, line)))
+    before.throttles.note(("alice",), 1)
     before.stalls.add({"at_ms": 2, "ms": 60})
     before.seal_all()
-    after = Facts(MIB, 9_000)
+    after = DiagnosticStore(MIB, 9_000)
     for kind, line in written:
         after.restore(kind, json.loads(line))
-    assert [*map(len, (after.requests.lines(), after.holds.lines(), after.stalls.lines()))] == [1, 1, 1]
+    assert [*map(len, (after.requests.lines(), after.throttles.lines(), after.stalls.lines()))] == [1, 1, 1]
     assert (before.kept_since_ms, after.kept_since_ms) == (5_000, 1)
     broken: list[tuple[str, Row]] = [("nonsense", {"at_ms": 1}), ("requests", {})]
     for kind, row in broken:
@@ -88,12 +88,12 @@ def test_it_goes_on_after_a_restart() -> None:
 
 
 def test_a_rebalance_that_goes_on_stays_the_last_one() -> None:
-    facts = Facts(MIB, 0)
-    facts.rebalances.note("g", Note(Turn.BEGAN, Reason.JOINED), 5_000)
+    diagnostics = DiagnosticStore(MIB, 0)
+    diagnostics.rebalances.note("g", Note(Turn.BEGAN, Reason.JOINED), 5_000)
     old: Row = {"group": "g", "began_ms": 1, "outcome": "stable", "gather_ms": 1, "came": [], "went": []}
-    facts.restore("rebalances", old)
-    facts.rebalances.note("g", Note(Turn.EMPTY), 6_000)
-    assert [row["outcome"] for row in facts.rebalances.rows("g")] == ["stable", "empty"]
+    diagnostics.restore("rebalances", old)
+    diagnostics.rebalances.note("g", Note(Turn.EMPTY), 6_000)
+    assert [row["outcome"] for row in diagnostics.rebalances.rows("g")] == ["stable", "empty"]
     with pytest.raises(KeyError):
-        facts.restore("rebalances", {"group": "g", "began_ms": 1})
-    assert len(facts.rebalances.rows("g")) == 2
+        diagnostics.restore("rebalances", {"group": "g", "began_ms": 1})
+    assert len(diagnostics.rebalances.rows("g")) == 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Tree
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
@@ -51,7 +51,7 @@ from tests.unit.broker.groups.conftest import MOST_BYTES
 
 
 def test_who_finds_a_group_full_is_told_of_by_facts(client):
-    kept = client.services.facts = Facts(25_000_000, 0)
+    kept = client.services.diagnostics = DiagnosticStore(25_000_000, 0)
     for group_id in ("g", "full"):
         request = join_request(group_id=group_id)
         request.protocols[0].metadata = bytes(MOST_BYTES // 10)

@@ -5,7 +5,7 @@ from struct import pack_into
 
 import pytest
 
-from barnabas.broker.log.appends.prepared import OwnBatches
+from barnabas.broker.log.appends.prepared_batches import OwnBatches
 from barnabas.broker.log.retention import delete_segments
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.error_code import ErrorCode

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from barnabas.broker.log.appends.copies import check_copies
+from barnabas.broker.log.appends.replicated_batches import check_replicated_batches
 from barnabas.broker.log.cleaner.cleaner import Cleaner
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
 from barnabas.broker.log.file_names import DELETED_SUFFIX, NEXT_FILE
@@ -83,7 +83,7 @@ class TestMeanwhile:
         log.truncate(8)
         batch = bytearray(make_batch(1))
         batch[7] = 8
-        wanted, unwanted = (check_copies(memoryview(batch), 8) for _ in range(2))
+        wanted, unwanted = (check_replicated_batches(memoryview(batch), 8) for _ in range(2))
         dropped = log.append_as_follower(unwanted, lambda: False)
         taken = log.append_as_follower(wanted, lambda: True)
         assert not dropped.is_done

@@ -119,7 +119,9 @@ def test_a_broker_whose_session_is_lost_is_not_ready_until_it_is_registered_agai
         while not host.http.addresses:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         # Not before it was told of the cluster.
-        while host.node.observation.services is None or not host.node.observation.services.cluster.image.brokers:
+        while (
+            host.node.http_monitoring.services is None or not host.node.http_monitoring.services.cluster.image.brokers
+        ):
             assert (await ready())[0] == 503
             await asyncio.sleep(0.001)
         await until_ready()
@@ -139,7 +141,7 @@ def test_without_the_setting_nothing_is_served():
 
     async def story():
         await house.node.start()
-        assert house.node.observation is None
+        assert house.node.http_monitoring is None
         await house.node.stop()
 
     house.run(story())

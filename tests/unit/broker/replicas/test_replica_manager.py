@@ -9,7 +9,7 @@ from barnabas.broker.coordination.ownership import LoadedPartition, OwnedPartiti
 from barnabas.broker.log import partition_log
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.replicas.append_queues import untimed
-from barnabas.broker.replicas.leading import Leading
+from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
@@ -109,12 +109,12 @@ def overrides():
 def make_replicas(clock, topic_config, overrides, heard):
     def make(logs: LogManager) -> ReplicaManager:
         fetches = Purgatory(clock, lambda callback, *args: callback(*args))
-        leading = Leading(BROKER_ID, clock, clock, fetches, lambda: 30_000)
+        leader_replicas = LeaderReplicas(BROKER_ID, clock, clock, fetches, lambda: 30_000)
 
         def config_of(topic: str) -> TopicConfig:
             return topic_config.with_overrides(overrides)
 
-        made = ReplicaManager(BROKER_ID, logs, fetches, config_of, InlineExecutor(), call, leading)
+        made = ReplicaManager(BROKER_ID, logs, fetches, config_of, InlineExecutor(), call, leader_replicas)
         made.on_leadership = lambda led, resigned: heard.append(
             ([each.topic_partition for each in led], list(resigned))
         )

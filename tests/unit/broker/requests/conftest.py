@@ -13,8 +13,8 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.manager import Client
-from barnabas.broker.replicas.control import ControlRequests
-from barnabas.broker.replicas.leading import Leading
+from barnabas.broker.replicas.control_requests import ControlRequests
+from barnabas.broker.replicas.leader_replicas import LeaderReplicas
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.requests.context import ConnectionInfo
@@ -112,8 +112,10 @@ class DataPath:
         asyncio.run(self._open())
         self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
         fetches = Purgatory(self.clock, lambda callback, *args: self._due.append((callback, args)))
-        leading = Leading(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000)
-        self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call, leading)
+        leader_replicas = LeaderReplicas(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000)
+        self.replicas = ReplicaManager(
+            BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call, leader_replicas
+        )
         spawner, view = Spawner(self.errors.append), ClusterView("cluster")
         control = ControlRequests(self.replicas, view, self._load_settings, spawner)
         control.registered()
@@ -252,7 +254,7 @@ class DataPath:
     def take_network_ns(self) -> int:
         return 0
 
-    def hold(self, exchange: Exchange) -> None:
+    def wait_for_answer(self, exchange: Exchange) -> None:
         """Nothing is taken from it but its requests, one by one."""
 
     def settle_soon(self, outcome: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
@@ -77,10 +77,10 @@ class Stranger:
         )
         quotas = Quotas(Windows(11, 1_000))
         config = SimpleNamespace(sasl_server_max_receive_size=MOST_BYTES)
-        self.facts = Facts(1_000_000, 0)
+        self.diagnostics = DiagnosticStore(1_000_000, 0)
         services: Any = SimpleNamespace(
             config=config,
-            facts=self.facts,
+            diagnostics=self.diagnostics,
             clock=self.clock,
             timers=self.clock,
             offered=table.offered,
@@ -190,7 +190,7 @@ class Stranger:
     @property
     def refusals(self):
         """User, mechanism and reason of each that is kept."""
-        rows = [json.loads(line) for line in self.facts.refusals.lines()]
+        rows = [json.loads(line) for line in self.diagnostics.refusals.lines()]
         assert all(row["kind"] == "login" and row["host"] == "10.1.2.3" for row in rows)
         return [(row["user"], row["mechanism"], row["reason"]) for row in rows]
 
@@ -447,7 +447,7 @@ def test_a_failed_login_is_kept_without_the_name_that_was_given(stranger, name):
     stranger.shake()
     stranger.prove(b"\0" + name + b"\0wrong-password")
     assert stranger.refusals == [(None, "PLAIN", PLAIN_FAILED)]
-    assert b"password-typed" not in b"".join(stranger.facts.refusals.lines())
+    assert b"password-typed" not in b"".join(stranger.diagnostics.refusals.lines())
 
 
 def test_an_authorization_id_is_not_kept(stranger):

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from barnabas.broker.diagnostics.series import TICK_MS
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
-from barnabas.broker.requests.fact_question import Question
+from barnabas.broker.requests.diagnostic_query import DiagnosticQuery
+from barnabas.broker.requests.diagnostic_subjects import SUBJECTS
 from barnabas.broker.requests.handlers.facts import facts
 from barnabas.broker.requests.slices import MORE
-from barnabas.broker.requests.told_facts import SUBJECTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
@@ -42,7 +42,7 @@ class Asked:
     def __init__(self, data_path: Any) -> None:
         self.data_path = data_path
         self.services = data_path.services
-        self.kept = self.services.facts = Facts(25_000_000, 0)
+        self.kept = self.services.diagnostics = DiagnosticStore(25_000_000, 0)
 
     def ask(self, subject: str, names: list[str] | None = None, since_ms: int = -1) -> FactsResponse:
         info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT", ALICE)
@@ -95,7 +95,7 @@ def test_a_thousand_rows_at_the_most_are_told(asked: Asked) -> None:
 def test_one_may_always_ask_about_oneself(asked: Asked) -> None:
     asked.services.authorizer = MayDescribe()
     for user, client_id in (("alice", "app"), ("alice", "other"), ("bob", "app")):
-        row = asked.kept.holds.note((user, client_id, "producer_byte_rate"), 5)
+        row = asked.kept.throttles.note((user, client_id, "producer_byte_rate"), 5)
         row.update(user=user, client_id=client_id, quota="producer_byte_rate")
         asked.kept.requests.add({"at_ms": 5, "user": user, "client_id": client_id})
     (told,) = asked.told("client")["client"]
@@ -169,7 +169,7 @@ def test_ends_of_what_is_led_here(asked: Asked) -> None:
 
 
 def test_where_nothing_is_kept_what_is_known_anyway_is_told(asked: Asked) -> None:
-    asked.services.facts = None
+    asked.services.diagnostics = None
     asked.data_path.create("t")
     told = asked.told("ends")
     assert told["kept_since_ms"] is None
@@ -178,7 +178,7 @@ def test_where_nothing_is_kept_what_is_known_anyway_is_told(asked: Asked) -> Non
 
 
 def test_rows_that_are_made_are_bounded_too(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.broker.requests.told_facts.MOST_ROWS", 2)
+    monkeypatch.setattr("barnabas.broker.requests.diagnostic_subjects.MOST_ROWS", 2)
     for topic in "abc":
         asked.data_path.create(topic)
     told = asked.told("ends")
@@ -192,7 +192,7 @@ def test_a_group_that_has_committed_for_very_many_partitions_leaves_others_their
     question: Any = SimpleNamespace(
         ctx=SimpleNamespace(services=services),
         names=frozenset({"g"}),
-        facts=Facts(1 << 20, 0),
+        diagnostics=DiagnosticStore(1 << 20, 0),
         since_ms=-1,
         tick=1,
         points=lambda points: [],
@@ -208,7 +208,7 @@ def test_others_have_their_turn_while_the_logs_of_directories_are_added_up(asked
         asked.data_path.create(f"t{number}")
         asked.data_path.produce(f"t{number}", batch(1))
     info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT", ALICE)
-    question = Question(RequestContext(asked.services, info, "app", 0, 1), -1, None)
+    question = DiagnosticQuery(RequestContext(asked.services, info, "app", 0, 1), -1, None)
     before_disk = list(takewhile(lambda each: each is MORE, SUBJECTS["broker"].find(question)))
     assert len(before_disk) == 5
     (row,) = asked.told("broker")["broker"]

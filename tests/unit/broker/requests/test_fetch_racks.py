@@ -22,7 +22,7 @@ def make_led(make_data_path, **settings):
     racks = {leader: NEAR, FOLLOWER: FAR}
     brokers = {each: BrokerNode(each, {"PLAINTEXT": ("here", each)}, rack) for each, rack in racks.items()}
     path.services.cluster.image = ClusterImage("cluster", leader, brokers, {})
-    path.replicas.leading.note_fetch(path.partition("t"), FOLLOWER, 1, 0)
+    path.replicas.leader_replicas.note_fetch(path.partition("t"), FOLLOWER, 1, 0)
     return path
 
 

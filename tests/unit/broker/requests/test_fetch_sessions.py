@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from barnabas.broker.requests.fetches import sessions
-from barnabas.broker.requests.fetches.reading import refused_answer
+from barnabas.broker.requests.fetches.reader import refused_answer
 from barnabas.broker.requests.fetches.sessions import EVICTION_MS, FetchSession, FetchSessions, next_epoch
 from barnabas.broker.requests.handlers import fetch
 from barnabas.core.error_code import ErrorCode

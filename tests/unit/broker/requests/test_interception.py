@@ -3,10 +3,10 @@
 import pytest
 
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
-from barnabas.broker.requests.control_messages import Verdict
 from barnabas.broker.requests.handlers import HANDLERS
 from barnabas.broker.requests.handlers.api_versions import unsupported_version
 from barnabas.broker.requests.interception import Interceptor
+from barnabas.broker.requests.interception_messages import Verdict
 from barnabas.broker.requests.table import RouteTable
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import UnanswerableError

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from barnabas.broker.log import partition_log
-from barnabas.broker.log.appends.prepare import AT_ONCE_BYTES
+from barnabas.broker.log.appends.record_validation import AT_ONCE_BYTES
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.retention import delete_segments
 from barnabas.broker.replicas import append_queues
@@ -270,7 +270,7 @@ class TestMeanwhile:
         path.preparing.run_all()
         assert said(waiting) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
 
-    @replaces("barnabas.broker.log.appends.prepare")
+    @replaces("barnabas.broker.log.appends.record_validation")
     def test_preparing_raises(self, path, monkeypatch, caplog):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
         whole = precheck.needs_no_walk

@@ -124,7 +124,7 @@ async def test_a_produce_over_its_quota_is_appended_answered_and_held(connect, /
     assert first[-4:] == struct.pack(">i", throttle_ms)
     await turns()
     assert data_path.log("t").log_end_offset == 1
-    assert quotas.held_counts == [1, 0, 0, 0]
+    assert quotas.throttled_connection_counts == [1, 0, 0, 0]
     data_path.clock.advance(throttle_ms - 1)
     await turns()
     assert not wire.has_answer()
@@ -163,7 +163,7 @@ def test_who_connects_again_gains_nothing(play, data_path, quotas):
             data_path.clock.advance(told[-1] - 1)
             await turns()
             assert not wire.has_answer()
-            assert quotas.held_counts == [1, 0, 0, 0]
+            assert quotas.throttled_connection_counts == [1, 0, 0, 0]
             data_path.clock.advance(1)
         told.append(struct.unpack(">i", (await wire.answer())[-4:])[0])
 
@@ -171,7 +171,7 @@ def test_who_connects_again_gains_nothing(play, data_path, quotas):
         play(story)
         # Nobody is waited for who has left.
         assert len(data_path.services.throttled) == 0
-        assert quotas.held_counts == [0, 0, 0, 0]
+        assert quotas.throttled_connection_counts == [0, 0, 0, 0]
         assert data_path.log("t").log_end_offset == count
     # As on one connection: the first windows still count when the second request comes, and not with the third.
     once = size * 100 - 10_000
@@ -508,14 +508,14 @@ async def test_the_longer_of_two_throttle_times_counts_and_is_waited_once(connec
     data_path.clock.advance(1_000)
     throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
     assert throttle_ms == round((len(frame) / 10 - 10) / 10 * 10_000)
-    assert quotas.held_counts == [1, 0, 0, 0]
+    assert quotas.throttled_connection_counts == [1, 0, 0, 0]
     assert quotas.bucket(QuotaKind.REQUEST, USER, "me", 0).throttle_count == 0
     # With a wider one the other is the longer one.
     quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000_000)
     data_path.clock.advance(1)
     await wire.send(frame)
     assert struct.unpack(">i", (await wire.answer())[-4:])[0] == 1_000
-    assert quotas.held_counts == [0, 0, 1, 0]
+    assert quotas.throttled_connection_counts == [0, 0, 1, 0]
 
 
 async def test_a_produce_without_answer_is_not_held_for_its_time(connect, /, data_path, quotas):
@@ -525,7 +525,7 @@ async def test_a_produce_without_answer_is_not_held_for_its_time(connect, /, dat
     await wire.send(produce_frame(8, 0), produce_frame(8, 0))
     await turns()
     assert data_path.log("t").log_end_offset == 2
-    assert quotas.held_counts == [0, 0, 0, 0]
+    assert quotas.throttled_connection_counts == [0, 0, 0, 0]
 
 
 class NoRights(AllowAll):

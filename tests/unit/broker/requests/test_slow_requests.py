@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.requests.handlers import fetch
 from barnabas.broker.requests.table import Handler
 from barnabas.core.pending import Pending
@@ -23,18 +23,18 @@ SLOW_MS, QUICK_MS = 700, 400
 
 
 @pytest.fixture
-def kept(data_path: Any) -> Facts:
-    facts = data_path.services.facts = Facts(1_000_000, 0)
-    return facts
+def kept(data_path: Any) -> DiagnosticStore:
+    diagnostics = data_path.services.diagnostics = DiagnosticStore(1_000_000, 0)
+    return diagnostics
 
 
-def rows(facts: Facts) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in facts.requests.lines()]
+def rows(diagnostics: DiagnosticStore) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in diagnostics.requests.lines()]
 
 
 @pytest.mark.parametrize("is_counted", [False, True], ids=["", "with figures"])
 async def test_what_waits_for_longer_than_is_usual_of_its_api(
-    connect, /, data_path: Any, kept: Facts, is_counted: bool
+    connect, /, data_path: Any, kept: DiagnosticStore, is_counted: bool
 ) -> None:
     waiting: list[Pending[HeartbeatResponse]] = []
 
@@ -78,7 +78,7 @@ async def test_what_waits_for_longer_than_is_usual_of_its_api(
     }
 
 
-async def test_what_computes_for_long(connect, /, data_path: Any, kept: Facts) -> None:
+async def test_what_computes_for_long(connect, /, data_path: Any, kept: DiagnosticStore) -> None:
     wire = connect(heartbeats(working_for(data_path, SLOW_MS)))
     wire.table.keep_slow_requests()
     await wire.send(heartbeat())
@@ -88,7 +88,7 @@ async def test_what_computes_for_long(connect, /, data_path: Any, kept: Facts) -
     assert (row["local_ms"], row["remote_ms"], row["waited_for"]) == (SLOW_MS, 0, None)
 
 
-async def test_of_who_left_early_the_sending_is_not_known(connect, /, data_path: Any, kept: Facts) -> None:
+async def test_of_who_left_early_the_sending_is_not_known(connect, /, data_path: Any, kept: DiagnosticStore) -> None:
     def handle(ctx: Any, request: Any) -> HeartbeatResponse:
         data_path.clock.advance(SLOW_MS)
         ctx._session.send = lambda answer, now_ns: None
@@ -104,7 +104,7 @@ async def test_of_who_left_early_the_sending_is_not_known(connect, /, data_path:
 
 @pytest.mark.parametrize("is_left", [False, True], ids=["it takes it", "it leaves"])
 async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
-    connect, /, data_path: Any, kept: Facts, is_left: bool
+    connect, /, data_path: Any, kept: DiagnosticStore, is_left: bool
 ) -> None:
     def handle(ctx: Any, request: Any) -> FetchResponse:
         records = memoryview(bytes(4 << 20))
@@ -128,7 +128,7 @@ async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
     assert (row["api"], row["local_ms"], row["send_ms"], row["total_ms"]) == ("Fetch", 0, 2 * SLOW_MS, 2 * SLOW_MS)
 
 
-async def test_nothing_is_kept_unless_it_is_wanted(connect, /, data_path: Any, kept: Facts) -> None:
+async def test_nothing_is_kept_unless_it_is_wanted(connect, /, data_path: Any, kept: DiagnosticStore) -> None:
     wire = connect(heartbeats(working_for(data_path, 10 * SLOW_MS)))
     await wire.send(heartbeat())
     await wire.answer()
@@ -136,7 +136,9 @@ async def test_nothing_is_kept_unless_it_is_wanted(connect, /, data_path: Any, k
     assert rows(kept) == []
 
 
-async def test_the_clients_software_stays_with_its_connection(connect, /, data_path: Any, kept: Facts) -> None:
+async def test_the_clients_software_stays_with_its_connection(
+    connect, /, data_path: Any, kept: DiagnosticStore
+) -> None:
     wire = connect(heartbeats(working_for(data_path, SLOW_MS)))
     wire.table.keep_slow_requests()
     await wire.send(header(18, 3, is_flexible=True) + b"\x0capache-java\x062.7.2\0")

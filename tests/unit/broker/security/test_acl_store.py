@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS
+from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.security.acls.store import MOST_RETRIES, AclStore
 from barnabas.broker.security.acls.znodes import encode_change, encode_entries, path_of

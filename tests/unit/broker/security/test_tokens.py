@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS
+from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.broker.security.decoys import Decoys
+from barnabas.broker.security.decoy_credentials import DecoyCredentials
 from barnabas.broker.security.tokens.manager import TokenManager
 from barnabas.broker.security.tokens.token import Token, TokenLimits, decode_token, encode_token
 from barnabas.core.executor import InlineExecutor
@@ -22,7 +22,7 @@ from barnabas.wire.security.principals import Principal
 from barnabas.wire.security.sasl.mechanism import Identity
 from barnabas.wire.security.sasl.scram import SHA_256
 
-DECOYS = Decoys(b"secret")
+DECOYS = DecoyCredentials(b"secret")
 ALICE, BOB = Principal("User", "alice"), Principal("User", "bob:x y")
 DAY_MS = 86_400_000
 LIMITS = TokenLimits(7 * DAY_MS, DAY_MS)

@@ -10,7 +10,7 @@ from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.quotas.manager import UNUSED_MS, Quotas
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.broker.server.broker_quotas import QuotaUpkeep, quotas_of
+from barnabas.broker.server.broker_quotas import QuotaMaintenance, quotas_of
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.dynamic import Layer
 from barnabas.core.executor import InlineExecutor
@@ -36,9 +36,9 @@ def play(story: Story, **settings: str) -> None:
         quotas = quotas_of(config)
         errors: list[object] = []
         configs = ConfigWatcher(registry, clock, clock, Spawner(errors.append))
-        upkeep = QuotaUpkeep(quotas, clock, clock)
+        maintenance = QuotaMaintenance(quotas, clock, clock)
         live = LiveConfig(config)
-        upkeep.start(configs, live, config)
+        maintenance.start(configs, live, config)
         await configs.start()
 
         async def rest() -> None:
@@ -46,7 +46,7 @@ def play(story: Story, **settings: str) -> None:
                 await asyncio.sleep(0)
 
         await story(quotas, registry, clock, live, rest)
-        upkeep.stop()
+        maintenance.stop()
         assert errors == []
 
     asyncio.run(run())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.diagnostics.rebalances import Note, Reason, Turn, Who
-from barnabas.broker.diagnostics.store import Facts
+from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.server.event_files import MOST_FILE_BYTES, NAME, EventFiles
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.faulty_disk import FaultyDisk
@@ -21,18 +21,18 @@ class Kept:
     """The events of one broker's life."""
 
     def __init__(self, directory: Path, clock: ManualClock) -> None:
-        self.facts = Facts(25_000_000, clock.now_ms())
-        self.files = EventFiles(self.facts, directory, FaultyDisk(), clock, InlineExecutor())
+        self.diagnostics = DiagnosticStore(25_000_000, clock.now_ms())
+        self.files = EventFiles(self.diagnostics, directory, FaultyDisk(), clock, InlineExecutor())
         self.files.start()
         # What was read is taken over some in a turn.
         clock.advance(0)
 
     def happen(self, *names: str) -> None:
         for name in names:
-            self.facts.requests.add({"at_ms": 1, "api": name})
+            self.diagnostics.requests.add({"at_ms": 1, "api": name})
 
     def told(self) -> list[object]:
-        return [json.loads(line)["api"] for line in self.facts.requests.lines()]
+        return [json.loads(line)["api"] for line in self.diagnostics.requests.lines()]
 
     def close(self) -> None:
         asyncio.run(self.files.close())
@@ -109,9 +109,9 @@ def test_what_is_read_again_takes_no_more_memory_than_before(tmp_path: Path, clo
     for number in range(600):
         for turn in (Turn.BEGAN, Turn.STABLE):
             who = Who(f"member-{number:060}", "app", "/10.1.2.3", None)
-            before.facts.rebalances.note(f"group-{number % 20}", Note(turn, Reason.JOINED, who), number)
+            before.diagnostics.rebalances.note(f"group-{number % 20}", Note(turn, Reason.JOINED, who), number)
         for _ in range(5):
-            before.facts.requests.add({"at_ms": number, "api": "x" * 100})
+            before.diagnostics.requests.add({"at_ms": number, "api": "x" * 100})
         clock.advance(1_000)
     before.close()
     tracemalloc.start()
@@ -121,8 +121,8 @@ def test_what_is_read_again_takes_no_more_memory_than_before(tmp_path: Path, clo
         used_bytes, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(after.facts.rebalances.rows("group-7")) == 20
-    assert used_bytes <= after.facts.kept_bytes * 1.1
+    assert len(after.diagnostics.rebalances.rows("group-7")) == 20
+    assert used_bytes <= after.diagnostics.kept_bytes * 1.1
     # As large as the files are while they are read.
     assert peak_bytes <= used_bytes + sum(path.stat().st_size for path in tmp_path.iterdir()) + 300_000
 

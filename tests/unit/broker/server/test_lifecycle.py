@@ -13,7 +13,7 @@ from barnabas.broker.server.lifecycle import _announce
 def node():
     config = SimpleNamespace(log_dirs=["/one", "/two"])
     return SimpleNamespace(
-        address=("10.1.2.3", 9092), broker_id=7, cluster_id="cluster", config=config, observation=None
+        address=("10.1.2.3", 9092), broker_id=7, cluster_id="cluster", config=config, http_monitoring=None
     )
 
 
@@ -35,7 +35,7 @@ def test_one_line_for_programs_and_then_the_end(node, capsys):
 
 
 def test_programs_are_told_where_the_figures_are(node):
-    node.observation = SimpleNamespace(addresses=[("127.0.0.1", 9644)])
+    node.http_monitoring = SimpleNamespace(addresses=[("127.0.0.1", 9644)])
     reading_fd, ready_fd = os.pipe()
     _announce(node, ready_fd)
     with os.fdopen(reading_fd) as ready:

@@ -189,7 +189,7 @@ async def test_a_registration_that_somebody_deleted_is_made_anew(place: Place, /
 
 
 async def test_the_controller_is_told_of_a_failed_directory(place: Place, /) -> None:
-    await place.membership.tell_failed_directory()
+    await place.membership.report_failed_directory()
     (name,) = await place.registry.children(paths.LOG_DIR_EVENTS)
     data, _ = await place.registry.get(paths.child(paths.LOG_DIR_EVENTS, name))
     assert (name, data) == ("log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')

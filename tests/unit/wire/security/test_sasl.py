@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.security.decoys import Decoys
+from barnabas.broker.security.decoy_credentials import DecoyCredentials
 from barnabas.core.errors import ConfigError
 from barnabas.wire.security.jaas import JaasEntry
 from barnabas.wire.security.sasl import scram
@@ -28,7 +28,7 @@ def credential(mechanism=SHA_256, password="pencil", salt=SALT, iterations=4096)
 
 def scram_server(mechanism=SHA_256, nonce="%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", name="user", **changes):
     user = KnownUser(credential(mechanism, **changes), Identity(name))
-    decoys = Decoys(b"secret")
+    decoys = DecoyCredentials(b"secret")
 
     def find(asked, is_token):
         return user if asked == name and not is_token else decoys.user(mechanism, asked, 4_096)
@@ -129,9 +129,11 @@ def test_nobody_is_told_who_is_a_user_by_an_authorization_id():
 
 
 def test_a_salt_of_nobody_stays_and_is_like_any_other():
-    decoys, others = Decoys(b"secret"), Decoys(b"another")
+    decoys, others = DecoyCredentials(b"secret"), DecoyCredentials(b"another")
     salts = [decoys.user(SHA_256, f"user-{number}", 4_096).credential.salt for number in range(100)]
-    assert salts == [Decoys(b"secret").user(SHA_256, f"user-{number}", 8_192).credential.salt for number in range(100)]
+    assert salts == [
+        DecoyCredentials(b"secret").user(SHA_256, f"user-{number}", 8_192).credential.salt for number in range(100)
+    ]
     assert len({*salts, others.user(SHA_256, "user-0", 1).credential.salt}) == 101
     assert decoys.user(SHA_512, "user-0", 4_096).credential.salt != salts[0]
     real = [new_user_salt(Random(seed).getrandbits) for seed in range(100)]
@@ -155,7 +157,7 @@ def test_nobody_logs_in_even_with_the_key_of_nobody():
 
 def test_a_token_login_asks_for_the_token():
     token = KnownUser(credential(), Identity("owner", "id", 5000))
-    nobody = Decoys(b"secret").token(SHA_256, "id")
+    nobody = DecoyCredentials(b"secret").token(SHA_256, "id")
     server = ScramServer(SHA_256, lambda name, is_token: token if (name, is_token) == ("id", True) else nobody, "s")
     assert log_in(ScramClient(SHA_256, "id", "pencil", "c", is_token=True), server) == Identity("owner", "id", 5000)
 

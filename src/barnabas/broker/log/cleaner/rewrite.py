@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from barnabas.broker.log.cleaner.cleaned_segment import CleanedSegment, WrittenBatch
 from barnabas.broker.log.cleaner.offset_map import OffsetMap
+from barnabas.broker.log.cleaner.record_scan import Kept, choose_kept, choose_marked, rebase_timestamps
 from barnabas.broker.log.cleaner.transactions import CleanedTransactions
-from barnabas.broker.log.cleaner.walk import Kept, choose_kept, choose_marked, rebase_timestamps
 from barnabas.broker.log.producers.producer_replay import read_batch_marker
 from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
 from barnabas.wire.records.batch import (

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from barnabas.broker.log.cleaner.cleaned_segment import CleanedSegment
 from barnabas.broker.log.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.broker.log.cleaner.offset_map import OffsetMap
+from barnabas.broker.log.cleaner.record_scan import read_keys
 from barnabas.broker.log.cleaner.rewrite import LastBatch, Retention, clean_chunk, records_of, whole_batches
 from barnabas.broker.log.cleaner.swap import remove_cleaned
 from barnabas.broker.log.cleaner.throttle import Throttle
 from barnabas.broker.log.cleaner.transactions import CleanedTransactions
-from barnabas.broker.log.cleaner.walk import read_keys
 from barnabas.broker.log.disk.files import FileSystem
 from barnabas.broker.log.file_names import TRANSACTION_INDEX_SUFFIX, segment_paths
 from barnabas.broker.log.producers.producer_replay import read_batch_marker

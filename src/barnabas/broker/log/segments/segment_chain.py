@@ -21,7 +21,7 @@ from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.file_names import DELETED_SUFFIX, LOG_SUFFIX, file_name
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.broker.log.segments.batch_reader import read_batches
-from barnabas.broker.log.segments.next_file import NextFile
+from barnabas.broker.log.segments.next_segment_file import NextSegmentFile
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.tail import BatchTail
 from barnabas.broker.log.segments.time_search import LargestTimestamps
@@ -61,7 +61,7 @@ class SegmentChain:
         self._work = work
         self._failed = failed
         self.segments = segments
-        self.next_file = NextFile(env.files, directory, work)
+        self.next_file = NextSegmentFile(env.files, directory, work)
         self.tail = BatchTail()
         self._timestamps = LargestTimestamps()
 
@@ -176,7 +176,7 @@ class SegmentChain:
         log_end_offset: int,
         at_least_one: bool,
         cached: Cached | None = None,
-        may_cut: bool = True,
+        allows_partial_batch: bool = True,
         taken_bytes: int = 0,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on; see `PartitionLog.read`."""
@@ -202,7 +202,7 @@ class SegmentChain:
         length = limit - position
         if length > max_bytes:
             batch_size = batch_end_position - position
-            if max_bytes >= batch_size or (may_cut and not at_least_one):
+            if max_bytes >= batch_size or (allows_partial_batch and not at_least_one):
                 length = max_bytes
             elif at_least_one:
                 length = min(length, batch_size)

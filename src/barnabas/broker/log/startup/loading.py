@@ -166,7 +166,7 @@ class _Loading:
         def opened(log: PartitionLog | None) -> None:
             if log is not None:
                 self._keep(log)
-                self._tell_progress()
+                self._log_progress()
             left.one_done()
 
         def failed(error: BaseException) -> None:
@@ -201,7 +201,7 @@ class _Loading:
             self._result.surplus.append((other, directory))
         self._result.logs[log.topic_partition] = log
 
-    def _tell_progress(self) -> None:
+    def _log_progress(self) -> None:
         now_ms = self._env.clock.monotonic_ms()
         if now_ms - self._told_ms >= _PROGRESS_INTERVAL_MS:
             self._told_ms = now_ms

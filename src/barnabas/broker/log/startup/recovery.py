@@ -22,8 +22,8 @@ from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.directories.directory_files import LogFiles, read_directory
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.leader_epochs import LeaderEpochs
+from barnabas.broker.log.log_components import LogComponents
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.log.parts import LogParts
 from barnabas.broker.log.producers.producer_replay import load_producers, rebuild_transactions
 from barnabas.broker.log.producers.producer_snapshot import ProducerSnapshots
 from barnabas.broker.log.producers.producer_state import ProducerState
@@ -118,7 +118,7 @@ def open_log(
         known_snapshots = snapshots.offsets
         producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
         is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
-    parts = LogParts(
+    parts = LogComponents(
         segments,
         epochs,
         producers,
@@ -167,10 +167,10 @@ class _Walk:
         env, found, segments = self.env, self.found, self.found.segments
         last: tuple[Segment | None, int] = (None, 0)
         is_made_anew = False
-        told_ms = env.clock.monotonic_ms()
+        reported_ms = env.clock.monotonic_ms()
         for index, segment in enumerate(segments):
-            if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
-                told_ms = env.clock.monotonic_ms()
+            if env.clock.monotonic_ms() - reported_ms >= _PROGRESS_INTERVAL_MS:
+                reported_ms = env.clock.monotonic_ms()
                 _logger.info("%s: recovered %d of %d segments", self.directory, index, len(segments))
             is_damaged = segment.base_offset in found.damaged
             if index < first_unflushed and not is_damaged:

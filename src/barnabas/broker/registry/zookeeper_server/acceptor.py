@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from barnabas.broker.net.channel import Acceptor, Channel
-from barnabas.broker.registry.zookeeper_server.words import WORD_BYTES, WORDS
+from barnabas.broker.registry.zookeeper_server.four_letter_words import WORD_BYTES, WORDS
 from barnabas.wire.protocol.wire import Region
 
 log = logging.getLogger(__name__)

@@ -24,11 +24,11 @@ from barnabas.broker.net.connection import Connection, Pause
 from barnabas.broker.registry.embedded import Outcome
 from barnabas.broker.registry.tree import BeginSessionOp, KeptSession
 from barnabas.broker.registry.zookeeper_server import messages
+from barnabas.broker.registry.zookeeper_server.four_letter_words import WORD_BYTES, WORDS, answer_to
 from barnabas.broker.registry.zookeeper_server.jute import JuteReader, MalformedError
 from barnabas.broker.registry.zookeeper_server.messages import Code, Operation
 from barnabas.broker.registry.zookeeper_server.sessions import Session
 from barnabas.broker.registry.zookeeper_server.state import ServerState
-from barnabas.broker.registry.zookeeper_server.words import WORD_BYTES, WORDS, answer_to
 from barnabas.core.errors import UnanswerableError
 from barnabas.wire.protocol.buffer import WireBuffer
 from barnabas.wire.registry import acl
@@ -354,16 +354,16 @@ class ZooKeeperConnection:
             if node is None:
                 watches.add_data(path, self)
             else:
-                self._tell(EventType.CREATED, path)
+                self._notify(EventType.CREATED, path)
         elif node is None:
-            self._tell(EventType.DELETED, path)
+            self._notify(EventType.DELETED, path)
         elif kind is messages.WatchList.DATA:
             if node.mzxid > relative_zxid:
-                self._tell(EventType.CHANGED, path)
+                self._notify(EventType.CHANGED, path)
             else:
                 watches.add_data(path, self)
         elif node.pzxid > relative_zxid:
-            self._tell(EventType.CHILD, path)
+            self._notify(EventType.CHILD, path)
         else:
             watches.add_children(path, self)
 
@@ -381,10 +381,10 @@ class ZooKeeperConnection:
     def on_event(self, event: WatchEvent) -> None:
         """Queue a watch event; called in the middle of a commit."""
         if not self._is_closed:
-            self._tell(event.type, event.path)
+            self._notify(event.type, event.path)
             self._plan_flush()
 
-    def _tell(self, kind: EventType, path: str) -> None:
+    def _notify(self, kind: EventType, path: str) -> None:
         self._server.statistics.sent_count += 1
         messages.write_event(kind, path, self._out)
 

@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     log_start_offset: int
 
 
-class Question(NamedTuple):
+class FetchRequestData(NamedTuple):
     """The contents of one fetch request.
 
     Attributes:
@@ -79,7 +79,7 @@ class FetchSession:
         wanted: Callable[[TopicPartition], Asked | None],
         partitions: Iterable[TopicPartition],
         changed: Iterable[TopicPartition],
-    ) -> Question | None:
+    ) -> FetchRequestData | None:
         """Make the next request.
 
         Args:
@@ -104,7 +104,7 @@ class FetchSession:
             if not asked:
                 return None
             epoch = FULL_EPOCH if self._has_sessions else WITHOUT_SESSIONS_EPOCH
-            return Question(self._id, epoch, list(asked.items()), [], list(left))
+            return FetchRequestData(self._id, epoch, list(asked.items()), [], list(left))
         # hot path: benchmarks/load (every fetch of a follower)
         named, forgotten, later = [], [], []
         room_end = len(asked) + MOST_ADDED
@@ -121,7 +121,7 @@ class FetchSession:
                 named.append((key, ask))
         if not asked and not forgotten:
             return None
-        return Question(self._id, self._epoch, named, forgotten, later)
+        return FetchRequestData(self._id, self._epoch, named, forgotten, later)
 
     def has_answer(self, error_code: int, session_id: int, answered: Collection[TopicPartition]) -> str | None:
         """Process a response.

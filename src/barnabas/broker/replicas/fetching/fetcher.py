@@ -13,7 +13,7 @@ Invariants:
 - While one operation uses a partition's log (`busy`, for all fetchers) no other does: a partition that was added again
   waits for earlier operations.
 - A partition that fails does not affect the others.
-- While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `held`.
+- While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `_throttled`.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.
 """
@@ -27,7 +27,7 @@ from barnabas.broker.interbroker.channels import FETCHER_LANE, BrokerChannels
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.quotas.replication import ReplicationQuota
-from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchSession, Question
+from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchRequestData, FetchSession
 from barnabas.broker.replicas.fetching.fetch_state import (
     FetchState,
     Phase,
@@ -38,8 +38,8 @@ from barnabas.broker.replicas.fetching.fetch_state import (
     truncation,
     truncation_without_epochs,
 )
-from barnabas.broker.replicas.fetching.followed import Followed
-from barnabas.broker.replicas.fetching.questions import (
+from barnabas.broker.replicas.fetching.follower_replica import FollowerReplica
+from barnabas.broker.replicas.fetching.leader_requests import (
     EARLIEST,
     LATEST,
     epochs_answers,
@@ -77,8 +77,8 @@ _MOST_ASKED: Final = 1_000
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
 _BETWEEN_INTERRUPTS_MS: Final = 100
-# What the quota holds back waits so long at the least: not for each small answer anew.
-_LEAST_HELD_MS: Final = 20
+# What the quota throttles waits so long at the least: not for each small answer anew.
+_LEAST_THROTTLE_MS: Final = 20
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
 # Of a leader that was told of its leadership a moment later than this broker.
 _USUAL_ERRORS: Final = frozenset(
@@ -136,8 +136,6 @@ class Fetcher:
         "_failure_count",
         "_fetch_version",
         "_followed",
-        "_held",
-        "_held_until_ms",
         "_hurry_timer",
         "_interrupted_ms",
         "_is_busy",
@@ -150,6 +148,8 @@ class Fetcher:
         "_resume_ms",
         "_session",
         "_surroundings",
+        "_throttled",
+        "_throttled_until_ms",
         "_timer",
         "_truncating_count",
         "_was_answered",
@@ -173,7 +173,7 @@ class Fetcher:
         self._fetch_version = version_of(ApiKey.FETCH, spoken)
         self._epochs_version = version_of(ApiKey.OFFSET_FOR_LEADER_EPOCH, spoken)
         self._session = FetchSession(self._fetch_version)
-        self._followed: dict[TopicPartition, Followed] = {}
+        self._followed: dict[TopicPartition, FollowerReplica] = {}
         # A request is on its way, or its answer is taken in.
         self._is_busy = self._is_closed = False
         # All of a fetch's answer was given to the logs, so many of which have not taken it yet.
@@ -192,9 +192,9 @@ class Fetcher:
         self._hurry_timer: Timer | None = None
         self._was_empty = self._was_answered = False
         self._address: tuple[str, int] | None = None
-        # Until when the quota holds back what lags (None: it does not), and what that is.
-        self._held_until_ms: int | None = None
-        self._held: dict[TopicPartition, None] = {}
+        # Until when the quota throttles what lags (None: it does not), and what that is.
+        self._throttled_until_ms: int | None = None
+        self._throttled: dict[TopicPartition, None] = {}
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -203,7 +203,7 @@ class Fetcher:
         """Return the leader epoch with which a partition was added."""
         return self.state.partitions[key].leader_epoch
 
-    def add(self, followed: Followed, leader_epoch: int, offset: int) -> None:
+    def add(self, followed: FollowerReplica, leader_epoch: int, offset: int) -> None:
         """Add or restart a partition; call `go_on` when all are added.
 
         Args:
@@ -213,7 +213,7 @@ class Fetcher:
         self.state.add(key, leader_epoch, offset)
         self._followed[key] = followed
 
-    def remove(self, key: TopicPartition) -> Followed:
+    def remove(self, key: TopicPartition) -> FollowerReplica:
         """Copy a partition no longer."""
         self.state.remove(key)
         return self._followed.pop(key)
@@ -277,13 +277,13 @@ class Fetcher:
             return False
         if state.has_unready and self._seek():
             return True
-        if self._held_until_ms is not None or self._surroundings.quota.is_any:
+        if self._throttled_until_ms is not None or self._surroundings.quota.is_any:
             self._look_at_quota(now_ms)
-        question = self._session.ask(self._wanted, state.partitions, state.changed)
+        request_data = self._session.ask(self._wanted, state.partitions, state.changed)
         state.changed.clear()
-        if question is not None:
-            state.changed.update(dict.fromkeys(question.later))
-            self._fetch(question, now_ms)
+        if request_data is not None:
+            state.changed.update(dict.fromkeys(request_data.later))
+            self._fetch(request_data, now_ms)
             return True
         wake_ms = self._next_wake_ms
         if wake_ms is not None:
@@ -293,21 +293,21 @@ class Fetcher:
     def _look_at_quota(self, now_ms: int) -> None:
         """Check again which partitions the quota throttles."""
         state, quota = self.state, self._surroundings.quota
-        was_held = self._held_until_ms is not None
+        was_throttled = self._throttled_until_ms is not None
         wait_ms = quota.wait_ms(now_ms) if quota.is_any else 0
-        self._held_until_ms = now_ms + max(wait_ms, _LEAST_HELD_MS) if wait_ms else None
-        state.changed.update(self._held)
-        self._held.clear()
-        if wait_ms and not was_held:
+        self._throttled_until_ms = now_ms + max(wait_ms, _LEAST_THROTTLE_MS) if wait_ms else None
+        state.changed.update(self._throttled)
+        self._throttled.clear()
+        if wait_ms and not was_throttled:
             state.changed.update((key, None) for key in state.partitions if quota.is_throttled(key))
 
     @property
     def _next_wake_ms(self) -> int | None:
         """Return when the next delay ends; None: nothing is delayed."""
         wake_ms = self.state.next_wake_ms
-        if self._held_until_ms is None or not self._held:
+        if self._throttled_until_ms is None or not self._throttled:
             return wake_ms
-        return self._held_until_ms if wake_ms is None else min(wake_ms, self._held_until_ms)
+        return self._throttled_until_ms if wake_ms is None else min(wake_ms, self._throttled_until_ms)
 
     # --- truncation
 
@@ -339,7 +339,7 @@ class Fetcher:
         latest_epoch = self._followed[progress.key].latest_epoch
         return latest_epoch if progress.newest_end_offset is None else latest_epoch - 1
 
-    def _take_epoch(self, progress: Progress, followed: Followed, answer: EpochEndOffset) -> None:
+    def _take_epoch(self, progress: Progress, followed: FollowerReplica, answer: EpochEndOffset) -> None:
         least_offset, log_end_offset = progress.offset, followed.log_end_offset
         newest_end_offset, progress.newest_end_offset = progress.newest_end_offset, None
         if newest_end_offset is not None:
@@ -359,12 +359,12 @@ class Fetcher:
             return
         self._truncate(progress, followed, found.offset, found.is_done)
 
-    def _truncate(self, progress: Progress, followed: Followed, offset: int, is_done: bool) -> None:
+    def _truncate(self, progress: Progress, followed: FollowerReplica, offset: int, is_done: bool) -> None:
         phase = Phase.FETCHING if is_done else Phase.TRUNCATING
         self._change(progress, followed, partial(followed.truncate, offset), phase)
 
     def _change(
-        self, progress: Progress, followed: Followed, change: Callable[[], Pending[None]], phase: Phase
+        self, progress: Progress, followed: FollowerReplica, change: Callable[[], Pending[None]], phase: Phase
     ) -> None:
         """Truncate a log; afterwards its partition enters a phase."""
         key, busy = progress.key, self._surroundings.busy
@@ -414,7 +414,7 @@ class Fetcher:
         request = offsets_request(surroundings.broker_id, seeking, timestamp)
         take = self._take_end if timestamp == LATEST else self._take_start
 
-        def take_one(progress: Progress, followed: Followed, answer: ListOffsetsPartitionResponse) -> None:
+        def take_one(progress: Progress, followed: FollowerReplica, answer: ListOffsetsPartitionResponse) -> None:
             offset = offset_of(answer, version)
             if offset < 0:
                 self._delay(progress, f"the leader returned offset {offset}")
@@ -426,7 +426,7 @@ class Fetcher:
 
         self._send(request, version, ListOffsetsResponse).then(take_all, self._lost)
 
-    def _take_end(self, progress: Progress, followed: Followed, leader_end_offset: int) -> None:
+    def _take_end(self, progress: Progress, followed: FollowerReplica, leader_end_offset: int) -> None:
         if leader_end_offset < followed.log_end_offset:
             log.warning(
                 "truncating %s from offset %d to %d, the end of leader %d's log: an unclean leader was elected",
@@ -439,10 +439,12 @@ class Fetcher:
         else:
             self.state.enter(progress, Phase.SEEKING_START, progress.offset)
 
-    def _take_start(self, progress: Progress, followed: Followed, leader_start_offset: int) -> None:
+    def _take_start(self, progress: Progress, followed: FollowerReplica, leader_start_offset: int) -> None:
         if leader_start_offset > followed.log_end_offset:
             log.info("truncating %s fully: it restarts at %d, its leader's start", progress.key, leader_start_offset)
-            self._change(progress, followed, partial(followed.start_anew, leader_start_offset), Phase.FETCHING)
+            self._change(
+                progress, followed, partial(followed.truncate_fully_and_start_at, leader_start_offset), Phase.FETCHING
+            )
         else:
             # The leader has it after all.
             self._delay(progress, "the leader lacked the fetch offset before, and now has it")
@@ -455,18 +457,18 @@ class Fetcher:
         progress = self.state.partitions.get(key)
         if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
             return None
-        if self._held_until_ms is not None and progress.lag != 0 and self._surroundings.quota.is_throttled(key):
+        if self._throttled_until_ms is not None and progress.lag != 0 and self._surroundings.quota.is_throttled(key):
             # Not what is in sync.
-            self._held[key] = None
+            self._throttled[key] = None
             return None
         return Asked(progress, progress.offset, self._followed[key].log_start_offset)
 
-    def _fetch(self, question: Question, now_ms: int) -> None:
+    def _fetch(self, request_data: FetchRequestData, now_ms: int) -> None:
         config = self._surroundings.config
         request = fetch_request(
             self._surroundings.broker_id,
-            question,
-            0 if question.later else self._wait_ms(now_ms),
+            request_data,
+            0 if request_data.later else self._wait_ms(now_ms),
             config.replica_fetch_min_bytes,
             config.replica_fetch_response_max_bytes,
             config.replica_fetch_max_bytes,
@@ -477,7 +479,7 @@ class Fetcher:
             largest_bytes = MAX_ANSWER_BYTES
         most_bytes = config.replica_fetch_response_max_bytes + largest_bytes
         self.request_count += 1
-        self._is_polling = self._was_empty and self._was_answered and not question.later
+        self._is_polling = self._was_empty and self._was_answered and not request_data.later
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
 
     def _wait_ms(self, now_ms: int) -> int:
@@ -545,7 +547,7 @@ class Fetcher:
         if key in self.state.partitions:
             self._session.begin_anew()
 
-    def _append(self, progress: Progress, followed: Followed, data: PartitionData) -> None:
+    def _append(self, progress: Progress, followed: FollowerReplica, data: PartitionData) -> None:
         records = data.records
         view = records if isinstance(records, memoryview) else _NOTHING
         self.byte_count += len(view)
@@ -583,7 +585,9 @@ class Fetcher:
 
         pending.then(done, failed)
 
-    def _appended(self, progress: Progress, followed: Followed, leader_high_watermark: int, size_bytes: int) -> None:
+    def _appended(
+        self, progress: Progress, followed: FollowerReplica, leader_high_watermark: int, size_bytes: int
+    ) -> None:
         end_offset = followed.log_end_offset
         if size_bytes and end_offset == progress.offset:
             # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.
@@ -631,7 +635,7 @@ class Fetcher:
         log.log(level, "fetching %s from leader %d has stopped: %s", key, self.leader, why)
         self._surroundings.has_failed(key)
 
-    def _current(self, progress: Progress) -> Followed | None:
+    def _current(self, progress: Progress) -> FollowerReplica | None:
         """Return a partition if its response is still relevant."""
         if not self.state.is_current(progress):
             return None

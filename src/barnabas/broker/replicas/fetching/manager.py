@@ -15,7 +15,7 @@ from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.fetching.fetch_state import Progress
 from barnabas.broker.replicas.fetching.fetcher import Fetcher
-from barnabas.broker.replicas.fetching.followed import Followed
+from barnabas.broker.replicas.fetching.follower_replica import FollowerReplica
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.java_hash import as_int32, java_hash_code, kafka_abs
@@ -70,7 +70,7 @@ class Fetchers:
         # What fetchers brought that are gone.
         self._bytes_before = 0
 
-    def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
+    def follow(self, partitions: Sequence[tuple[FollowerReplica, int, int]]) -> None:
         """Fetch partitions from their leaders; those already fetched from there in that epoch continue.
 
         Args:
@@ -78,7 +78,7 @@ class Fetchers:
         """
         self._add([(followed, leader, epoch, followed.high_watermark) for followed, leader, epoch in partitions])
 
-    def _add(self, partitions: Iterable[tuple[Followed, int, int, int]]) -> None:
+    def _add(self, partitions: Iterable[tuple[FollowerReplica, int, int, int]]) -> None:
         if self._is_closed:
             return
         begun: dict[Fetcher, None] = {}

@@ -38,7 +38,7 @@ def alter_replica_log_dirs(
     image = ctx.services.cluster.image
     for partition, path in wanted.items():
         is_known = image.partition(*partition) is not None
-        results[partition] = ctx.services.log_dirs.place(partition, path, is_known)
+        results[partition] = ctx.services.log_dirs.assign_directory(partition, path, is_known)
         if ctx.is_large:
             yield MORE
     yield AlterReplicaLogDirsResponse(results=_by_topic(results))

@@ -19,7 +19,7 @@ from barnabas.wire.protocol.messages.create_partitions import (
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
 _MOST_MESSAGE_CHARACTERS = 1_000
-# Before, a client is held for what was too much.
+# Before, a client is throttled for what was too much.
 _FIRST_STRICT_VERSION = 3
 
 
@@ -39,7 +39,7 @@ async def _create(ctx: RequestContext, request: CreatePartitionsRequest) -> Crea
     allowed = {each.name for each in wanted}
     quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
     results = await ctx.services.partitions.add(wanted, request.timeout_ms, request.validate_only, quota)
-    ctx.hold_for(quota)
+    ctx.throttle_by(quota)
     answers = [
         # It may repeat a name that leaves no room for anything else in a string of the protocol.
         CreatePartitionsTopicResult(

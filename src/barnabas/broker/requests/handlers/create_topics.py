@@ -24,7 +24,7 @@ from barnabas.wire.protocol.messages.create_topics import (
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 _FIRST_VERSION_WITH_CONFIGS = 5
-# Before, a client is held for what was too much.
+# Before, a client is throttled for what was too much.
 _FIRST_STRICT_VERSION = 6
 _TOPICS_PER_TURN = 100
 _MOST_MESSAGE_CHARACTERS = 1_000
@@ -55,7 +55,7 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
             denied[name] = CreatableTopicResult(name, error_code=error_code, error_message="Authorization failed.")
     quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
     results = await ctx.services.topics.create(wanted, request.timeout_ms, request.validate_only, quota)
-    ctx.hold_for(quota)
+    ctx.throttle_by(quota)
     has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
     by_name = dict(denied)
     async for result in in_turns(results, _TOPICS_PER_TURN):

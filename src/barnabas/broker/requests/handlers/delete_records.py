@@ -81,7 +81,9 @@ def _wait_for_followers(
         if low_watermark < 0:
             result.error_code = ErrorCode.REQUEST_TIMED_OUT
 
-    late.append(replicas.leading.when_deleted(partition, partition.log.log_start_offset, timeout_ms).shaped(deleted))
+    late.append(
+        replicas.leader_replicas.when_deleted(partition, partition.log.log_start_offset, timeout_ms).shaped(deleted)
+    )
 
 
 def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: ErrorCode) -> DeleteRecordsResponse:

@@ -14,7 +14,7 @@ from barnabas.wire.protocol.messages.delete_topics import (
 )
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
-# Before, a client is held for what was too much.
+# Before, a client is throttled for what was too much.
 _FIRST_STRICT_VERSION = 5
 
 
@@ -40,7 +40,7 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
     going = [name for name in request.topic_names if name not in results]
     quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
     results.update(await ctx.services.topics.delete(going, request.timeout_ms, quota))
-    ctx.hold_for(quota)
+    ctx.throttle_by(quota)
     return DeleteTopicsResponse(
         # A topic that is named twice is answered twice.
         responses=[DeletableTopicResult(name, error_code=results[name]) for name in request.topic_names]

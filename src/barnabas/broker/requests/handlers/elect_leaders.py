@@ -22,7 +22,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 _ELECTIONS = {election.value: election for election in Election}
 # differs from Kafka (election-of-all): it tells of those that are being deleted.
 # Of all partitions nobody hears of those that lead as they should, nor of those that are gone since all were counted.
-_UNTOLD_OF_ALL = (
+_OMITTED_ERRORS = (
     ErrorCode.ELECTION_NOT_NEEDED,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.INVALID_TOPIC_EXCEPTION,
@@ -50,7 +50,7 @@ async def _elect(ctx: RequestContext, request: ElectLeadersRequest, election: El
     results = await ctx.services.leadership.elect(wanted, election, request.timeout_ms)
     if request.topic_partitions is None:
         results = {
-            partition: result for partition, result in results.items() if result.error_code not in _UNTOLD_OF_ALL
+            partition: result for partition, result in results.items() if result.error_code not in _OMITTED_ERRORS
         }
     return ElectLeadersResponse(replica_election_results=_by_topic(results))
 

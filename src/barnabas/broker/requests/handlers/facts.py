@@ -1,7 +1,7 @@
 """Facts (API key 10049, v0), Barnabas only: recent diagnostic events of this broker as JSON, for `barnabas explain`.
 
-The rows of each subject, and the right that it needs, are in `requests/told_facts.py`; the format of the answers is in
-`explain/facts.json`. Rows are found in slices, and encoded in a thread.
+The rows of each subject, and the right that it needs, are in `requests/diagnostic_subjects.py`; the format of the
+answers is in `explain/facts.json`. Rows are found in slices, and encoded in a thread.
 
 ApiVersions does not list this API: its answer is that of Kafka 2.7.2.
 
@@ -28,8 +28,8 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
     """Return the events of one subject on this broker."""
     # differs from Kafka (facts): it has no such request.
     # Here: most brokers are never asked.
-    from barnabas.broker.requests.fact_question import Question
-    from barnabas.broker.requests.told_facts import MOST_ROWS, SUBJECTS
+    from barnabas.broker.requests.diagnostic_query import DiagnosticQuery
+    from barnabas.broker.requests.diagnostic_subjects import MOST_ROWS, SUBJECTS
 
     services = ctx.services
     subject = SUBJECTS.get(request.subject)
@@ -37,28 +37,28 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
         message = f"there is no subject {request.subject[:50]}"
         yield FactsResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message, answer=None)
         return
-    question = Question(ctx, request.since_ms, None if request.names is None else frozenset(request.names))
-    if not subject.admit(question):
+    query = DiagnosticQuery(ctx, request.since_ms, None if request.names is None else frozenset(request.names))
+    if not subject.admit(query):
         yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return
     found: list[Row | bytes] = []
-    for row in subject.find(question):
+    for row in subject.find(query):
         if isinstance(row, Step):
             yield row
         elif len(found) < MOST_ROWS or isinstance(row, bytes):
             found.append(row)
         else:
             # Lines are chosen among once they are read; others only counted.
-            question.left_out += 1
+            query.left_out += 1
     told: Row = {
         "broker_id": services.config.broker_id,
         "now_ms": services.clock.now_ms(),
-        "kept_since_ms": None if services.facts is None else services.facts.kept_since_ms,
+        "kept_since_ms": None if services.diagnostics is None else services.diagnostics.kept_since_ms,
     }
 
     def make() -> FactsResponse:
-        rows = subject.read(question, found)
-        told["left_out"] = question.left_out + max(len(rows) - MOST_ROWS, 0)
+        rows = subject.read(query, found)
+        told["left_out"] = query.left_out + max(len(rows) - MOST_ROWS, 0)
         told[request.subject] = [*rows[-MOST_ROWS:]]
         return FactsResponse(error_message=None, answer=json.dumps(told, separators=(",", ":")).encode())
 

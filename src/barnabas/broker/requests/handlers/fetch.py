@@ -1,7 +1,7 @@
 """Fetch (API key 1, v0-12): read record batches, waiting for new ones if needed.
 
 A request continues a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are read
-(`fetches/reading.py`); if there is not enough data, it waits (`fetches/waiting.py`).
+(`fetches/reader.py`); if there is not enough data, it waits (`fetches/delayed_fetch.py`).
 
 A repeated partition is read once, at its first place and from its last position.
 
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fanout import in_slices
-from barnabas.broker.requests.fetches.reading import Reading, is_follower, refused_answer
+from barnabas.broker.requests.fetches.delayed_fetch import DelayedFetch, LargeDelayedFetch
+from barnabas.broker.requests.fetches.reader import FetchReader, is_follower, refused_answer
 from barnabas.broker.requests.fetches.sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Wanted
-from barnabas.broker.requests.fetches.waiting import DelayedFetch, LargeDelayedFetch
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -52,7 +52,7 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
         ctx.is_large = True
         yield LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
         return
-    reading = Reading(ctx, request, wanted, session)
+    reading = FetchReader(ctx, request, wanted, session)
     reading.read()
     if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0):
         yield reading.answer()

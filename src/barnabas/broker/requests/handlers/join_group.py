@@ -52,12 +52,14 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
 
 def _note_full(ctx: RequestContext, group_id: str) -> None:
     """Record a refused member as a diagnostic event, since no event of the group will mention it."""
-    facts = ctx.services.facts
-    if facts is not None:
+    diagnostics = ctx.services.diagnostics
+    if diagnostics is not None:
         user, host, listener = ctx.connection.principal.name, ctx.connection.host, ctx.connection.listener_name
         now_ms = ctx.services.clock.now_ms()
         who = {"user": user, "client_id": ctx.client_id, "listener": listener}
-        facts.note_refusal(now_ms, "limit", host=host, reason="group.max.size", resource="GROUP", name=group_id, **who)
+        diagnostics.note_refusal(
+            now_ms, "limit", host=host, reason="group.max.size", resource="GROUP", name=group_id, **who
+        )
 
 
 def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:

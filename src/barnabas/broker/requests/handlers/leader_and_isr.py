@@ -3,7 +3,7 @@
 Source: protocol guide, LeaderAndIsr; replication facts; KIP-380.
 """
 
-from barnabas.broker.replicas.control import refused_leaders
+from barnabas.broker.replicas.control_requests import refused_leaders
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode

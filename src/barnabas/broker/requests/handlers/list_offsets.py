@@ -10,8 +10,8 @@ from functools import partial
 
 from barnabas.broker.log.disk.cold_reads import Cached
 from barnabas.broker.replicas.partition import Partition
-from barnabas.broker.requests.cold_requests import answer_when_read
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.disk_reads import answer_when_read
 from barnabas.broker.requests.fanout import find, in_slices
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler

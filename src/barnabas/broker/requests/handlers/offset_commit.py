@@ -10,7 +10,7 @@ from barnabas.broker.groups.group import CommittedOffset
 from barnabas.broker.groups.legacy_offsets import commit_offsets
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fanout import in_slices
-from barnabas.broker.requests.offsets_to_commit import OffsetsToCommit, sort_out
+from barnabas.broker.requests.offset_commit_rules import OffsetsToCommit, sort_out
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode

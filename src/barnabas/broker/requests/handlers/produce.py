@@ -237,8 +237,8 @@ class _Completion:
         is_alone = partition.followers is None and partition.leading_since == each.leading_since
         if self._acks == ALL and not result.error_code and not is_alone:
             self._ctx.waited_for = "followers"
-            leading = self._ctx.services.replicas.leading
-            leading.when_replicated(partition, each.leading_since, result, self._timeout_ms).then(
+            leader_replicas = self._ctx.services.replicas.leader_replicas
+            leader_replicas.when_replicated(partition, each.leading_since, result, self._timeout_ms).then(
                 partial(self._one_done, each)
             )
         else:

@@ -3,7 +3,7 @@
 Source: protocol guide, StopReplica; replication facts; KIP-380, KIP-570 (leader epochs).
 """
 
-from barnabas.broker.replicas.old_shapes import grouped_stops
+from barnabas.broker.replicas.legacy_control_requests import grouped_stops
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode

@@ -2,8 +2,8 @@
 
 Invariants:
 
-- The copy follows the registry: every change has a notification (`broker/registry/changes.py`), written together with
-  it, and changes by this broker are applied at once.
+- The copy follows the registry: every change has a notification (`broker/registry/change_notifications.py`), written
+  together with it, and changes by this broker are applied at once.
 - No concurrent change is lost: a pattern's node is replaced by its version.
 - An unreadable node is never treated as empty, as it may contain a denial: the previous rules stay, and if there were
   none, nobody has access to the pattern's resources.
@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.registry.changes import Changes
+from barnabas.broker.registry.change_notifications import Changes
 from barnabas.broker.security.acls.znodes import (
     PATTERN_TYPES,
     change_prefix,

@@ -20,7 +20,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.registry.changes import Changes
+from barnabas.broker.registry.change_notifications import Changes
 from barnabas.broker.security.tokens.token import (
     Token,
     TokenLimits,

@@ -39,8 +39,8 @@ def batch(base_offset: int, count: int = 1, epoch: int = 0, value: bytes = b"val
     return bytes(builder.build(base_offset, epoch))
 
 
-class MemoryFollowed:
-    """A followed partition whose log is a list; see `Followed`.
+class MemoryFollower:
+    """A followed partition whose log is a list; see `FollowerReplica`.
 
     Attributes:
         batches: Base offset, last offset, epoch and bytes of each.
@@ -124,9 +124,9 @@ class MemoryFollowed:
         self.high_watermark = min(self.high_watermark, self.log_end_offset)
         self.epochs = [each for each in self.epochs if each[1] < self.log_end_offset]
 
-    def start_anew(self, offset: int) -> Pending[None]:
+    def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:
         def start() -> None:
-            self.done.append(("start anew", offset))
+            self.done.append(("truncate fully", offset))
             self.batches, self.epochs = [], []
             self.log_start_offset = self.log_end_offset = self.high_watermark = offset
 
@@ -230,7 +230,7 @@ class Follower:
             self.clock,
         )
 
-    def follow(self, *followed: MemoryFollowed) -> None:
+    def follow(self, *followed: MemoryFollower) -> None:
         self.fetchers.follow([(each, each.leader, each.leader_epoch) for each in followed])
 
     @property

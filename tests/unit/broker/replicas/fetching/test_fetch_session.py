@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.replicas.fetching.fetch_session import MOST_ADDED, Asked, FetchSession, Question
+from barnabas.broker.replicas.fetching.fetch_session import MOST_ADDED, Asked, FetchRequestData, FetchSession
 from barnabas.broker.replicas.fetching.fetch_state import Progress
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.types import TopicPartition
@@ -21,17 +21,17 @@ class Wanted:
         self.asks[key] = self.asks[key]._replace(offset=offset)
 
     def of(self, session: FetchSession, *changed: TopicPartition) -> tuple[int, int, list[int], list[int]] | None:
-        """The next question, partitions by number."""
-        question = session.ask(self.asks.get, list(self.asks), changed)
-        return None if question is None else shown(question)
+        """The next fetch, partitions by number."""
+        request_data = session.ask(self.asks.get, list(self.asks), changed)
+        return None if request_data is None else shown(request_data)
 
 
-def shown(question: Question) -> tuple[int, int, list[int], list[int]]:
+def shown(request_data: FetchRequestData) -> tuple[int, int, list[int], list[int]]:
     return (
-        question.session_id,
-        question.session_epoch,
-        [key.partition for key, _ in question.named],
-        [key.partition for key in question.forgotten],
+        request_data.session_id,
+        request_data.session_epoch,
+        [key.partition for key, _ in request_data.named],
+        [key.partition for key in request_data.forgotten],
     )
 
 

@@ -16,15 +16,15 @@ from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from barnabas.wire.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from tests.unit.broker.replicas.fetching.followers import LEADER, Follower, MemoryFollowed, batch, records
+from tests.unit.broker.replicas.fetching.followers import LEADER, Follower, MemoryFollower, batch, records
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 
 
-def fetching(*keys: TopicPartition, **settings: str) -> tuple[Follower, list[MemoryFollowed]]:
+def fetching(*keys: TopicPartition, **settings: str) -> tuple[Follower, list[MemoryFollower]]:
     """A follower whose session has begun, with a fetch on its way that asks for nothing else."""
     follower = Follower(settings=settings)
-    followed = [MemoryFollowed(key) for key in keys]
+    followed = [MemoryFollower(key) for key in keys]
     follower.follow(*followed)
     follower.answer_fetch(*(records(key) for key in keys))
     return follower, followed
@@ -34,7 +34,7 @@ def fetching(*keys: TopicPartition, **settings: str) -> tuple[Follower, list[Mem
 
 
 def test_an_empty_log_is_cut_at_its_high_watermark_and_fetched_from_there() -> None:
-    follower, followed = Follower(), MemoryFollowed(A)
+    follower, followed = Follower(), MemoryFollower(A)
     follower.follow(followed)
     assert followed.done == [("truncate", 0)]
     sent, request = follower.only, follower.asked
@@ -128,7 +128,7 @@ def test_appends_go_on_side_by_side_and_the_next_fetch_waits_for_all() -> None:
 def test_a_large_answer_is_taken_in_over_several_turns() -> None:
     keys = [TopicPartition("t", number) for number in range(200)]
     follower = Follower()
-    followed = [MemoryFollowed(key) for key in keys]
+    followed = [MemoryFollower(key) for key in keys]
     follower.follow(*followed)
     follower.answer_fetch(*(records(key, batch(0), 1) for key in keys))
     assert 0 < sum(each.log_end_offset for each in followed) < 200
@@ -166,7 +166,7 @@ def test_a_fetch_of_many_idle_partitions_looks_at_those_that_have_changed() -> N
 def test_very_many_partitions_are_asked_for_without_a_pause_until_all_are() -> None:
     keys = [TopicPartition("t", number) for number in range(2 * MOST_ADDED + 1)]
     follower = Follower()
-    follower.follow(*(MemoryFollowed(key) for key in keys))
+    follower.follow(*(MemoryFollower(key) for key in keys))
     waits = []
     for named in (keys[:MOST_ADDED], keys[MOST_ADDED:-1], keys[-1:]):
         waits.append(follower.asked.max_wait_ms)
@@ -181,9 +181,9 @@ def test_very_many_partitions_are_asked_for_without_a_pause_until_all_are() -> N
 # --- truncation
 
 
-def with_history(key: TopicPartition, *epochs: tuple[int, int, int], high_watermark: int = 0) -> MemoryFollowed:
+def with_history(key: TopicPartition, *epochs: tuple[int, int, int], high_watermark: int = 0) -> MemoryFollower:
     """A partition with batches of base offset, last offset and epoch."""
-    followed = MemoryFollowed(key, leader_epoch=9)
+    followed = MemoryFollower(key, leader_epoch=9)
     for base, last, epoch in epochs:
         followed.put(base, last, epoch)
     followed.high_watermark = high_watermark
@@ -206,7 +206,7 @@ def follower() -> Follower:
 
 def test_the_leader_is_asked_for_the_newest_epoch_before_anything_is_fetched(follower: Follower) -> None:
     first, second = with_history(A, (0, 9, 3), (10, 12, 5)), with_history(B, (0, 4, 8))
-    third = MemoryFollowed(C, leader_epoch=9)
+    third = MemoryFollower(C, leader_epoch=9)
     follower.follow(first, second, third)
     assert third.done == [("truncate", 0)]
     assert follower.only.version == 3
@@ -321,7 +321,7 @@ def test_no_answer_for_a_partition_delays_it_and_one_that_nobody_asked_for_is_ig
 
 
 def test_a_truncation_that_lasts_does_not_hold_up_the_others_for_long(follower: Follower) -> None:
-    slow, quick = MemoryFollowed(A), MemoryFollowed(B)
+    slow, quick = MemoryFollower(A), MemoryFollower(B)
     slow.is_holding = True
     follower.follow(slow, quick)
     assert follower.is_idle
@@ -337,7 +337,7 @@ def test_a_truncation_that_lasts_does_not_hold_up_the_others_for_long(follower: 
 
 
 def test_a_truncation_that_fails_fails_the_partition_alone(follower: Follower) -> None:
-    bad, good = MemoryFollowed(A), MemoryFollowed(B)
+    bad, good = MemoryFollower(A), MemoryFollower(B)
     bad.failure = StorageError("the disk failed")
     follower.follow(bad, good)
     assert follower.fetchers.failed_count == 1
@@ -492,7 +492,7 @@ def asked_offsets(follower: Follower) -> tuple[int, dict[int, int]]:
     return parts[0].timestamp, {each.partition_index: each.current_leader_epoch for each in parts}
 
 
-def out_of_range(follower: Follower, followed: MemoryFollowed) -> None:
+def out_of_range(follower: Follower, followed: MemoryFollower) -> None:
     follower.answer_fetch(records(A, batch(0, 10), 10))
     follower.answer_fetch(records(A, error_code=E.OFFSET_OUT_OF_RANGE))
     assert asked_offsets(follower) == (-1, {0: 1})
@@ -513,7 +513,7 @@ def test_a_leader_that_begins_after_is_followed_up() -> None:
     follower.answer_offsets((A, 0, 50))
     assert asked_offsets(follower) == (-2, {0: 1})
     follower.answer_offsets((A, 0, 30))
-    assert followed.done[-1] == ("start anew", 30)
+    assert followed.done[-1] == ("truncate fully", 30)
     assert follower.fetched() == {("t", 0): (30, 1, 30)}
 
 
@@ -580,7 +580,7 @@ def test_a_lost_request_is_tried_again_and_the_session_begins_anew() -> None:
 
 def test_a_leader_that_can_not_be_reached_is_tried_again(follower: Follower) -> None:
     follower.channels.is_refusing = True
-    follower.follow(MemoryFollowed(A))
+    follower.follow(MemoryFollower(A))
     follower.clock.advance(5_000)
     assert follower.is_idle
     follower.channels.is_refusing = False
@@ -621,9 +621,9 @@ def test_an_answer_for_what_nobody_asked_is_not_used(other: TopicPartition) -> N
 
 def test_a_partition_that_comes_while_the_leader_has_nothing_to_say_does_not_wait_for_it() -> None:
     follower, _ = fetching(A)
-    other = MemoryFollowed(B)
+    other = MemoryFollower(B)
     follower.follow(other)
-    third = MemoryFollowed(C)
+    third = MemoryFollower(C)
     follower.clock.advance(9)
     assert other.done == []
     follower.follow(third)
@@ -633,7 +633,7 @@ def test_a_partition_that_comes_while_the_leader_has_nothing_to_say_does_not_wai
     assert len(follower.fetched()) == 3
     follower.answer_fetch(*(records(key) for key in (A, B, C)))
     # Not again and again.
-    fourth, fifth = (MemoryFollowed(TopicPartition("t", number)) for number in (3, 4))
+    fourth, fifth = (MemoryFollower(TopicPartition("t", number)) for number in (3, 4))
     follower.follow(fourth)
     follower.clock.advance(50)
     assert len(follower.channels.dropped) == 1
@@ -648,7 +648,7 @@ def test_a_partition_that_comes_while_the_leader_has_nothing_to_say_does_not_wai
 def test_a_fetch_that_brings_records_is_not_given_up() -> None:
     follower, _ = fetching(A)
     follower.answer_fetch(records(A, batch(0), 9))
-    follower.follow(MemoryFollowed(B))
+    follower.follow(MemoryFollower(B))
     follower.clock.advance(100)
     assert follower.channels.dropped == []
 
@@ -704,14 +704,14 @@ def test_a_leader_that_could_not_be_reached_is_asked_at_once_when_the_controller
         follower.clock.advance(1_000)
     follower.lose()
     assert follower.is_idle
-    follower.follow(MemoryFollowed(B))
+    follower.follow(MemoryFollower(B))
     assert len(follower.fetched()) == 2
 
 
 def test_a_leader_that_is_elsewhere_is_not_waited_for() -> None:
     follower, _ = fetching(A)
     follower.channels.address = ("leader", 9_093)
-    follower.follow(MemoryFollowed(B))
+    follower.follow(MemoryFollower(B))
     assert follower.channels.dropped == [(LEADER, "fetcher-0")]
     follower.clock.advance(50)
     assert len(follower.fetched()) == 2
@@ -722,7 +722,7 @@ def test_partitions_are_spread_over_fetchers_as_kafka_does() -> None:
     assert [fetcher_number(TopicPartition("t", number), 4) for number in range(4)] == [0, 1, 2, 3]
     assert fetcher_number(TopicPartition("polygenelubricants", 0), 3) == 0
     follower = Follower(settings={"num_replica_fetchers": "2"})
-    follower.follow(*(MemoryFollowed(TopicPartition("t", number)) for number in range(4)))
+    follower.follow(*(MemoryFollower(TopicPartition("t", number)) for number in range(4)))
     assert [sent.lane for sent in follower.channels.sent] == ["fetcher-0", "fetcher-1"]
 
 
@@ -749,7 +749,7 @@ def test_a_broker_that_stops_asks_for_nothing_any_more() -> None:
     follower.answer_fetch(records(A, batch(0), 1))
     follower.fetchers.close()
     followed.release()
-    follower.follow(MemoryFollowed(C))
+    follower.follow(MemoryFollower(C))
     follower.clock.advance(10_000)
     assert (follower.is_idle, followed.log_end_offset) == (True, 1)
 
@@ -766,7 +766,7 @@ def throttled(follower: Follower, *partitions: int) -> None:
     follower.quota.set_partitions("t", frozenset(partitions))
 
 
-def held_back(*keys: TopicPartition) -> Follower:
+def throttled_follower(*keys: TopicPartition) -> Follower:
     """A follower of A and others, to which two seconds' worth of A came, and which lags in it."""
     follower, _ = fetching(*keys)
     throttled(follower, 0)
@@ -775,7 +775,7 @@ def held_back(*keys: TopicPartition) -> Follower:
 
 
 def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_for() -> None:
-    follower = held_back(A, B)
+    follower = throttled_follower(A, B)
     # It is forgotten, and the leader waits for the other no longer than that.
     assert (follower.forgotten(), follower.fetched()) == ([A], {})
     assert follower.asked.max_wait_ms == 500
@@ -790,7 +790,7 @@ def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_fo
 
 
 def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
-    follower = held_back(A)
+    follower = throttled_follower(A)
     # The session ends with its last partition.
     assert follower.forgotten() == [A]
     follower.answer_fetch(session_id=0)
@@ -817,7 +817,7 @@ def test_what_is_asked_for_already_is_held_too_when_the_quota_is_used_up() -> No
 
 
 def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
-    follower = held_back(A)
+    follower = throttled_follower(A)
     follower.answer_fetch(session_id=0)
     assert follower.is_idle
     throttled(follower)
@@ -826,7 +826,7 @@ def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
 
 
 def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
-    follower = held_back(A)
+    follower = throttled_follower(A)
     follower.answer_fetch(session_id=0)
     follower.quota.set_limit(len(DATA))
     follower.fetchers.go_on()
@@ -834,7 +834,7 @@ def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
 
 
 def test_a_held_partition_that_is_not_followed_any_more_is_forgotten() -> None:
-    follower = held_back(A, B)
+    follower = throttled_follower(A, B)
     follower.fetchers.forget([A])
     throttled(follower)
     follower.answer_fetch()

@@ -24,7 +24,7 @@ from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from tests.unit.broker.replicas.fetching.followers import Follower, MemoryFollowed, Sent, batch
+from tests.unit.broker.replicas.fetching.followers import Follower, MemoryFollower, Sent, batch
 
 KEY = TopicPartition("t", 0)
 
@@ -34,7 +34,7 @@ class Broker:
 
     def __init__(self, broker_id: int, clock: ManualClock) -> None:
         self.broker_id = broker_id
-        self.log = MemoryFollowed(KEY, leader=-1, leader_epoch=-1)
+        self.log = MemoryFollower(KEY, leader=-1, leader_epoch=-1)
         self.follower = Follower(clock, broker_id)
 
     def take_state(self, leader: int, epoch: int) -> None:

@@ -23,7 +23,7 @@ from barnabas.testing.simulation.world import PORT, Simulation
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.wire import WireBuffer
-from tests.unit.broker.replicas.fetching.followers import MemoryFollowed, batch
+from tests.unit.broker.replicas.fetching.followers import MemoryFollower, batch
 
 KEYS = [TopicPartition("t", number) for number in range(3)]
 LEADER = "leader"
@@ -46,7 +46,7 @@ class Follower:
         properties = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.from_properties(properties, None, "test")
         self.fetchers = Fetchers(7, config, channels, ReplicationQuota(Windows(11, 1_000)), timers, simulation.clock)
-        self.followed = [MemoryFollowed(key, leader=0, leader_epoch=0) for key in KEYS]
+        self.followed = [MemoryFollower(key, leader=0, leader_epoch=0) for key in KEYS]
         self._channels = channels
 
     def follow(self, epoch: int) -> None:
@@ -126,7 +126,7 @@ def test_a_follower_follows_its_leader_up_and_down() -> None:
             epoch = await epoch_of(pool)
             follower.follow(epoch)
             await until(lambda: [each.log_end_offset for each in follower.followed] == [10, 10, 10])
-            assert ("start anew", 4) in follower.followed[0].done
+            assert ("truncate fully", 4) in follower.followed[0].done
             assert follower.followed[0].log_start_offset == 4
             assert ahead.done[0] == ("truncate", 10)
             await admin.delete_records({KEYS[2]: 7})

@@ -1,0 +1,263 @@
+"""Prepares records for an append: validates them, and rewrites them if the topic requires it.
+
+    short   one batch of magic 2 that stays unchanged: its header and its CRC are checked
+    walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
+
+All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does the
+short form, and the others if they are small (`is_at_once`).
+
+Invariant: the data is changed only after all checks have passed.
+
+# differs from Kafka (record-walk): the record count, the offset deltas and the largest timestamp inside a batch whose
+# header and CRC are right are trusted unless barnabas.record.validation=full asks for the walk.
+
+Source: semantics facts, Produce, checks 4, 8 and 9.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from barnabas.broker.log.appends.prepared_batches import ClientBatch, MessageSet, OwnBatches, Prepared, client_batch
+from barnabas.broker.log.appends.rules import AppendRules
+from barnabas.broker.log.segments.tail import KEPT_BATCHES
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_TIMESTAMP
+from barnabas.wire.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    CONTROL_BIT,
+    HEADER,
+    HEADER_BYTES,
+    INT32,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    BatchHeader,
+    Buffer,
+    Codec,
+    batches,
+    read_header,
+    set_max_timestamp,
+)
+from barnabas.wire.records.batch_rules import refuse_batch, refuse_fields
+from barnabas.wire.records.crc import crc32c
+from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES
+from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
+from barnabas.wire.records.record_rules import RecordRefusal
+
+# What the event loop walks itself, as it came and unpacked: a few milliseconds in pure Python even where it consists of
+# the smallest records there are and is converted.
+AT_ONCE_BYTES = 32 * 1024
+
+_ZSTD: Final = int(Codec.ZSTD)
+_BYTES_UP_TO_MAGIC: Final = MAGIC_POSITION + 1
+
+
+def prepare(
+    records: memoryview,
+    rules: AppendRules,
+    base_offset: int,
+    now_ms: Callable[[], int],
+    is_any_format: bool = False,
+    is_at_once: bool = False,
+) -> Prepared | RecordRefusal | None:
+    """Make a client's records ready.
+
+    Args:
+        records: Writable. One batch, or with `is_any_format` messages of any format; a partial one after it is cut off.
+        rules: The log's.
+        base_offset: The log's end, which must still be there when it is placed.
+        now_ms: The time.
+        is_at_once: Take no time that others would notice.
+
+    Returns:
+        What can be placed, or why nothing of it is appended; None where it is to be at once, and might take long.
+    """
+    # hot path: benchmarks/micro/test_log.py
+    if not is_any_format and (not rules.need_a_walk or _is_usual(records, rules, now_ms, is_at_once)):
+        prepared = _prepare_as_it_is(records, rules, now_ms)
+        if prepared is not None:
+            return prepared
+    if not is_at_once:
+        return _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, MAX_UNCOMPRESSED_BYTES)
+    if len(records) > AT_ONCE_BYTES:
+        return None
+    walked = _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, AT_ONCE_BYTES)
+    # A refusal may be no more than that it would unpack, or grow, beyond this bound.
+    return None if isinstance(walked, RecordRefusal) else walked
+
+
+def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int], is_at_once: bool) -> bool:
+    """Return whether the records of a batch need no change; its header and CRC are not checked."""
+    from barnabas.wire.records.precheck import needs_no_walk
+
+    if is_at_once and len(records) > AT_ONCE_BYTES:
+        return False
+    return rules.magic == MAGIC and not rules.codec and needs_no_walk(records, rules.walk, now_ms())
+
+
+def _prepare_as_it_is(
+    records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
+) -> ClientBatch | RecordRefusal | None:
+    """Prepare one batch without reading its records; None if its records must be read."""
+    # hot path: benchmarks/micro/test_log.py. The fields as locals: those of a named tuple are looked up slowly.
+    total = len(records)
+    if total < HEADER_BYTES:
+        return refuse_start(records) or _no_batch()
+    fields = HEADER.unpack_from(records)
+    (
+        base_offset,
+        batch_length,
+        _,
+        magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        _,
+        max_timestamp_ms,
+        producer_id,
+        _,
+        base_sequence,
+        record_count,
+    ) = fields
+    size = batch_length + LOG_OVERHEAD
+    if size != total or magic != MAGIC:
+        refusal = refuse_start(records)
+        if refusal is not None:
+            return refusal
+        records = records[:size]
+    codec = attributes & CODEC_MASK
+    if (
+        base_offset
+        or size > rules.max_message_bytes
+        or crc32c(records[ATTRIBUTES_POSITION:]) != crc
+        or codec > _ZSTD
+        or last_offset_delta + 1 != record_count
+        or record_count <= 0
+        or attributes & CONTROL_BIT
+        or (producer_id >= 0 and base_sequence < 0)
+    ):
+        refused = BatchHeader(*fields)
+        return refuse_batch(records, refused, size, rules.max_message_bytes) or refuse_fields(refused)
+    if (
+        (rules.codec is not None and codec != rules.codec)
+        or (codec == _ZSTD and not rules.has_zstd)
+        # Only the log may set it; the refusal lists every record.
+        or attributes & LOG_APPEND_TIME_BIT
+    ):
+        return None
+    append_time_ms = NO_TIMESTAMP
+    if rules.is_log_append_time:
+        append_time_ms = max_timestamp_ms = now_ms()
+        set_max_timestamp(records, 0, size, append_time_ms, is_log_append_time=True)
+    header = BatchHeader(*fields) if producer_id >= 0 else None
+    return ClientBatch(records, batch_length, last_offset_delta, max_timestamp_ms, append_time_ms, header)
+
+
+def prepare_own(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> Prepared:
+    """Make batches of the broker's own ready, for a topic of the present format.
+
+    Raises:
+        CorruptRecordsError: They are none.
+    """
+    append_time_ms = NO_TIMESTAMP
+    if rules.is_log_append_time:
+        append_time_ms = now_ms()
+        for batch in batches(records):
+            set_max_timestamp(batch, 0, len(batch), append_time_ms, is_log_append_time=True)
+    # hot path: scripts/bench --whole --only commits (one batch that is no producer's has nothing to be walked for)
+    if len(records) > HEADER_BYTES:
+        header = read_header(records)
+        if header.producer_id < 0 and header.magic == MAGIC and header.batch_length + LOG_OVERHEAD == len(records):
+            return client_batch(records, header, header.max_timestamp_ms, append_time_ms)
+    return OwnBatches(records, append_time_ms)
+
+
+def _prepare_walked(
+    records: memoryview, rules: AppendRules, base_offset: int, now_ms: int, is_any_format: bool, max_bytes: int
+) -> Prepared | RecordRefusal:
+    from barnabas.wire.records.assign import AppendTarget, assign_offsets
+
+    refusal = None if is_any_format else refuse_start(records)
+    if refusal is not None:
+        return refusal
+    target = AppendTarget(
+        rules.magic,
+        rules.codec,
+        rules.max_message_bytes,
+        base_offset,
+        rules=rules.walk,
+        max_bytes=max_bytes,
+        has_zstd=rules.has_zstd,
+    )
+    assigned = assign_offsets(records, target, now_ms)
+    if isinstance(assigned, RecordRefusal):
+        return assigned
+    if not assigned.record_count:
+        # As Kafka: data without a whole batch is no error, and nothing is appended.
+        return RecordRefusal(ErrorCode.NONE, "no whole batch")
+    append_time_ms = now_ms if rules.is_log_append_time else NO_TIMESTAMP
+    if rules.magic == MAGIC:
+        data = assigned.data
+        assert not isinstance(data, bytes)
+        return client_batch(data, read_header(data), assigned.max_timestamp_ms, append_time_ms)
+    return MessageSet(
+        assigned.data,
+        base_offset,
+        assigned.last_offset,
+        assigned.max_timestamp_ms,
+        assigned.offset_of_max_timestamp,
+        append_time_ms,
+        _newest_messages(assigned.data, base_offset),
+    )
+
+
+def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
+    """Find offset and position of the last messages of a numbered set. A wrapper is the only one of its set."""
+    from barnabas.wire.records.transcode import newest_starts
+
+    return newest_starts(data, base_offset, 2 * KEPT_BATCHES)
+
+
+def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
+    """Return the size of the batch at `position`; None if no whole batch follows, which is no error.
+
+    As Kafka's reader, it believes any length that holds a message of some format.
+    """
+    left_bytes = len(records) - position
+    if left_bytes < LOG_OVERHEAD:
+        return None
+    length: int = INT32.unpack_from(records, position + 8)[0]
+    if length < LEAST_MESSAGE_BYTES:
+        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes", is_before_log=True)
+    if left_bytes < _BYTES_UP_TO_MAGIC:
+        return None
+    magic = records[position + MAGIC_POSITION]
+    if magic > MAGIC:
+        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, f"magic {magic} is not known", is_before_log=True)
+    return None if left_bytes < length + LOG_OVERHEAD else length + LOG_OVERHEAD
+
+
+def refuse_start(records: Buffer) -> RecordRefusal | None:
+    """Return an error unless the data starts with exactly one batch of magic 2."""
+    size = _next_batch_bytes(records, 0)
+    if isinstance(size, RecordRefusal):
+        return size
+    if size is None:
+        return _no_batch()
+    if records[MAGIC_POSITION] != MAGIC:
+        reason = f"magic {records[MAGIC_POSITION]} is not {MAGIC}"
+        return RecordRefusal(ErrorCode.INVALID_RECORD, reason, is_before_log=True)
+    second_size = _next_batch_bytes(records, size)
+    if isinstance(second_size, RecordRefusal):
+        return second_size
+    if second_size is not None:
+        return RecordRefusal(ErrorCode.INVALID_RECORD, "more than one record batch", is_before_log=True)
+    if size < HEADER_BYTES:
+        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, f"{size} bytes", is_before_log=True)
+    return None
+
+
+def _no_batch() -> RecordRefusal:
+    return RecordRefusal(ErrorCode.INVALID_RECORD, "no record batch", is_before_log=True)

@@ -1,0 +1,96 @@
+"""The prepared `.log` file of a log's next segment: a roll only renames and opens an empty file.
+
+Until it is used it is called `next.log.deleted`: Kafka and this broker both remove such a file when they open a log, so
+one that a crash leaves behind is never taken for a segment.
+
+Source: log-format facts, load and recovery, 1.
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from barnabas.broker.log.disk.disk_work import DiskWork
+from barnabas.broker.log.disk.files import FileSystem, RecordFile
+from barnabas.broker.log.file_names import NEXT_FILE
+
+_logger = logging.getLogger(__name__)
+
+
+class NextSegmentFile:
+    """The prepared file of one next segment, kept closed. Owned by the event loop.
+
+    Attributes:
+        is_wanted: It is neither there nor being made, and making it did not fail since the last roll.
+    """
+
+    __slots__ = ("_files", "_is_being_made", "_is_there", "_path", "_waiting", "_work", "is_wanted")
+
+    def __init__(self, files: FileSystem, directory: Path, work: DiskWork) -> None:
+        self._files = files
+        self._path = directory / NEXT_FILE
+        self._work = work
+        self._is_being_made = self._is_there = False
+        self._waiting: list[Callable[[], object]] = []
+        self.is_wanted = True
+
+    def prepare(self, reserved_bytes: int, then: Callable[[], object] = lambda: None) -> None:
+        """Create the file, unless it exists or is being created.
+
+        Args:
+            reserved_bytes: Room to keep for it on the disk; 0 for none.
+            then: Called when it is there, or when it is not to be had.
+        """
+        if self._is_being_made:
+            self._waiting.append(then)
+            return
+        if self._is_there:
+            then()
+            return
+        self._waiting.append(then)
+        self.is_wanted, self._is_being_made = False, True
+
+        def make() -> None:
+            file = self._files.open_records(self._path, is_new=True)
+            if reserved_bytes:
+                file.reserve(reserved_bytes)
+
+        def made(_: None) -> None:
+            self._is_there = True
+            self._end()
+
+        def failed(error: BaseException) -> None:
+            # Whoever rolls makes the file then, and is told why if that fails, too.
+            _logger.warning("cannot preallocate the next segment: %s", error)
+            self._end()
+
+        self._work.beside(make, made, failed)
+
+    def _end(self) -> None:
+        self._is_being_made = False
+        waiting, self._waiting = self._waiting, []
+        for then in waiting:
+            then()
+
+    def take(self, path: Path) -> RecordFile | None:
+        """Rename the file for a segment and hand it over; None if it does not exist.
+
+        Raises:
+            StorageError: It could not be renamed or opened.
+        """
+        # One that is still being made is for the segment after this.
+        is_there, self._is_there = self._is_there, False
+        self.is_wanted = not self._is_being_made
+        if not is_there:
+            return None
+        self._files.rename(self._path, path)
+        return self._files.open_records(path)
+
+    def remove(self) -> None:
+        """Remove the file of a closed log; for any thread, when no work is in progress.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        if self._is_there:
+            self._files.remove(self._path)
