@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import barnabas
-from barnabas.broker.log.cleaner import walk as cleaner_walk
+from barnabas.broker.log.cleaner import record_scan
 from barnabas.wire.records import (
     assign,
     batch,
@@ -76,7 +76,7 @@ SOURCES = {
     for module in (
         assign,
         builder,
-        cleaner_walk,
+        record_scan,
         convert,
         formats,
         legacy,
@@ -95,7 +95,7 @@ Call = Callable[[Callable[[ModuleType], ModuleType], bytes, int], object]
 
 def _kept(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> object:
     newest = {b"k": number, b"key0": 0, b"key1": 9}
-    return of(cleaner_walk).choose_kept(data, 0, len(data), number, 7, newest.get, 9, keeps_tombstones=number % 2 == 0)
+    return of(record_scan).choose_kept(data, 0, len(data), number, 7, newest.get, 9, keeps_tombstones=number % 2 == 0)
 
 
 def _rules(number: int) -> record_rules.WalkRules:
@@ -139,12 +139,12 @@ CALLS: dict[str, Call] = {
     "walk_usual_messages": lambda of, data, number: of(message_walk).walk_usual_messages(
         data, number % 2, _rules(number), NOW_MS, MAX_BYTES
     ),
-    "read_keys": lambda of, data, number: of(cleaner_walk).read_keys(data, 0, len(data), number, 7),
+    "read_keys": lambda of, data, number: of(record_scan).read_keys(data, 0, len(data), number, 7),
     "choose_kept": _kept,
-    "choose_marked": lambda of, data, number: of(cleaner_walk).choose_marked(
+    "choose_marked": lambda of, data, number: of(record_scan).choose_marked(
         data, 0, number + 1, 7, [1] * (number + 1), keeps_tombstones=number % 2 == 0
     ),
-    "rebase_timestamps": lambda of, data, number: of(cleaner_walk).rebase_timestamps(
+    "rebase_timestamps": lambda of, data, number: of(record_scan).rebase_timestamps(
         data, is_log_append_time=number % 2 == 0
     ),
     "iterate_any_records": lambda of, data, number: of(formats).iterate_any_records(data, MAX_BYTES),
