@@ -187,7 +187,7 @@ class AsyncSimpleConsumer:
         """Fetch one partition again if its first message did not fit; otherwise return `messages`."""
         if not is_alone and _is_left_out(messages):
             (messages,) = await self._fetch([request], 0, 0)
-        return await self._fetch_larger(request, messages) if _is_cut(messages) else messages
+        return await self._fetch_larger(request, messages) if _is_truncated(messages) else messages
 
     async def _fetch(self, requests: Sequence[FetchRequest], max_wait_ms: int, min_bytes: int) -> list[MessageSet]:
         topics: dict[str, fetching.FetchTopic] = {}
@@ -212,7 +212,7 @@ class AsyncSimpleConsumer:
 
     async def _fetch_larger(self, request: FetchRequest, messages: MessageSet) -> MessageSet:
         """Fetch again with twice the size until a message arrives whole."""
-        while _is_cut(messages):
+        while _is_truncated(messages):
             size, limit = request.max_size, self._max_message_size
             # Whoever makes a new message of an old one while it is read says only that it is more than this.
             wanted = max(messages.wanted_bytes or 0, size + 1)
@@ -332,7 +332,7 @@ def _message_set(request: FetchRequest, answer: fetching.PartitionData | None) -
     )
 
 
-def _is_cut(messages: MessageSet) -> bool:
+def _is_truncated(messages: MessageSet) -> bool:
     """Return whether the set begins with a message but contains no whole one."""
     try:
         return messages.size_in_bytes > 0 and messages.error is None and messages.valid_bytes == 0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import EncodeError, KafkaError
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
@@ -44,7 +44,7 @@ class AclAdmin(AdminCalls):
                         (each.resource_type, each.resource_name, each.pattern_type),
                         (acl.principal, acl.host, acl.operation, acl.permission_type),
                     )
-                    async for each in in_turns(response.resources)
+                    async for each in in_time_slices(response.resources)
                     for acl in each.acls
                 ]
             )

@@ -17,7 +17,7 @@ from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.clients.pool import ClusterMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 
 _PROTOCOL_VERSION: Final = "inter.broker.protocol.version"
@@ -65,7 +65,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         settings = await self.describe_configs(resources, names=[_MIN_ISR], include_synonyms=False)
         moving = await self._moving()
         partitions = []
-        async for topic, resource in in_turns(zip(topics, resources, strict=True), _TOPICS_AT_ONCE):
+        async for topic, resource in in_time_slices(zip(topics, resources, strict=True), _TOPICS_AT_ONCE):
             min_isr = next((int(entry.value or 1) for entry in settings[resource]), 1)
             for index, part in metadata.topics[topic].partitions.items():
                 name = TopicPartition(topic, index)

@@ -15,7 +15,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
 
-Told = dict[str, Any]
+BrokerReport = dict[str, Any]
 
 _NO_RIGHT = "this takes DESCRIBE on the cluster; without it a user can ask for what he names, and about his own clients"
 
@@ -23,7 +23,9 @@ _NO_RIGHT = "this takes DESCRIBE on the cluster; without it a user can ask for w
 class FactsAdmin(AdminCalls):
     """Queries for diagnostic events of single brokers."""
 
-    async def ask(self, node_id: int, subject: str, names: Iterable[str] | None = None, since_ms: int = -1) -> Told:
+    async def ask(
+        self, node_id: int, subject: str, names: Iterable[str] | None = None, since_ms: int = -1
+    ) -> BrokerReport:
         """Return a broker's diagnostic events on a subject (`explain/facts.json`).
 
         Args:

@@ -123,7 +123,7 @@ class Pending(Generic[T]):
         self.then(reshape, result.fail)
         return result
 
-    def followed(self, step: "Callable[[T], R | Pending[R]]") -> "Pending[R]":
+    def and_then(self, step: "Callable[[T], R | Pending[R]]") -> "Pending[R]":
         """Return the pending answer of `step(value)`; it fails with either error, or if `step` raises."""
         result: Pending[R] = Pending()
         result.on_cancel = self.cancel

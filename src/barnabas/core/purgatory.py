@@ -87,7 +87,7 @@ class Purgatory:
         watched = _Watched(operation, tuple(keys))
         for key in watched.keys:
             self._by_key.setdefault(key, {})[operation] = watched
-        self._hold(watched, timeout_ms, kept_bytes)
+        self._add(watched, timeout_ms, kept_bytes)
 
     def watch_many(
         self, operation: DelayedOperation, keys: Container[Hashable], timeout_ms: float, kept_bytes: int = 0
@@ -98,9 +98,9 @@ class Purgatory:
             keys: A set or a dict, kept and not copied.
         """
         watched = self._with_many[operation] = _Watched(operation, (), keys)
-        self._hold(watched, timeout_ms, kept_bytes)
+        self._add(watched, timeout_ms, kept_bytes)
 
-    def _hold(self, watched: _Watched, timeout_ms: float, kept_bytes: int) -> None:
+    def _add(self, watched: _Watched, timeout_ms: float, kept_bytes: int) -> None:
         self._waiting[watched.operation] = watched
         watched.timer = self._timers.call_later(timeout_ms, self._expire, watched)
         if kept_bytes:

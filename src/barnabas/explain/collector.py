@@ -16,7 +16,7 @@ from typing import Final
 
 from barnabas.clients.admin_acls import AclAdmin
 from barnabas.clients.admin_cluster import ClusterAdmin
-from barnabas.clients.admin_facts import FactsAdmin, Told
+from barnabas.clients.admin_facts import BrokerReport, FactsAdmin
 from barnabas.clients.admin_groups import GroupAdmin
 from barnabas.clients.admin_quota_states import QuotaStateAdmin
 from barnabas.clients.admin_replicas import ReplicaAdmin
@@ -24,7 +24,7 @@ from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.explain.answers import since_ms, valid_rows
 from barnabas.explain.offset_history import OffsetHistory
@@ -121,7 +121,7 @@ class Collector:
         if Part.GROUPS in parts or with_logs:
             await self._read_groups(facts, with_logs=with_logs)
         elif facts:
-            await self._facts(facts)
+            await self._read_events(facts)
         self._measure_disks()
         if Part.LAG in parts:
             await self._unread.read(self._queries)
@@ -171,7 +171,7 @@ class Collector:
         ]
         return Cluster(known.cluster_id, known.controller_id, brokers, partitions)
 
-    async def _recorded(self, broker_id: int) -> Told:
+    async def _recorded(self, broker_id: int) -> BrokerReport:
         return await self._queries.admin(QuotaStateAdmin).recorded_by(broker_id, PACE_S)
 
     async def _round_trip(self, broker_id: int) -> float:
@@ -196,15 +196,17 @@ class Collector:
 
     # --- events
 
-    async def _facts(self, subjects: Collection[str]) -> None:
+    async def _read_events(self, subjects: Collection[str]) -> None:
         """Read diagnostic events of brokers; only the subject of the caller's own client needs no right."""
         snapshot = self._snapshot
         is_own = "client" in subjects and self._scope.client_id is None
         subjects = [each for each in subjects if (each == "client") is is_own]
         there = set() if snapshot.cluster is None else snapshot.cluster.brokers.keys() - self._without_facts
 
-        async def ask(broker_id: int) -> list[tuple[str, Told]]:
-            return [(each, answer) for each in subjects if (answer := await self._fact(broker_id, each)) is not None]
+        async def ask(broker_id: int) -> list[tuple[str, BrokerReport]]:
+            return [
+                (each, answer) for each in subjects if (answer := await self._query_events(broker_id, each)) is not None
+            ]
 
         for broker_id, answers in (await self._queries.of_each(ask, there)).items():
             for subject, answer in answers:
@@ -229,7 +231,7 @@ class Collector:
             for kind, rows in parts.items():
                 snapshot.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
 
-    async def _fact(self, broker_id: int, subject: str) -> Told | None:
+    async def _query_events(self, broker_id: int, subject: str) -> BrokerReport | None:
         """Query one broker for one subject; None: it has no answer."""
         if broker_id in self._without_facts:
             return None
@@ -281,7 +283,7 @@ class Collector:
         """Read groups and logs, and their movement since the first snapshot."""
         snapshot = self._snapshot
         await self._sample_groups(with_logs=with_logs)
-        await self._facts(facts)
+        await self._read_events(facts)
         others = {each.coordinator_id for each in snapshot.groups.values()} - snapshot.reporters
         others |= {snapshot.partitions[each].leader_id for each in snapshot.logs} - snapshot.reporters
         if len(self._members) == 1 and others:
@@ -297,13 +299,13 @@ class Collector:
             self._members.popleft()
         ends = {
             TopicPartition(row["topic"], row["partition"]): _points(row["ends"])
-            async for row in in_turns(snapshot.rows("ends"))
+            async for row in in_time_slices(snapshot.rows("ends"))
         }
         snapshot.logs = {
             name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends.of(name)]))
-            async for name, log in in_turns(snapshot.logs.items())
+            async for name, log in in_time_slices(snapshot.logs.items())
         }
-        async for name, group in in_turns(snapshot.groups.items(), _GROUPS_AT_ONCE):
+        async for name, group in in_time_slices(snapshot.groups.items(), _GROUPS_AT_ONCE):
             answer = {
                 TopicPartition(each["topic"], each["partition"]): _points(each["offsets"])
                 or [(int(each["at_ms"]), int(each["offset"]))]
@@ -327,9 +329,9 @@ class Collector:
         read |= {partition for partition in snapshot.partitions if partition.topic in shared}
         snapshot.logs = await self._queries.logs(read) if with_logs else {}
         snapshot.now_ms = self._pool.env.clock.now_ms()
-        async for name, log in in_turns(snapshot.logs.items()):
+        async for name, log in in_time_slices(snapshot.logs.items()):
             self._ends.record(name, snapshot.now_ms, log.end_offset)
-        async for group in in_turns(snapshot.groups.values(), _GROUPS_AT_ONCE):
+        async for group in in_time_slices(snapshot.groups.values(), _GROUPS_AT_ONCE):
             for name, offset in group.committed.items():
                 self._commits.record((group.name, name), snapshot.now_ms, offset)
         self._members.append({each.name: each.members for each in snapshot.groups.values()})

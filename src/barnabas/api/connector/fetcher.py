@@ -129,14 +129,14 @@ class Fetchers:
             await self._wanted.wait()
             self._wanted.clear()
             try:
-                await self._place()
+                await self._assign_to_leaders()
             except BarnabasError as error:
                 log.info("the leaders of %s are not known yet: %s", ", ".join(map(str, self._leaderless)), error)
             if self._leaderless:
                 self._wanted.set()
             await asyncio.sleep(self.options.refresh_leader_backoff_ms / 1000)
 
-    async def _place(self) -> None:
+    async def _assign_to_leaders(self) -> None:
         """Move each partition whose leader is known to that leader's fetcher. Raises KafkaError."""
         metadata = await self.cluster.pool.metadata(sorted({partition.topic for partition in self._leaderless}))
         for name, partition in list(self._leaderless.items()):

@@ -131,7 +131,7 @@ class Delivery:
             chunk.number, chunk.failures = self._number, self._failures
         failed_before = len(self._failures)
         try:
-            placed = self._placed(chunks, may_raise)
+            placed = self._choose_partitions(chunks, may_raise)
         except BaseException:
             # Its chunks are no business of `finish`.
             del self._failures[failed_before:]
@@ -140,7 +140,7 @@ class Delivery:
             self._under_way.add((chunk.topic, partition))
             self._connections.hand_over(chunk, partition)
 
-    def _placed(self, chunks: Sequence[Chunk], may_raise: bool) -> list[tuple[Chunk, int]]:
+    def _choose_partitions(self, chunks: Sequence[Chunk], may_raise: bool) -> list[tuple[Chunk, int]]:
         """Choose a partition for each chunk; record chunks without one as failed."""
         placed: list[tuple[Chunk, int]] = []
         # Messages without a key that go together stay together: batches are large, and the next go elsewhere.

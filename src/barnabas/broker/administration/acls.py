@@ -13,7 +13,7 @@ from barnabas.broker.security.acls.store import AclStore
 from barnabas.broker.security.acls.znodes import has_path
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 from barnabas.wire.security.principals import parse_principal
@@ -64,7 +64,7 @@ class AclAdmin:
         new: dict[Pattern, set[Entry]] = {}
         # With one of a pattern's rules all of them fail.
         failed: set[Pattern] = set()
-        async for acl in in_turns(asked):
+        async for acl in in_time_slices(asked):
             pattern = None
             error = self._name_error(acl)
             try:
@@ -129,7 +129,7 @@ class AclAdmin:
 
         changed = await self._store.update({each: without_selected(by_pattern[each]) for each in by_pattern})
         deleted: list[list[tuple[Binding, KafkaError | None]]] = [[] for _ in filters]
-        async for pattern, result in in_turns(changed.items()):
+        async for pattern, result in in_time_slices(changed.items()):
             # Where it failed, what is known to be there is what was to go.
             failed = result.error is not None
             before = self._store.rules.entries(pattern) if failed else result.before

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from barnabas.broker.cluster.assignments import read_assignment
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import Registry
@@ -57,7 +57,7 @@ async def partitions_without_metadata(registry: Registry, image: ClusterImage) -
     lacking: list[TopicPartition] = []
     async for topic, data in _read(registry, topics, paths.topic):
         with suppress(MalformedError):
-            async for index in in_turns((await read_assignment(data)).replicas):
+            async for index in in_time_slices((await read_assignment(data)).replicas):
                 if image.partition(topic, index) is None:
                     lacking.append(TopicPartition(topic, index))
     missing: list[TopicPartition] = []

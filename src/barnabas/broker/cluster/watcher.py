@@ -175,13 +175,13 @@ class ConfigWatcher:
 
     async def _begin(self) -> None:
         # Before the entities are read: what changes from then on has a notification that is not among these.
-        self._notifications.mark_seen(await self._notifications.list_unseen(self._changed))
+        self._notifications.mark_processed(await self._notifications.list_unprocessed(self._changed))
         await self._notifications.delete_old()
         await self._read_all(is_start=True)
 
     async def _look(self) -> None:
         self._is_look_due = False
-        names = await self._notifications.list_unseen(self._changed)
+        names = await self._notifications.list_unprocessed(self._changed)
         # In the order in which they changed first.
         changed: dict[str, None] = {}
         for name in names:
@@ -198,7 +198,7 @@ class ConfigWatcher:
             self._changed_lists = {**lists, **self._changed_lists}
             raise
         # Not before: what could not be read is still to be seen.
-        self._notifications.mark_seen(names)
+        self._notifications.mark_processed(names)
         await self._notifications.delete_old()
 
     async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:

@@ -19,7 +19,7 @@ from barnabas.broker.controller.partition_states import set_phases
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
 from barnabas.broker.controller.topics import take_in_topics
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children
@@ -54,7 +54,7 @@ def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
             state.deletion_ineligible.add(topic)
 
 
-def hold_deletions(state: ControllerState, topics: Iterable[str]) -> None:
+def pause_deletions(state: ControllerState, topics: Iterable[str]) -> None:
     """Postpone the deletion of topics."""
     state.deletion_ineligible.update(state.deleting.intersection(topics))
 
@@ -77,7 +77,7 @@ async def fail_deletion(context: ControllerContext, replicas: Sequence[Replica])
     await change_replicas(context, lost, ReplicaPhase.DELETION_INELIGIBLE)
     topics = {replica.partition.topic for replica in failed}
     log.info("deletion of topics %s waits until all their replicas can be deleted", sorted(topics))
-    hold_deletions(context.state, topics)
+    pause_deletions(context.state, topics)
     await try_deletions(context, topics)
 
 
@@ -138,7 +138,7 @@ async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
     await context.send_update_metadata(None, partitions)
     dead: list[Replica] = []
     alive: list[Replica] = []
-    async for partition in in_turns(partitions):
+    async for partition in in_time_slices(partitions):
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
             # What is deleted is so wherever its broker is now.
@@ -150,7 +150,7 @@ async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
     await change_replicas(context, dead, ReplicaPhase.DELETION_INELIGIBLE)
     await change_replicas(context, alive, ReplicaPhase.OFFLINE)
     await change_replicas(context, alive, ReplicaPhase.DELETION_STARTED)
-    hold_deletions(state, {replica.partition.topic for replica in dead})
+    pause_deletions(state, {replica.partition.topic for replica in dead})
 
 
 async def _complete(context: ControllerContext, topic: str) -> None:

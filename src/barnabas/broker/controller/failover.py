@@ -23,7 +23,7 @@ from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
 from barnabas.broker.controller.topics import take_in_topics
 from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children
@@ -80,7 +80,7 @@ async def _take_out_returned(context: ControllerContext, written: Mapping[TopicP
     # differs from Kafka (unnoticed-return): it takes them for what the state says, be it the leader (KIP-966).
     state = context.state
     returned: dict[TopicPartition, list[int]] = {}
-    async for partition in in_turns(written):
+    async for partition in in_time_slices(written):
         leadership = state.leaders.get(partition)
         if leadership is not None and partition.topic not in state.deleting:
             away = unnoticed_returns(state, partition, leadership.node, written[partition])
@@ -103,7 +103,7 @@ async def _settle_replicas(context: ControllerContext) -> None:
     state = context.state
     online: list[Replica] = []
     others: list[Replica] = []
-    async for partition in in_turns(state.partitions(state.topics)):
+    async for partition in in_time_slices(state.partitions(state.topics)):
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
             if state.is_online(broker_id, partition):
@@ -118,7 +118,7 @@ async def _settle_replicas(context: ControllerContext) -> None:
 
 async def _settle_partitions(context: ControllerContext) -> None:
     state = context.state
-    async for partition in in_turns(state.partitions(state.topics)):
+    async for partition in in_time_slices(state.partitions(state.topics)):
         leadership = state.leaders.get(partition)
         if leadership is None:
             phase = PartitionPhase.NEW

@@ -17,7 +17,7 @@ from barnabas.broker.controller.context import PARTITIONS_PER_TURN, ControllerCo
 from barnabas.broker.controller.leader_election import Elected, Strategy, elect, first_state
 from barnabas.broker.controller.requests import RequestBatch
 from barnabas.broker.controller.state import PARTITION_BEFORE, ControllerState, Leadership, PartitionPhase
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import (
@@ -124,7 +124,7 @@ async def bring_online(
     state = context.state
     new: list[TopicPartition] = []
     old: list[TopicPartition] = []
-    async for partition in in_turns(partitions):
+    async for partition in in_time_slices(partitions):
         if possible_partitions(state, [partition], PartitionPhase.ONLINE) and partition not in state.unreadable:
             (new if state.phase(partition) is PartitionPhase.NEW else old).append(partition)
     batch = context.new_batch()
@@ -136,7 +136,7 @@ async def bring_online(
             await asyncio.sleep(0)
         for start in range(0, len(old), PARTITIONS_PER_TURN):
             done.update(await _elect_some(context, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
-        async for partition in in_turns(done):
+        async for partition in in_time_slices(done):
             state.set_phase(partition, PartitionPhase.ONLINE)
     finally:
         # What was written is told, whatever happened to the rest.
@@ -147,7 +147,7 @@ async def bring_online(
 async def bring_waiting_online(context: ControllerContext, topic: str | None = None) -> None:
     """Elect leaders for all new and offline partitions, or those of a topic, except those being deleted."""
     by_topic: dict[str, list[int]] = {}
-    async for partition in in_turns(list(context.state.waiting)):
+    async for partition in in_time_slices(list(context.state.waiting)):
         if partition.topic not in context.state.deleting and (topic is None or partition.topic == topic):
             by_topic.setdefault(partition.topic, []).append(partition.partition)
     if by_topic:

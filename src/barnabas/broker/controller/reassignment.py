@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from barnabas.broker.controller.context import ControllerContext
-from barnabas.broker.controller.deletion import hold_deletions, resume_deletion
+from barnabas.broker.controller.deletion import pause_deletions, resume_deletion
 from barnabas.broker.controller.epoch_guard import ControllerMovedError
 from barnabas.broker.controller.events import IsrSet
 from barnabas.broker.controller.leader_election import Strategy, raised
@@ -184,7 +184,7 @@ async def _watch_isr(context: ControllerContext, partition: TopicPartition) -> N
 async def _take_step(context: ControllerContext, partition: TopicPartition, there: Moving) -> bool:
     """Move a partition as close to its target replicas as possible now; False: the topic was deleted."""
     state = context.state
-    hold_deletions(state, [partition.topic])
+    pause_deletions(state, [partition.topic])
     here = state.moving(partition)
     if here is None:
         return False

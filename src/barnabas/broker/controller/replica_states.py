@@ -27,7 +27,7 @@ from barnabas.broker.controller.state import (
     Replica,
     ReplicaPhase,
 )
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
 
@@ -46,7 +46,7 @@ async def change_replicas(
         ControllerMovedError: This broker is no longer the controller.
     """
     by_broker: dict[int, list[TopicPartition]] = {}
-    async for replica in in_turns(replicas):
+    async for replica in in_time_slices(replicas):
         before = context.state.replica_phase(replica)
         if before in REPLICA_BEFORE[phase]:
             by_broker.setdefault(replica.broker_id, []).append(replica.partition)
@@ -74,7 +74,7 @@ async def _change_on_broker(
         for start in range(0, len(partitions), PARTITIONS_PER_TURN):
             await _take_offline(context, batch, broker_id, partitions[start : start + PARTITIONS_PER_TURN])
         return
-    async for partition in in_turns(partitions):
+    async for partition in in_time_slices(partitions):
         replica = Replica(partition, broker_id)
         match phase:
             case ReplicaPhase.NEW:

@@ -13,7 +13,7 @@ from barnabas.broker.controller.partition_states import bring_online, bring_wait
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
 from barnabas.broker.controller.topic_assignments import assignment_of, read_topics
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 
@@ -51,7 +51,7 @@ async def make_partitions(context: ControllerContext, partitions: Sequence[Topic
         return
     state = context.state
     replicas: list[Replica] = []
-    async for partition in in_turns(partitions):
+    async for partition in in_time_slices(partitions):
         set_phases(state, [partition], PartitionPhase.NEW)
         replicas += [Replica(partition, broker_id) for broker_id in state.replicas(partition)]
     await read_states(context.registry, state, partitions)

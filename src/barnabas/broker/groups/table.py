@@ -126,7 +126,7 @@ class GroupTable:
                         answers.append(answer)
         try:
             for append in appends:
-                self._log.append(group, append, now_ms, self._told(group, append, caller))
+                self._log.append(group, append, now_ms, self._append_callback(group, append, caller))
         finally:
             # Whoever is answered did not bring the append that failed.
             for answer in answers:
@@ -138,7 +138,7 @@ class GroupTable:
         if group is not None:
             self.happen(group, TimerFired(timer))
 
-    def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
+    def _append_callback(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
         """Return the callback for the result of an effect's append."""
         match effect:
             case StoreOffsets():

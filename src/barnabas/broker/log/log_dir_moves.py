@@ -169,7 +169,7 @@ class Move:
         """Return whether the segment that is being read is one of these."""
         return self._segment in segments
 
-    def forget_place(self) -> None:
+    def forget_position(self) -> None:
         """Forget the read position; the next read searches for it."""
         self._segment = self._file = None
         self._position = 0
@@ -211,14 +211,14 @@ class LogMoves:
         topic_config: Callable[[TopicPartition], LogConfig],
         dice: "Random",
         is_appending: Callable[[PartitionLog], bool],
-        take_place: Callable[[PartitionLog, PartitionLog], object],
+        replace_log: Callable[[PartitionLog, PartitionLog], object],
     ) -> None:
         """Args:
         executor: Where copies are opened, read and closed.
         topic_config: The settings of a partition's topic as they are now.
         dice: For the names of copies.
         is_appending: Whether an append is being prepared for a log.
-        take_place: Called when the second log replaces the first one; it releases the first.
+        replace_log: Called when the second log replaces the first one; it releases the first.
         """
         self._config = config
         self._env = env
@@ -226,7 +226,7 @@ class LogMoves:
         self._topic_config = topic_config
         self._dice = dice
         self._is_appending = is_appending
-        self._take_place = take_place
+        self._replace_log = replace_log
         self._moves: dict[TopicPartition, Move] = {}
         self._waiting: deque[Move] = deque()
         self._active_count = 0
@@ -363,7 +363,7 @@ class LogMoves:
             segment_gone = error.path.parent == source.directory and not move.reads(source.segments)
             if segment_gone:
                 # Retention or compaction was faster than the thread that was to open it.
-                move.forget_place()
+                move.forget_position()
                 self._step(move)
                 return
         _logger.error("cannot move %s to %s: %s", source.directory, move.directory.path, error)
@@ -408,7 +408,7 @@ class LogMoves:
             move,
             # An earlier run may have left it in any state: it is recovered.
             lambda: open_log(self._env, source.topic_partition, move.path, config, log_start_offset=start_offset),
-            partial(self._opened, move),
+            partial(self._on_copy_opened, move),
         )
 
     def _attempt(self, move: Move, step: Callable[[], object]) -> None:
@@ -421,7 +421,7 @@ class LogMoves:
                 raise
             self._fail(move, error)
 
-    def _opened(self, move: Move, future: PartitionLog) -> None:
+    def _on_copy_opened(self, move: Move, future: PartitionLog) -> None:
         move.future = future
         # The log may have been truncated before the copy was opened.
         self._truncate(move, common_end(move.source, future))
@@ -430,7 +430,7 @@ class LogMoves:
         """Truncate the copy to an offset, then continue."""
         future = move.future
         assert future is not None
-        move.forget_place()
+        move.forget_position()
         if future.log_end_offset < move.source.log_start_offset:
             # Retention has overtaken it.
             self._wait(move, future.truncate_fully_and_start_at(move.source.log_start_offset))
@@ -590,7 +590,7 @@ class LogMoves:
             future.first_dirty_offset = source.first_dirty_offset
         _logger.info("moved %s to %s", source.directory, future.directory)
         self._active_count -= 1
-        self._take_place(source, future)
+        self._replace_log(source, future)
         told, move.told = move.told, []
         for pending in told:
             pending.complete(None)

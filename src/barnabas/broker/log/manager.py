@@ -345,7 +345,7 @@ class LogManager:
         if self._moves is None:
             return deleted
         cancelled = self._moves.cancel(topic_partition)
-        return deleted.followed(lambda _: cancelled)
+        return deleted.and_then(lambda _: cancelled)
 
     def _note_deleted(self, gone: PartitionLog | DamagedLog, directory: LogDirectory) -> None:
         if gone.first_dirty_offset is not None:
@@ -403,7 +403,7 @@ class LogManager:
                 self._topic_config,
                 self._dice,
                 lambda log: self.is_appending(log),
-                self._take_place,
+                self._replace_log,
             )
         return self._moves
 
@@ -419,7 +419,7 @@ class LogManager:
             else:
                 self._get_moves().begin(log, directory, path)
 
-    def _take_place(self, before: PartitionLog, log: PartitionLog) -> None:
+    def _replace_log(self, before: PartitionLog, log: PartitionLog) -> None:
         """Replace a log by its copy in another directory."""
         self._logs[log.topic_partition] = log
         self.on_moved(log)

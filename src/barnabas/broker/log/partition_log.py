@@ -387,7 +387,7 @@ class PartitionLog:
                 raise OutOfOrderBatchesError(
                     f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
                 )
-            return self.truncate_fully_and_start_at(copies.first_offset).followed(
+            return self.truncate_fully_and_start_at(copies.first_offset).and_then(
                 lambda _: self._append_if_wanted(copies, is_wanted)
             )
         size_bytes, roller = copies.size_bytes, self._roller
@@ -402,7 +402,7 @@ class PartitionLog:
                 pending = self.append_as_follower(first, is_wanted)
                 if pending is None:
                     return self.append_as_follower(second, is_wanted)
-                return pending.followed(lambda _: self._append_if_wanted(second, is_wanted))
+                return pending.and_then(lambda _: self._append_if_wanted(second, is_wanted))
             known_end_offset = self.log_end_offset
             self.log_end_offset = max(known_end_offset, copies.least_base_offset)
             try:

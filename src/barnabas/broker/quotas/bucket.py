@@ -125,7 +125,7 @@ class Bucket:
             self.used_up_until_ms = max(self.used_up_until_ms, now_ms + excess_ms)
         return excess_ms
 
-    def keep_place(self, now_ms: int, value: float) -> int:
+    def reserve_turn(self, now_ms: int, value: float) -> int:
         """Reserve a turn for a request that arrives without having waited for the limit.
 
         Those who come so have their turns one after the other, as the limit allows, whatever others were told
@@ -144,7 +144,7 @@ class Bucket:
         self._next_turn_ms = max(self._next_turn_ms, turn_ms - self._least_measured_s * 1_000) + value / limit * 1_000
         return min(turn_ms - now_ms, MOST_MS)
 
-    def give_place_up(self, value: float) -> None:
+    def release_turn(self, value: float) -> None:
         """Release a turn reserved for a request that will not arrive."""
         if self.resolution.limit is not None:
             self._next_turn_ms -= value / self.resolution.limit * 1_000

@@ -51,11 +51,11 @@ class Notifications:
         self._parent = parent
         self._prefix = prefix
         self._names: list[str] = []
-        self._last_seen = -1
+        self._last_processed = -1
         # When those that were read and are still there were written.
         self._written_ms: dict[str, int] = {}
 
-    async def list_unseen(self, watch: Watch) -> list[str]:
+    async def list_unprocessed(self, watch: Watch) -> list[str]:
         """Return the names of new notifications, in order; `watch` fires for later ones."""
         listed = await self._registry.children(self._parent, watch)
         self._names = await notifications(self._registry, self._parent, self._prefix, listed)
@@ -63,7 +63,7 @@ class Notifications:
         unseen = []
         # There may be very many, and the new ones are last.
         for name in reversed(self._names):
-            if self._number(name) <= self._last_seen:
+            if self._number(name) <= self._last_processed:
                 break
             unseen.append(name)
         return unseen[::-1]
@@ -78,9 +78,9 @@ class Notifications:
         self._written_ms[name] = stat.ctime
         return data
 
-    def mark_seen(self, names: Sequence[str]) -> None:
+    def mark_processed(self, names: Sequence[str]) -> None:
         """Leave these out from now on."""
-        self._last_seen = max([self._last_seen, *map(self._number, names)])
+        self._last_processed = max([self._last_processed, *map(self._number, names)])
 
     async def delete_old(self) -> None:
         """Delete the listed notifications that are older than 15 minutes."""
@@ -136,7 +136,7 @@ class Changes:
         Raises:
             RegistryError: The parent could not be read.
         """
-        self._notifications.mark_seen(await self._notifications.list_unseen(self._changed))
+        self._notifications.mark_processed(await self._notifications.list_unprocessed(self._changed))
         await self._notifications.delete_old()
 
     def _changed(self, event: WatchEvent) -> None:
@@ -165,7 +165,7 @@ class Changes:
             self._is_working = False
 
     async def _look(self) -> None:
-        names = await self._notifications.list_unseen(self._changed)
+        names = await self._notifications.list_unprocessed(self._changed)
         data = []
         for name in names:
             try:
@@ -183,7 +183,7 @@ class Changes:
         elif data:
             await self._on_changes(data)
         # Not before: what could not be read is still to be seen.
-        self._notifications.mark_seen(names)
+        self._notifications.mark_processed(names)
         await self._notifications.delete_old()
 
 

@@ -126,7 +126,7 @@ class ControlRequests:
         ]
         if not unread:
             return self._replicas.leader_and_isr(request)
-        return self._spawner.spawn(self._load(unread)).followed(lambda _: self._replicas.leader_and_isr(request))
+        return self._spawner.spawn(self._load(unread)).and_then(lambda _: self._replicas.leader_and_isr(request))
 
     async def _load(self, topics: list[str]) -> None:
         await self._load_settings(topics)

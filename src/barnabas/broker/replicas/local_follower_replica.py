@@ -74,7 +74,7 @@ class LocalFollowerReplica:
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         return self._partition.log.end_offset_for_epoch(epoch)
 
-    def is_followed(self, leader: int, leader_epoch: int) -> bool:
+    def is_following(self, leader: int, leader_epoch: int) -> bool:
         partition = self._partition
         return (partition.leader, partition.leader_epoch) == (leader, leader_epoch) and not partition.log.is_closed
 
@@ -97,17 +97,17 @@ class LocalFollowerReplica:
         appended = None
         if len(data) > LARGE_BYTES:
             work = partial(check_replicated_batches, data, partition_log.log_end_offset)
-            appended = submit(self._executor, work).followed(self._append)
+            appended = submit(self._executor, work).and_then(self._append)
         elif len(data):
             appended = self._append(check_replicated_batches(data, partition_log.log_end_offset))
         settle = partial(self._settle, leader_high_watermark, leader_log_start_offset)
-        return settle() if appended is None else appended.followed(lambda _: settle() or _done())
+        return settle() if appended is None else appended.and_then(lambda _: settle() or _done())
 
     def _append(self, copies: ReplicatedBatches) -> Pending[None] | None:
         if not copies.batch_count:
             return None
         try:
-            appended = self._partition.log.append_as_follower(copies, self._is_still_followed)
+            appended = self._partition.log.append_as_follower(copies, self._is_still_following)
         except StorageError as error:
             self._storage_failed(error)
             raise
@@ -125,12 +125,12 @@ class LocalFollowerReplica:
         appended.then(noted.complete, failed)
         return noted
 
-    def _is_still_followed(self) -> bool:
-        return self.is_followed(self._leader, self._leader_epoch)
+    def _is_still_following(self) -> bool:
+        return self.is_following(self._leader, self._leader_epoch)
 
     def _settle(self, leader_high_watermark: int, leader_log_start_offset: int) -> Pending[None] | None:
         partition = self._partition
-        if not self._is_still_followed():
+        if not self._is_still_following():
             return None
         partition_log = partition.log
         # It may go back, as a new leader knows less of it for a moment.

@@ -286,8 +286,8 @@ class ReplicaManager:
             return self._when_flushed(partition.log, timeout_ms, result)
 
         if isinstance(appended, AppendResult):
-            return self._when_flushed(partition.log, timeout_ms, appended).followed(when_replicated)
-        return appended.followed(when_flushed).followed(when_replicated)
+            return self._when_flushed(partition.log, timeout_ms, appended).and_then(when_replicated)
+        return appended.and_then(when_flushed).and_then(when_replicated)
 
     def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
         """Return the result, once flush.messages is kept."""
@@ -435,7 +435,7 @@ class ReplicaManager:
         if state.leader != self._broker_id or hosted is None or hosted.is_leader:
             return opened
         # What its leader sent, and what it is cut by, is over before a follower leads.
-        return opened.followed(_when_idle)
+        return opened.and_then(_when_idle)
 
     def apply_state(
         self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
@@ -581,9 +581,9 @@ class _LeadershipChange:
         except Exception as error:
             self._fail(key, error)
         else:
-            log.then(partial(self._opened, key, state), partial(self._fail, key))
+            log.then(partial(self._on_log_opened, key, state), partial(self._fail, key))
 
-    def _opened(
+    def _on_log_opened(
         self, key: TopicPartition, state: LeaderAndIsrPartitionState2, partition_log: PartitionLog | None
     ) -> None:
         try:

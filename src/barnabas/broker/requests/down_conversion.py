@@ -132,7 +132,7 @@ def _convert_all(
         return submit_while_wanted(conversions.large, work).shaped(filled)
 
     work = ctx.timed(lambda: _convert_usual(in_turn, newest_magic, most_bytes, now_ns))
-    return submit_while_wanted(conversions.usual, work).followed(go_on)
+    return submit_while_wanted(conversions.usual, work).and_then(go_on)
 
 
 def _convert_usual(

@@ -209,7 +209,7 @@ class Exchange(RequestContext):
         """
         self.is_large = True
         self._release_frame = release_frame
-        self._wait_for(decoding.followed(self._handle_large))
+        self._wait_for(decoding.and_then(self._handle_large))
 
     def _handle_large(self, request: object) -> Any:
         self.request = request

@@ -117,7 +117,7 @@ class Interceptor:
             def carry_out(said: tuple[Verdict, bytearray | None]) -> Pending[Any]:
                 return self._carry_out(route, handle, ctx, number, said[0], body if said[1] is None else said[1])
 
-            return verdict.followed(carry_out)
+            return verdict.and_then(carry_out)
 
         route.handle = intercepted
 
@@ -130,11 +130,11 @@ class Interceptor:
         answer = handle(ctx, request)
         pending: Pending[Any] = answer if isinstance(answer, Pending) else completed(answer)
         if _ends(verdict):
-            return pending.followed(lambda _: _end(route, ctx, request, verdict))
+            return pending.and_then(lambda _: _end(route, ctx, request, verdict))
         if verdict.shows_answer:
-            pending = pending.followed(lambda response: self._ask_for_another(route, ctx, number, response))
+            pending = pending.and_then(lambda response: self._ask_for_another(route, ctx, number, response))
         if verdict.delay_ms:
-            pending = pending.followed(lambda response: self._later(response, verdict.delay_ms))
+            pending = pending.and_then(lambda response: self._later(response, verdict.delay_ms))
         return pending
 
     def _ask_for_another(self, route: Route, ctx: RequestContext, number: int, response: Any) -> Pending[Any]:

@@ -258,7 +258,7 @@ class Session:
             self._place = bucket, 0
             return False
         self._place = bucket, size
-        self._wait(client, bucket, bucket.keep_place(now_ms, size))
+        self._wait(client, bucket, bucket.reserve_turn(now_ms, size))
         return self._throttle is not None
 
     def _waits_for_time(self, client: Client, request: object) -> bool:
@@ -310,7 +310,7 @@ class Session:
         place, self._place = self._place, None
         if place is not None:
             bucket, size = place
-            bucket.give_place_up(size)
+            bucket.release_turn(size)
         client, self._client = self._client, None
         if client is not None:
             self._services.quotas.leave(client, self._services.clock.monotonic_ms())

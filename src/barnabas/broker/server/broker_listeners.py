@@ -50,7 +50,7 @@ class _Open(NamedTuple):
     listener: Listener
 
     @property
-    def as_opened(self) -> Endpoint:
+    def bound_endpoint(self) -> Endpoint:
         """Return the endpoint with the port that the system chose, if the settings left that to it."""
         return self.endpoint._replace(port=self.address[1])
 
@@ -225,7 +225,9 @@ class BrokerListeners:
         """Remove and return the open listeners that are not in the settings, or differ from them."""
         # differs from Kafka (listener-address): it looks at the names alone.
         wanted = self._config.endpoints
-        gone = [each for each in self._open.values() if each.endpoint not in wanted and each.as_opened not in wanted]
+        gone = [
+            each for each in self._open.values() if each.endpoint not in wanted and each.bound_endpoint not in wanted
+        ]
         for each in gone:
             del self._open[each.endpoint.listener_name]
         return gone

@@ -155,12 +155,12 @@ class HttpServer:
             if not (is_probe and self._probe_budget.take()):
                 await self._budget.wait()
             answer = await self._answer(request, page)
-            self._hold(writer, answer)
+            self._note_sending(writer, answer)
             await _send(writer, answer, has_body=request.method != "HEAD")
         finally:
             self._counts[is_probe] -= 1
 
-    def _hold(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
+    def _note_sending(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
         """Record an answer being sent; if all together are too large, disconnect the clients of the oldest."""
         taking = self._taking
         taking[writer] = answer
@@ -218,7 +218,7 @@ class HttpServer:
             else:
                 future.set_exception(error)
 
-        def told(value: object) -> None:
+        def succeeded(value: object) -> None:
             self._hand_over(tell, value, None)
 
         def failed(error: BaseException) -> None:
@@ -231,9 +231,9 @@ class HttpServer:
                 failed(error)
                 return
             if isinstance(found, Pending):
-                found.then(told, failed)
+                found.then(succeeded, failed)
             else:
-                told(found)
+                succeeded(found)
 
         try:
             self._broker_loop.call_soon_threadsafe(ask)

@@ -49,13 +49,13 @@ class SettingsCheck:
         except InvalidSettingsError as error:
             self.problems = list(error.problems)
 
-        def told(texts: Mapping[str, str]) -> list[str]:
+        def formatted(texts: Mapping[str, str]) -> list[str]:
             in_order = sorted(texts, key=lambda name: lines.get(name, float("inf")))
             return [(f"{source}:{lines[name]}: " if name in lines else "") + texts[name] for name in in_order]
 
         has_zookeeper = bool(properties.get("zookeeper.connect"))
-        self.ignored = told({name: name for name in ineffective(properties, has_zookeeper)})
-        self.unknown = told({name: f"{name}{hint(name)}" for name in unknown(properties)})
+        self.ignored = formatted({name: name for name in ineffective(properties, has_zookeeper)})
+        self.unknown = formatted({name: f"{name}{hint(name)}" for name in unknown(properties)})
 
     def report(self, source: str) -> str:
         """Return all of it for a terminal of 80 columns."""

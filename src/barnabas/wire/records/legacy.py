@@ -296,7 +296,7 @@ def inner_messages(header: MessageHeader, payload: bytes) -> Iterator[Message]:
     view = memoryview(payload)
     start = _start_offset(header, view)
     append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
-    for data in _cut(view):
+    for data in _split(view):
         inner = read_message_header(data)
         if inner.codec != Codec.NONE:
             raise CorruptRecordsError(f"message {header.offset} holds a message that is compressed, too")
@@ -313,7 +313,7 @@ def _key_position(magic: int) -> int:
 def _start_offset(header: MessageHeader, payload: memoryview) -> int:
     """Return the base of the inner offsets. Checks every inner size, so a damaged set yields no record at all."""
     last_offset: int | None = None
-    for inner in _cut(payload):
+    for inner in _split(payload):
         last_offset = INT64.unpack_from(inner)[0]
     if last_offset is None:
         raise CorruptRecordsError(f"message {header.offset} has a codec and holds no message")
@@ -325,7 +325,7 @@ def _start_offset(header: MessageHeader, payload: memoryview) -> int:
     return header.offset - last_offset
 
 
-def _cut(payload: memoryview) -> Iterator[memoryview]:
+def _split(payload: memoryview) -> Iterator[memoryview]:
     """Yield the whole messages of a decompressed value; as in Kafka, an incomplete last one is left out."""
     position, end = 0, len(payload)
     while end - position >= LOG_OVERHEAD:

@@ -82,7 +82,7 @@ async def read_group(registry: Registry, name: str) -> ConsumerGroup | None:
     group = ConsumerGroup(name)
     for consumer, data in await _below(registry, paths.consumer_ids(name)):
         group.members[consumer] = None
-        with _told(group, f"consumer {consumer}"):
+        with _collect_problems(group, f"consumer {consumer}"):
             group.members[consumer] = decode_subscription(data)
     group.owners = await _read_owners(registry, group)
     group.offsets = await _read_offsets(registry, group)
@@ -169,7 +169,7 @@ async def check_unused(registry: Registry, name: str) -> None:
 async def _read_owners(registry: Registry, group: ConsumerGroup) -> dict[TopicPartition, str]:
     owners = {}
     for partition, data, _ in await _partitions(registry, paths.consumer_owners(group.name), group):
-        with _told(group, f"owner of {partition}"):
+        with _collect_problems(group, f"owner of {partition}"):
             owners[partition] = str(decode_owner(data))
     return owners
 
@@ -178,7 +178,7 @@ async def _read_offsets(registry: Registry, group: ConsumerGroup) -> dict[TopicP
     offsets = {}
     found = await _partitions(registry, paths.consumer_offsets(group.name), group, tells_0_7=True)
     for partition, data, stat in found:
-        with _told(group, f"offset of {partition}"):
+        with _collect_problems(group, f"offset of {partition}"):
             offsets[partition] = StoredOffset(decode_offset(data), *stat)
     return offsets
 
@@ -190,7 +190,7 @@ async def _partitions(
     wanted: dict[str, TopicPartition] = {}
     for topic in await _children(registry, path):
         for element in await _children(registry, paths.child(path, topic)):
-            with _told(group, f"partition {element} of {topic}"):
+            with _collect_problems(group, f"partition {element} of {topic}"):
                 partition = decode_partition(element)
                 if isinstance(partition, BrokerPartition):
                     if tells_0_7:
@@ -220,7 +220,7 @@ async def _children(registry: Registry, path: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _told(group: ConsumerGroup, what: str) -> Iterator[None]:
+def _collect_problems(group: ConsumerGroup, what: str) -> Iterator[None]:
     try:
         yield
     except MalformedError as error:

@@ -66,9 +66,9 @@ def test_nobody_waits_for_a_limit_of_before(quotas: Quotas) -> None:
     client = quotas.enter("u", "c", 0)
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)
     assert client.bucket(PRODUCE, 0).record(0, 100_000) == 90_000
-    assert client.bucket(PRODUCE, 0).keep_place(0, 1_000) == 90_000
+    assert client.bucket(PRODUCE, 0).reserve_turn(0, 1_000) == 90_000
     quotas.set_override(Entity("u", None), PRODUCE, 1_000_000)
-    assert client.bucket(PRODUCE, 0).keep_place(0, 1_000) == 0
+    assert client.bucket(PRODUCE, 0).reserve_turn(0, 1_000) == 0
     assert client.bucket(PRODUCE, 0).record(0, 1_000) == 0
 
 
@@ -83,9 +83,9 @@ def test_what_a_fetch_may_not_have_holds_nobody_else(quotas: Quotas) -> None:
 def test_who_leaves_gives_his_turn_to_the_next(quotas: Quotas) -> None:
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)
     bucket = quotas.bucket(PRODUCE, "u", "c", 0)
-    assert [bucket.keep_place(0, size) for size in (20_000, 5_000, 1_000)] == [0, 20_000, 25_000]
-    bucket.give_place_up(5_000)
-    assert bucket.keep_place(0, 1_000) == 21_000
+    assert [bucket.reserve_turn(0, size) for size in (20_000, 5_000, 1_000)] == [0, 20_000, 25_000]
+    bucket.release_turn(5_000)
+    assert bucket.reserve_turn(0, 1_000) == 21_000
 
 
 def test_all_who_have_the_same_tags_share_one_bucket(quotas: Quotas) -> None:

@@ -128,7 +128,7 @@ class LocalRecordFile:
             if written_bytes < size:
                 self._write_rest(data, written_bytes)
         except OSError as error:
-            raise self._cut_off(error) from error
+            raise self._truncate_partial(error) from error
         self._ahead = None
         self.size += size
 
@@ -136,7 +136,7 @@ class LocalRecordFile:
         try:
             self._write_rest(data, 0)
         except OSError as error:
-            raise self._cut_off(error) from error
+            raise self._truncate_partial(error) from error
         self._ahead = data
 
     def drop_ahead(self) -> None:
@@ -148,7 +148,7 @@ class LocalRecordFile:
         while written_bytes < len(data):
             written_bytes += self.write(memoryview(data)[written_bytes:] if written_bytes else data)
 
-    def _cut_off(self, error: OSError) -> StorageError:
+    def _truncate_partial(self, error: OSError) -> StorageError:
         """Remove the part of a write that failed halfway."""
         with contextlib.suppress(OSError):
             os.ftruncate(self.fd, self.size)

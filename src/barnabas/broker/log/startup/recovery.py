@@ -186,7 +186,7 @@ class _Walk:
             if index < on_disk_count:
                 segment.sync()
                 is_made_anew = True
-            if (recovered.is_cut and index >= first_unflushed) or self._lacks_end(index, on_disk_count, last[1]):
+            if (recovered.is_truncated and index >= first_unflushed) or self._lacks_end(index, on_disk_count, last[1]):
                 # What is missing was never known to be on disk; below the recovery point damage costs its own segment
                 # only.
                 for later in segments[index + 1 :]:
@@ -234,7 +234,7 @@ def _remove(env: LogEnvironment, segment: Segment) -> None:
 class _Recovered(NamedTuple):
     """The result for a segment: whether it was truncated, whether it has transaction markers, and its end."""
 
-    is_cut: bool
+    is_truncated: bool
     has_markers: bool
     end_offset: int
 

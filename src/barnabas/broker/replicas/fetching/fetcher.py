@@ -511,7 +511,7 @@ class Fetcher:
             self._was_answered = True
             self._was_empty = not any(data.records for data in answered.values())
             self._is_handed_out = False
-            self._in_turns(iter(answered.items()), self._take_partition, self._handed_out)
+            self._in_time_slices(iter(answered.items()), self._take_partition, self._handed_out)
 
     def _handed_out(self) -> None:
         self._is_handed_out = True
@@ -640,7 +640,7 @@ class Fetcher:
         if not self.state.is_current(progress):
             return None
         followed = self._followed[progress.key]
-        if followed.is_followed(self.leader, progress.leader_epoch):
+        if followed.is_following(self.leader, progress.leader_epoch):
             return followed
         self._surroundings.is_gone(progress.key)
         return None
@@ -711,9 +711,9 @@ class Fetcher:
             else:
                 take(progress, followed, answer)
 
-        self._in_turns(iter(asking), take_one, self._finish)
+        self._in_time_slices(iter(asking), take_one, self._finish)
 
-    def _in_turns(self, items: Iterator[T], take: Callable[[T], object], then: Callable[[], object]) -> None:
+    def _in_time_slices(self, items: Iterator[T], take: Callable[[T], object], then: Callable[[], object]) -> None:
         """Process some items, and the others in later turns of the event loop."""
         if self._is_closed:
             return
@@ -724,7 +724,7 @@ class Fetcher:
                 then()
                 return
             take(item)
-        self._surroundings.timers.call_later(0, self._in_turns, items, take, then)
+        self._surroundings.timers.call_later(0, self._in_time_slices, items, take, then)
 
     def _finish(self) -> None:
         """End the processing of a response."""

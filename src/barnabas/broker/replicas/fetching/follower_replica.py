@@ -34,7 +34,7 @@ class FollowerReplica(Protocol):
         """See `LeaderEpochs.end_offset_for`."""
         ...
 
-    def is_followed(self, leader: int, leader_epoch: int) -> bool:
+    def is_following(self, leader: int, leader_epoch: int) -> bool:
         """Return whether this broker still follows that leader in that epoch."""
         ...
 

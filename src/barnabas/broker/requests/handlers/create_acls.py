@@ -10,7 +10,7 @@ from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.pending import Pending
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -49,7 +49,7 @@ async def _create(admin: AclAdmin, request: CreateAclsRequest) -> CreateAclsResp
             each.operation,
             each.permission_type,
         )
-        async for each in in_turns(request.creations)
+        async for each in in_time_slices(request.creations)
     ]
     try:
         errors = await admin.create(asked)

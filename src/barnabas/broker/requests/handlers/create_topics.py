@@ -13,7 +13,7 @@ from barnabas.core.config import TopicConfig
 from barnabas.core.config.describe import describe_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -44,7 +44,7 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     wanted = []
     may_create_any = ctx.may_unlogged(Operation.CREATE, ResourceType.CLUSTER, CLUSTER)
     denied: dict[str, CreatableTopicResult] = {}
-    async for topic in in_turns(request.topics, _TOPICS_PER_TURN):
+    async for topic in in_time_slices(request.topics, _TOPICS_PER_TURN):
         name = topic.name
         if times_named[name] > 1:
             continue
@@ -58,11 +58,11 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     ctx.throttle_by(quota)
     has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
     by_name = dict(denied)
-    async for result in in_turns(results, _TOPICS_PER_TURN):
+    async for result in in_time_slices(results, _TOPICS_PER_TURN):
         by_name[result.name] = _shape(result, has_configs)
     refused = denied.keys() | {name for name, count in times_named.items() if count > 1}
     answers = []
-    async for topic in in_turns(request.topics, _TOPICS_PER_TURN):
+    async for topic in in_time_slices(request.topics, _TOPICS_PER_TURN):
         answer = by_name.get(topic.name) or CreatableTopicResult(
             topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="Found multiple entries for this topic."
         )

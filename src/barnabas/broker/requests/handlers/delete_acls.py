@@ -11,7 +11,7 @@ from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.pending import Pending
-from barnabas.core.turns import in_turns
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -40,12 +40,12 @@ async def _delete(ctx: RequestContext, admin: AclAdmin, request: DeleteAclsReque
         gone = [] if each is None else next(deleted)
         if len(gone) > MOST_ELEMENTS_AT_ONCE:
             ctx.is_large = True
-        told = [_told(*result) async for result in in_turns(gone)]
+        told = [_matching_acl(*result) async for result in in_time_slices(gone)]
         results.append(DeleteAclsFilterResult(ErrorCode.NONE, None, told))
     return DeleteAclsResponse(filter_results=results)
 
 
-def _told(binding: Binding, error: KafkaError | None) -> DeleteAclsMatchingAcl:
+def _matching_acl(binding: Binding, error: KafkaError | None) -> DeleteAclsMatchingAcl:
     (resource_type, name, pattern_type), entry = binding
     return DeleteAclsMatchingAcl(
         ErrorCode.NONE if error is None else error.code,

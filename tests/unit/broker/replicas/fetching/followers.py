@@ -74,7 +74,7 @@ class MemoryFollower:
         last = below[-1]
         return self.epochs[last][0], self.epochs[last + 1][1] if last + 1 < len(self.epochs) else self.log_end_offset
 
-    def is_followed(self, leader: int, leader_epoch: int) -> bool:
+    def is_following(self, leader: int, leader_epoch: int) -> bool:
         return (leader, leader_epoch) == (self.leader, self.leader_epoch)
 
     def append(

@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def in_turns(items: Iterable[T], at_once: int = 200) -> AsyncIterator[T]:
+async def in_time_slices(items: Iterable[T], at_once: int = 200) -> AsyncIterator[T]:
     """Yield items one by one; give other tasks the loop after each `at_once` of them."""
     for number, item in enumerate(items, 1):
         yield item
