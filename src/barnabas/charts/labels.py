@@ -33,6 +33,6 @@ def month(value: date) -> str:
     return f"{_MONTHS[value.month - 1]} {value.year}"
 
 
-def moment(value: datetime) -> str:
+def timestamp(value: datetime) -> str:
     """Return a time to the minute, as 17 May 2015 10:05."""
     return f"{day(value)} {value:%H:%M}"

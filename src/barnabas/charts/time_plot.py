@@ -131,7 +131,7 @@ class TimePlot(NamedTuple):
     def _when(self, moment: datetime) -> str:
         if self.step >= _DAY:
             return labels.day(moment)
-        return labels.moment(moment) if self.step >= _MINUTE else f"{labels.moment(moment)}:{moment:%S}"
+        return labels.timestamp(moment) if self.step >= _MINUTE else f"{labels.timestamp(moment)}:{moment:%S}"
 
     def tick_label(self, value: float) -> str:
         """Return the label of a height of the axis."""

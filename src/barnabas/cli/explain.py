@@ -192,7 +192,7 @@ def _show(
 def _show_finding(finding: Finding, connection: str, now_ms: int, indent: str) -> None:
     known = [] if finding.severity is Severity.FINE else [finding.severity.name.lower()]
     known += [] if finding.certainty is Certainty.MEASURED else [finding.certainty.value]
-    known += [] if finding.since_ms is None else [f"since {_moment(finding.since_ms, now_ms)}"]
+    known += [] if finding.since_ms is None else [f"since {_time_text(finding.since_ms, now_ms)}"]
     told = f" [{', '.join(known)}]" if known else ""
     say(f"{indent}{finding.text}{told}")
     for each in finding.causes:
@@ -201,7 +201,7 @@ def _show_finding(finding: Finding, connection: str, now_ms: int, indent: str) -
         say(f"{indent}  $ {with_options(line, connection)}")
 
 
-def _moment(timestamp_ms: int, now_ms: int) -> str:
+def _time_text(timestamp_ms: int, now_ms: int) -> str:
     """Return a time of day, with its date unless that is today."""
     form = "%H:%M:%S UTC" if abs(now_ms - timestamp_ms) < 43_200_000 else "%Y-%m-%d %H:%M:%S UTC"
     try:

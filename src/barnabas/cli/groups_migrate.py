@@ -177,7 +177,7 @@ def _show(group: str, found: MigrationState) -> None:
         print_table(
             _COLUMNS,
             [
-                [*each.partition, each.zookeeper, each.kafka, _ahead(each), each.commits.value, each.owner]
+                [*each.partition, each.zookeeper, each.kafka, _newer_store(each), each.commits.value, each.owner]
                 for each in found.partitions
             ],
         )
@@ -215,7 +215,7 @@ def _as_dict(group: str, found: MigrationState) -> dict[str, object]:
                 "partition": each.partition.partition,
                 "zookeeper": each.zookeeper,
                 "kafka": each.kafka,
-                "ahead": _ahead(each),
+                "ahead": _newer_store(each),
                 "commits": None if each.commits.value == "-" else each.commits.value,
                 "owner": each.owner,
             }
@@ -224,7 +224,7 @@ def _as_dict(group: str, found: MigrationState) -> dict[str, object]:
     }
 
 
-def _ahead(each: PartitionEvidence) -> str | None:
+def _newer_store(each: PartitionEvidence) -> str | None:
     return "zookeeper" if each.is_behind_in_kafka else "kafka" if each.is_behind_in_zookeeper else None
 
 

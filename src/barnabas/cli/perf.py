@@ -327,7 +327,7 @@ class _ConsumeRun:
                 self._byte_count - byte_count, self.count - count, now - since, self.rebalance_s - rebalance_s
             )
             total_mb = self._byte_count / _MEGABYTE
-            shown = [_moment(datetime.now()), "0", f"{total_mb:.4f}", f"{figures['MB.sec']:.4f}", str(self.count)]
+            shown = [_time_text(datetime.now()), "0", f"{total_mb:.4f}", f"{figures['MB.sec']:.4f}", str(self.count)]
             say(", ".join(shown + _tail(figures)), flush=True)
             self._window = (now, self.count, self._byte_count, self.rebalance_s)
 
@@ -341,8 +341,8 @@ class _ConsumeRun:
             print_json({name: round(value, 4) for name, value in (counts | figures).items()})
         elif not self._is_detailed:
             shown = [
-                _moment(self._started_at),
-                _moment(datetime.now()),
+                _time_text(self._started_at),
+                _time_text(datetime.now()),
                 f"{megabytes:.4f}",
                 f"{figures['MB.sec']:.4f}",
                 str(self.count),
@@ -369,7 +369,7 @@ def _tail(figures: Mapping[str, float]) -> list[str]:
     return [str(int(figures[name])) if name in whole else f"{figures[name]:.4f}" for name in names]
 
 
-def _moment(moment: datetime) -> str:
+def _time_text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}:{moment.microsecond // 1000:03d}"
 
 

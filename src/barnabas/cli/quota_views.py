@@ -8,7 +8,7 @@ from typing import Any, Final
 from barnabas.cli.output import Cell, clear_screen, note, print_table, say
 from barnabas.explain.formatting import amount, duration
 
-Told = dict[str, Any]
+QuotaReport = dict[str, Any]
 
 PER_BROKER: Final = "Limits are per broker: on N brokers a client may use N times as much in total."
 _MOST_SHARERS: Final = 5
@@ -28,7 +28,7 @@ def named(user: str, client_id: str) -> str:
 # --- explain
 
 
-def show_explained(brokers: Sequence[Told]) -> None:
+def show_explained(brokers: Sequence[QuotaReport]) -> None:
     """Print the limits and throttling of a user's clients with one id, for each broker."""
     for index, told in enumerate(brokers):
         if index:
@@ -46,7 +46,7 @@ def show_explained(brokers: Sequence[Told]) -> None:
     note(PER_BROKER)
 
 
-def _explained(quota: Told) -> list[str]:
+def _explained(quota: QuotaReport) -> list[str]:
     unit, limit = quota["unit"], quota["limit"]
     if limit is None:
         is_set = any(each["limit"] is not None for each in quota["levels"])
@@ -71,7 +71,7 @@ def _explained(quota: Told) -> list[str]:
     return lines
 
 
-def _state(quota: Told) -> str:
+def _state(quota: QuotaReport) -> str:
     count = quota["held_count"]
     if count:
         connections = "1 connection is" if count == 1 else f"{count} connections are"
@@ -81,7 +81,7 @@ def _state(quota: Told) -> str:
     return "no client is throttled"
 
 
-def _measured(quota: Told, unit: str, limit: float) -> str:
+def _measured(quota: QuotaReport, unit: str, limit: float) -> str:
     if not quota.get("is_use_told", True):
         return "shared with other users: DESCRIBE_CONFIGS on the cluster is needed to see it"
     if not quota["is_measured"]:
@@ -93,7 +93,7 @@ def _measured(quota: Told, unit: str, limit: float) -> str:
     return text if tokens is None else f"{text}; {tokens:.3g} partitions may be created or deleted at once"
 
 
-def _sharers(quota: Told, unit: str) -> str:
+def _sharers(quota: QuotaReport, unit: str) -> str:
     who = named(quota["shared_by"]["user"], quota["shared_by"]["client_id"])
     count = f"{quota['sharer_count']}{'' if quota['is_sharer_count_complete'] else ' or more'}"
     listed = [
@@ -104,7 +104,7 @@ def _sharers(quota: Told, unit: str) -> str:
     return f"{who}; {count} seen" + (f", lately {', '.join(listed)}" if listed else "")
 
 
-def _show_levels(quotas: Sequence[Told]) -> None:
+def _show_levels(quotas: Sequence[QuotaReport]) -> None:
     limited = [quota for quota in quotas if any(level["limit"] is not None for level in quota["levels"])]
     rows: list[list[Cell]] = []
     for index, level in enumerate(quotas[0]["levels"]):
@@ -113,7 +113,7 @@ def _show_levels(quotas: Sequence[Told]) -> None:
     print_table(["level", "for", "node", *(quota["key"] for quota in limited)], rows)
 
 
-def _limit(quota: Told, index: int) -> str | None:
+def _limit(quota: QuotaReport, index: int) -> str | None:
     level = quota["levels"][index]
     if level["limit"] is None:
         return None
@@ -123,7 +123,7 @@ def _limit(quota: Told, index: int) -> str | None:
 # --- top
 
 
-def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
+def show_top(brokers: Sequence[QuotaReport], count: int, *, is_live: bool) -> None:
     """Print the usage of each client, for each broker."""
     if is_live and sys.stdout.isatty():
         clear_screen()
@@ -154,7 +154,7 @@ _TOP_UNITS: Final = {
 }
 
 
-def _top_row(row: Told) -> list[Cell]:
+def _top_row(row: QuotaReport) -> list[Cell]:
     is_all_others = row["user"] is None
     cells: list[Cell] = ["(all others)", None] if is_all_others else [row["user"], row["client_id"] or None]
     limits, parts = row.get("limits", {}), row.get("parts_of_limits", {})
@@ -166,7 +166,7 @@ def _top_row(row: Told) -> list[Cell]:
     return cells
 
 
-def _throttled(row: Told) -> str | None:
+def _throttled(row: QuotaReport) -> str | None:
     if row.get("held_count"):
         return f"{row['held_count']} now"
     if row.get("throttle_ms"):

@@ -22,7 +22,7 @@ class Target(NamedTuple):
     log_dirs: list[str]
 
 
-class ReplicaPlace(NamedTuple):
+class ReplicaLocation(NamedTuple):
     """A replica on a broker, and its log there."""
 
     broker: int
@@ -90,13 +90,13 @@ async def current_replicas(
     return found
 
 
-async def current_places(
+async def current_locations(
     admin: ReplicaAdmin, partitions: Iterable[TopicPartition], brokers: Iterable[int]
-) -> list[ReplicaPlace]:
+) -> list[ReplicaLocation]:
     """Return the logs of partitions on brokers, including future ones. Raises KafkaError if a broker is missing."""
     wanted = set(partitions)
     return [
-        ReplicaPlace(broker, directory.path, log)
+        ReplicaLocation(broker, directory.path, log)
         for broker, directories in (await admin.log_dirs(sorted(set(brokers)))).items()
         for directory in directories
         for log in directory.logs

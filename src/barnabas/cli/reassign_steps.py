@@ -11,7 +11,7 @@ import asyncio
 from typing import Final, NamedTuple
 
 from barnabas.cli.output import progress
-from barnabas.cli.reassign_plan import ANY, Plan, ReplicaPlace, current_places, current_replicas
+from barnabas.cli.reassign_plan import ANY, Plan, ReplicaLocation, current_locations, current_replicas
 from barnabas.cli.reassign_progress import Progress, measure_progress
 from barnabas.cli.reassign_throttles import NO_THROTTLES, Throttles, set_throttles
 from barnabas.clients.admin_replicas import ReplicaAdmin
@@ -88,7 +88,7 @@ async def verify_plan(admin: ReplicaAdmin, plan: Plan) -> list[MoveState]:
         else:
             is_, wanted = (",".join(map(str, ids)) for ids in (replicas[partition], target.replicas))
             states.append(MoveState(what, "wrong", f"its replicas are {is_} rather than {wanted}"))
-    places = await current_places(admin, plan, wanted_dirs) if wanted_dirs else []
+    places = await current_locations(admin, plan, wanted_dirs) if wanted_dirs else []
     for broker, directories in wanted_dirs.items():
         for partition, path in directories.items():
             state = _log_state(broker, partition, path, places)
@@ -114,7 +114,7 @@ async def cancel_moves(admin: ReplicaAdmin, plan: Plan) -> list[str]:
     cancelled = [str(partition) for partition, answer in sorted(answers.items()) if not answer.code]
     # A request for a log's present directory cancels its move.
     wanted_dirs = _directories(plan)
-    places = await current_places(admin, plan, wanted_dirs) if wanted_dirs else []
+    places = await current_locations(admin, plan, wanted_dirs) if wanted_dirs else []
     here = {(place.broker, place.log.partition): place.directory for place in places if not place.log.is_future}
     for place in places:
         if place.log.is_future and (place.broker, place.log.partition) in here:
@@ -134,7 +134,7 @@ def _directories(plan: Plan) -> dict[int, dict[TopicPartition, str]]:
     return wanted
 
 
-def _log_state(broker: int, partition: TopicPartition, path: str, places: list[ReplicaPlace]) -> MoveState:
+def _log_state(broker: int, partition: TopicPartition, path: str, places: list[ReplicaLocation]) -> MoveState:
     what = f"replica {partition}-{broker}"
     logs = {p.log.is_future: p.directory for p in places if p.broker == broker and p.log.partition == partition}
     if logs.get(False) == path and True not in logs:

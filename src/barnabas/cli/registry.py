@@ -11,7 +11,7 @@ from barnabas.cli.options import AsJson, Option, flag, paragraphs
 from barnabas.cli.output import note, print_data, print_json, say
 from barnabas.cli.registry_serve import SERVE_HELP, serve
 from barnabas.core.errors import BarnabasError
-from barnabas.migration.open_registry import opened
+from barnabas.migration.open_registry import open_registry
 from barnabas.migration.transfer import decode_document, document_of, encode_document, operations, write
 from barnabas.migration.tree_copy import TreeCopy, read_tree
 from barnabas.wire.registry import paths
@@ -267,7 +267,7 @@ def _run(
         raise BarnabasError("exactly one is required: --zookeeper HOST:PORT/CHROOT, or --log-dir of a stopped broker")
 
     async def run() -> T:
-        async with opened(log_dir, zookeeper, creates=creates) as registry:
+        async with open_registry(log_dir, zookeeper, creates=creates) as registry:
             try:
                 return await work(registry)
             except NoNodeError as error:

@@ -16,7 +16,7 @@ from barnabas.cli.options import Option, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.released_tree import print_missing, print_tree, tree_as_dict
 from barnabas.core.clock import SystemClock
-from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
+from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, ReleaseInput, plan_to_release
 from barnabas.migration.apply import release as carry_out
 
 HELP = paragraphs(
@@ -63,11 +63,11 @@ def release(
     execute: Execute = False,
     as_json: AsJson = False,
 ) -> int:
-    paths, told = resolved(directories), Told(kafka_version, cluster_id)
+    paths, user_input = resolved(directories), ReleaseInput(kafka_version, cluster_id)
     if execute:
-        released = run_quietly(carry_out(paths, zookeeper, SystemClock(), told=told))
+        released = run_quietly(carry_out(paths, zookeeper, SystemClock(), user_input=user_input))
     else:
-        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock(), told)))
+        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock(), user_input)))
     if as_json:
         print_json(_as_dict(released, paths))
     else:

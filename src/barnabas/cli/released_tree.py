@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from barnabas.cli.output import note, print_table, say
 from barnabas.migration.findings import ranges
-from barnabas.migration.read_back import HeldTopic, HeldTree, Leader
+from barnabas.migration.read_back import Leader, TopicSummary, TreeSummary
 
 _MOST_MISSING = 20
 
 
-def print_tree(tree: HeldTree, source: str) -> None:
+def print_tree(tree: TreeSummary, source: str) -> None:
     """Print a table of the topics, and a line for the rest."""
     say(f"{source} now contains, for cluster {tree.cluster_id}:")
     if tree.topics:
@@ -44,7 +44,7 @@ def print_missing(missing: Sequence[str], source: str) -> None:
     )
 
 
-def tree_as_dict(tree: HeldTree) -> dict[str, object]:
+def tree_as_dict(tree: TreeSummary) -> dict[str, object]:
     """Return the contents of the tree as JSON."""
     return {
         "cluster_id": tree.cluster_id,
@@ -71,13 +71,13 @@ def tree_as_dict(tree: HeldTree) -> dict[str, object]:
     }
 
 
-def _known(topic: HeldTopic) -> list[Leader]:
+def _known(topic: TopicSummary) -> list[Leader]:
     return [leader for leader in topic.partitions.values() if leader is not None]
 
 
-def _leaders(topic: HeldTopic) -> str | None:
+def _leaders(topic: TopicSummary) -> str | None:
     return ", ".join("none" if it < 0 else str(it) for it in sorted({it.broker_id for it in _known(topic)})) or None
 
 
-def _epochs(topic: HeldTopic) -> str | None:
+def _epochs(topic: TopicSummary) -> str | None:
     return ranges({leader.leader_epoch for leader in _known(topic)}) or None

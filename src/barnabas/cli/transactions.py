@@ -152,7 +152,7 @@ def describe_transaction(
         if as_json:
             print_json(told)
             return
-        told["started_ms"], told["updated_ms"] = _moment(began), _moment(state.updated_ms)
+        told["started_ms"], told["updated_ms"] = _time_text(began), _time_text(state.updated_ms)
         told["partitions"] = ", ".join(map(str, state.partitions)) or None
         names = [(name.removesuffix("_ms") if name != "timeout_ms" else name).replace("_", " ") for name in told]
         width = max(map(len, names))
@@ -324,7 +324,7 @@ def _show_hanging(hanging: Sequence[OpenTransaction], now_ms: int, as_json: bool
                 "producer_id": each.producer_id,
                 "producer_epoch": each.producer_epoch,
                 "start_offset": each.first_offset,
-                "last_written": _moment(each.updated_ms),
+                "last_written": _time_text(each.updated_ms),
                 "minutes": (now_ms - each.updated_ms) // _MINUTE_MS,
             }
             for each in hanging
@@ -348,7 +348,7 @@ def _as_dict(transaction: OpenTransaction) -> dict[str, object]:
     }
 
 
-def _moment(timestamp_ms: int) -> str | None:
+def _time_text(timestamp_ms: int) -> str | None:
     if timestamp_ms < 0:
         return None
     try:

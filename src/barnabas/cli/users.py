@@ -187,10 +187,10 @@ class _Where(NamedTuple):
 
     async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
         if self.log_dir is not None or self.zookeeper is not None:
-            from barnabas.migration.open_registry import opened  # what others have no use for
+            from barnabas.migration.open_registry import open_registry  # what others have no use for
 
             path = None if self.log_dir is None else Path(self.log_dir)
-            async with opened(path, self.zookeeper, creates=creates) as registry:
+            async with open_registry(path, self.zookeeper, creates=creates) as registry:
                 return await work(StoredUsers(registry))
         settings = client_settings("barnabas-users", self.command_config, self.timeout_ms)
         async with connect(self.bootstrap_server, settings, UserAdmin) as admin:

@@ -19,7 +19,7 @@ from barnabas.core.errors import KafkaError
 from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 
-Told = dict[str, Any]
+QuotaReport = dict[str, Any]
 
 _NO_RIGHT = "this takes DESCRIBE_CONFIGS on the cluster; without it a user can only have his own quotas explained"
 
@@ -116,7 +116,7 @@ class QuotaStateAdmin(AdminCalls):
 
         await self.retry(attempt)
 
-    async def explain(self, user: str | None = None, client_id: str | None = None) -> list[Told]:
+    async def explain(self, user: str | None = None, client_id: str | None = None) -> list[QuotaReport]:
         """Explain what throttles a user's clients of one id.
 
         Args:
@@ -124,7 +124,7 @@ class QuotaStateAdmin(AdminCalls):
         """
         return await self._ask(ExplainQuotasRequest(View.EXPLAIN, user, client_id))
 
-    async def pace(self, view: View, lasting_s: int) -> list[Told]:
+    async def pace(self, view: View, lasting_s: int) -> list[QuotaReport]:
         """Like `explain` for this connection's own clients and one quota; announce that they pace themselves.
 
         Args:
@@ -134,30 +134,30 @@ class QuotaStateAdmin(AdminCalls):
         """
         return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))
 
-    async def top(self, last_s: int) -> list[Told]:
+    async def top(self, last_s: int) -> list[QuotaReport]:
         """List usage, averaged over the last seconds, in descending order."""
         return await self._ask(ExplainQuotasRequest(View.TOP, None, None, last_s))
 
-    async def top_of(self, broker_id: int, last_s: int) -> Told:
+    async def top_of(self, broker_id: int, last_s: int) -> QuotaReport:
         """List usage of one broker, like `top`."""
         request = ExplainQuotasRequest(View.TOP, None, None, last_s)
         return await self._answer(await self.pool.broker(broker_id), request)
 
-    async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[Told]:
+    async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[QuotaReport]:
         """Return usage in each of the last seconds, and all quotas; of all clients if none is named."""
         return await self._ask(ExplainQuotasRequest(View.RECORDED, user, client_id, last_s))
 
-    async def recorded_by(self, node_id: int, last_s: int) -> Told:
+    async def recorded_by(self, node_id: int, last_s: int) -> QuotaReport:
         """Return one broker's recorded usage of all clients in each of the last seconds."""
         return await self._answer(
             await self.pool.broker(node_id), ExplainQuotasRequest(View.RECORDED, None, None, last_s)
         )
 
-    async def _ask(self, request: ExplainQuotasRequest) -> list[Told]:
+    async def _ask(self, request: ExplainQuotasRequest) -> list[QuotaReport]:
         metadata = await self.retry(lambda: self.pool.metadata([]))
         return [await self._answer(await self.pool.broker(node_id), request) for node_id in sorted(metadata.brokers)]
 
-    async def _answer(self, channel: Channel, request: ExplainQuotasRequest) -> Told:
+    async def _answer(self, channel: Channel, request: ExplainQuotasRequest) -> QuotaReport:
         try:
             response = await channel.send(request, ExplainQuotasResponse)
         except KafkaError as error:
@@ -170,5 +170,5 @@ class QuotaStateAdmin(AdminCalls):
             ) from error
         refused = response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         raise_for(response.error_code, _NO_RIGHT if refused else response.error_message or "quotas are not explained")
-        told: Told = json.loads(response.answer or b"{}")
+        told: QuotaReport = json.loads(response.answer or b"{}")
         return told

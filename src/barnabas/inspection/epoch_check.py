@@ -17,21 +17,21 @@ from barnabas.inspection.stored_batch import StoredBatch
 class EpochCheck:
     """Checks the epochs of one log's batches."""
 
-    __slots__ = ("_entries", "_is_told", "_path", "_report", "_seen_epoch")
+    __slots__ = ("_entries", "_is_reported", "_path", "_report", "_seen_epoch")
 
     def __init__(self, path: Path, report: LogReport) -> None:
         self._path = path
         self._report = report
         self._seen_epoch = -1
         self._entries: list[EpochEntry] | None = None
-        self._is_told = False
+        self._is_reported = False
         if not path.exists():
             return
         try:
             lines = parse_lines(read_bytes(path), 2, path)
         except StorageError as error:
             report.add(Kind.DAMAGE, path, str(error).removeprefix(f"{path}: "))
-            self._is_told = True
+            self._is_reported = True
             return
         self._entries = [EpochEntry(int(epoch), int(start_offset)) for epoch, start_offset in lines]
         for before, after in zip(self._entries, self._entries[1:], strict=False):
@@ -40,7 +40,7 @@ class EpochCheck:
 
     def note(self, batch: StoredBatch) -> None:
         """Check a batch's epoch."""
-        if batch.header is None or batch.header.leader_epoch < 0 or self._is_told:
+        if batch.header is None or batch.header.leader_epoch < 0 or self._is_reported:
             return
         epoch = batch.header.leader_epoch
         if epoch < self._seen_epoch:
@@ -70,5 +70,5 @@ class EpochCheck:
 
     def _tell(self, text: str) -> None:
         # After one wrong epoch, all later ones look wrong.
-        self._is_told = True
+        self._is_reported = True
         self._report.add(Kind.DAMAGE, self._path, text)

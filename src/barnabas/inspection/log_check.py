@@ -58,7 +58,7 @@ class LogState:
 
 
 @dataclass(slots=True)
-class _Cut:
+class _ValidEnd:
     """The end of the valid part of a log."""
 
     segment: int
@@ -97,20 +97,20 @@ class LogCheck:
         report.start_offset = max(segments[0] if segments else 0, self._state.log_start_offset or 0)
         self._next_offset = segments[0] if segments else report.start_offset
         self._check_names()
-        cut: _Cut | None = None
+        valid_end: _ValidEnd | None = None
         for index, base_offset in enumerate(segments):
             try:
-                cut = self._check_segment(index, base_offset)
+                valid_end = self._check_segment(index, base_offset)
             except StorageError as error:
-                self._tell_unreadable(base_offset, error)
+                self._report_unreadable(base_offset, error)
                 continue
-            if cut is not None:
-                self._tell_cut(cut)
+            if valid_end is not None:
+                self._report_end(valid_end)
                 break
         report.end_offset = self._next_offset
-        self._tell_recovery()
+        self._report_recovery()
         self._epochs.finish(self._next_offset)
-        if cut is None:
+        if valid_end is None:
             self._producers.finish(self._next_offset)
         self._check_checkpoints()
         for producer_id, offset in self._producers.open_transactions.items():
@@ -141,7 +141,7 @@ class LogCheck:
         if not self._listing.segments:
             report.add(Kind.NOTE, report.path, "has no segment: the next start would create one")
 
-    def _check_segment(self, index: int, base_offset: int) -> _Cut | None:
+    def _check_segment(self, index: int, base_offset: int) -> _ValidEnd | None:
         """Check a segment; return where its valid part ends, unless that is its end."""
         listing, report = self._listing, self._report
         following = listing.segments[index + 1] if index + 1 < len(listing.segments) else None
@@ -174,7 +174,7 @@ class LogCheck:
             self._note_bytes(log.size - end_position)
             if (is_incomplete and self._is_being_written(index)) or not self._is_content(log, end_position):
                 return None
-            return _Cut(index, end_position, self._next_offset, log.size - end_position, reason)
+            return _ValidEnd(index, end_position, self._next_offset, log.size - end_position, reason)
 
     def _is_being_written(self, index: int) -> bool:
         is_last = index + 1 == len(self._listing.segments)
@@ -246,22 +246,23 @@ class LogCheck:
         if marker is not None:
             self._producers.note_marker(batch, record, marker)
 
-    def _tell_unreadable(self, base_offset: int, error: StorageError) -> None:
+    def _report_unreadable(self, base_offset: int, error: StorageError) -> None:
         path = self._listing.file(base_offset, LOG_SUFFIX)
         if self._state.is_in_use and not path.exists():
             self._report.add(Kind.NOTE, path, "the broker removed the file during the check")
         else:
             self._damage(path, str(error).removeprefix(f"{path}: "))
 
-    def _tell_cut(self, cut: _Cut) -> None:
+    def _report_end(self, valid_end: _ValidEnd) -> None:
         listing = self._listing
-        path = listing.file(listing.segments[cut.segment], LOG_SUFFIX)
-        self._damage(path, f"position {cut.position}, offset {cut.offset}: {cut.reason}")
-        later = listing.segments[cut.segment + 1 :]
+        path = listing.file(listing.segments[valid_end.segment], LOG_SUFFIX)
+        self._damage(path, f"position {valid_end.position}, offset {valid_end.offset}: {valid_end.reason}")
+        later = listing.segments[valid_end.segment + 1 :]
         self._report.size_bytes += sum(listing.sizes[listing.file(each, LOG_SUFFIX).name] for each in later)
-        if cut.segment >= self._first_recovered():
+        if valid_end.segment >= self._first_recovered():
             text = (
-                f"recovery would truncate it there: {cut.lost_bytes} bytes, from offset {cut.offset} on, would be lost"
+                f"recovery would truncate it there: {valid_end.lost_bytes} bytes, from offset {valid_end.offset} on, "
+                "would be lost"
             )
             if later:
                 text += f", and {len(later)} later segments (offsets from {later[0]} on)"
@@ -282,7 +283,7 @@ class LogCheck:
         recovery_point = self._state.recovery_point or 0
         return max(sum(1 for base_offset in segments if base_offset <= recovery_point) - 1, 0)
 
-    def _tell_recovery(self) -> None:
+    def _report_recovery(self) -> None:
         listing = self._listing
         first = self._first_recovered()
         for base_offset in listing.segments[:first]:

@@ -29,7 +29,7 @@ from barnabas.migration.adoption import AdoptionPlan, plan_adoption
 from barnabas.migration.compatibility import check_fit, choose_target, fit, noted_target, target_nodes
 from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, look_for_transactions, survey
 from barnabas.migration.kafka_versions import target_of
-from barnabas.migration.read_back import HeldTree, find_missing, summarize
+from barnabas.migration.read_back import TreeSummary, find_missing, summarize
 from barnabas.migration.release import ReleasePlan, plan_release
 from barnabas.migration.tree_copy import ADOPTED, Adopted, TreeCopy, encode_adopted, read_tree, with_parents
 from barnabas.wire.registry.bootstrap import new_cluster_id
@@ -65,7 +65,7 @@ class Released(NamedTuple):
     """
 
     plan: ReleasePlan
-    held: HeldTree | None = None
+    held: TreeSummary | None = None
     missing: Sequence[str] = ()
 
     @property
@@ -240,7 +240,7 @@ async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTa
         await registry.close()
 
 
-class Told(NamedTuple):
+class ReleaseInput(NamedTuple):
     """User input for a release.
 
     Attributes:
@@ -252,25 +252,25 @@ class Told(NamedTuple):
     cluster_id: str | None = None
 
 
-_NOTHING_TOLD = Told()
+_NO_INPUT = ReleaseInput()
 
 
 async def plan_to_release(
-    directories: Sequence[Path], connect: str, clock: Clock, told: Told = _NOTHING_TOLD
+    directories: Sequence[Path], connect: str, clock: Clock, user_input: ReleaseInput = _NO_INPUT
 ) -> ReleasePlan:
     """Read the present state and make a plan.
 
     Args:
         directories: All of the broker's log.dirs.
         connect: Address as in zookeeper.connect; the chroot need not exist.
-        told: User input.
+        user_input: Kafka version and cluster id as the user gave them.
 
     Raises:
         ConfigError: The Kafka version does not exist.
         MigrationError: The directories have no registry, or several, or a node of the tree may not be read.
         StartupError: A broker has the registry open, or ZooKeeper does not answer.
     """
-    return (await _look(directories, connect, clock, open_zookeeper)).checked_plan(told)
+    return (await _look(directories, connect, clock, open_zookeeper)).checked_plan(user_input)
 
 
 async def release(
@@ -278,7 +278,7 @@ async def release(
     connect: str,
     clock: Clock,
     open_target: OpenTarget = open_zookeeper,
-    told: Told = _NOTHING_TOLD,
+    user_input: ReleaseInput = _NO_INPUT,
 ) -> Released:
     """Plan as `plan_to_release` does, write ZooKeeper, read it back, and rename the registry if the tree is complete.
 
@@ -287,19 +287,19 @@ async def release(
             repeated.
         StartupError: A directory is in use, or as from `plan_to_release`.
     """
-    plan = (await _look(directories, connect, clock, open_target)).plan(told)
+    plan = (await _look(directories, connect, clock, open_target)).plan(user_input)
     if plan.is_blocked:
         return Released(plan)
     with locked(directories):
         before = await _look(directories, connect, clock, open_target, is_locked=True)
-        plan = before.checked_plan(told)
+        plan = before.checked_plan(user_input)
         if plan.is_blocked:
             return Released(plan)
         await _write(connect, plan.ops, open_target)
         after = before._replace(target=await read_target(connect, may_be_missing=True, open_target=open_target))
         missing = find_missing(plan, before.registry, before.target, after.target)
         if not missing:
-            left = after.plan(told)
+            left = after.plan(user_input)
             if left.is_blocked or left.ops:
                 raise MigrationError(f"another client is changing {connect}; run this command again after that")
             fit(directories, plan.kafka.version, plan.cluster_id, clock)
@@ -310,21 +310,21 @@ async def release(
     return Released(plan, summarize(after.target), missing)
 
 
-class _Seen(NamedTuple):
+class _ReleaseState(NamedTuple):
     """The input of a release plan."""
 
     directories: list[DirectoryFacts]
     registry: TreeCopy
     target: TreeCopy
 
-    def plan(self, told: Told) -> ReleasePlan:
-        plan = plan_release(*self, told_cluster_id=told.cluster_id)
-        plan.kafka = target_of(told.kafka_version, noted_target(self.registry.nodes))
+    def plan(self, user_input: ReleaseInput) -> ReleasePlan:
+        plan = plan_release(*self, told_cluster_id=user_input.cluster_id)
+        plan.kafka = target_of(user_input.kafka_version, noted_target(self.registry.nodes))
         return plan
 
-    def checked_plan(self, told: Told) -> ReleasePlan:
+    def checked_plan(self, user_input: ReleaseInput) -> ReleasePlan:
         """Make a plan, and check whether the Kafka version can read the logs; reads all logs for an old version."""
-        plan = self.plan(told)
+        plan = self.plan(user_input)
         if not plan.is_blocked:
             plan.findings += check_fit(self.directories, self.registry.nodes, plan.kafka.version)
         return plan
@@ -332,10 +332,10 @@ class _Seen(NamedTuple):
 
 async def _look(
     directories: Sequence[Path], connect: str, clock: Clock, open_target: OpenTarget, *, is_locked: bool = False
-) -> _Seen:
+) -> _ReleaseState:
     facts = [survey(path, finds_producers=False, is_locked=is_locked) for path in directories]
     ours = await read_registry(find_registry(directories), clock)
-    return _Seen(facts, ours, await read_target(connect, may_be_missing=True, open_target=open_target))
+    return _ReleaseState(facts, ours, await read_target(connect, may_be_missing=True, open_target=open_target))
 
 
 async def _write(connect: str, ops: Sequence[Op], open_target: OpenTarget) -> None:

@@ -26,9 +26,9 @@ from barnabas.migration.kafka_versions import (
     LOG_START_OFFSETS,
     Target,
     check_log_starts,
+    check_requested_version,
     check_requirements,
     check_settings,
-    check_told,
     find_target,
 )
 from barnabas.migration.tree_copy import Nodes, TreeCopy
@@ -55,7 +55,7 @@ def choose_target(
     needs = _requirements_of_groups(directories)
     found = find_target(directories, tree.nodes if tree else None, needs)
     plan.target = found if told is None else Target(kafka_version(told), "--kafka-version")
-    plan.findings += check_told(plan.target.version, found)
+    plan.findings += check_requested_version(plan.target.version, found)
 
 
 def target_nodes(target: Target) -> Nodes:

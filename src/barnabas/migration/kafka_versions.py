@@ -127,7 +127,7 @@ def _settings_that_need(settings: Mapping[str, str]) -> Iterator[tuple[KafkaVers
 # --- in
 
 
-def check_told(told: KafkaVersion, found: Target) -> list[Finding]:
+def check_requested_version(told: KafkaVersion, found: Target) -> list[Finding]:
     """Return findings about the Kafka version to which an adopted directory will be returned."""
     findings: list[Finding] = []
     subject = f"Kafka {told.short_name}"

@@ -14,7 +14,7 @@ from barnabas.wire.registry.store import Registry
 
 
 @contextlib.asynccontextmanager
-async def opened(log_dir: Path | None, connect: str | None, *, creates: bool = False) -> AsyncIterator[Registry]:
+async def open_registry(log_dir: Path | None, connect: str | None, *, creates: bool = False) -> AsyncIterator[Registry]:
     """Open a registry, with its directory locked against brokers meanwhile.
 
     Args:

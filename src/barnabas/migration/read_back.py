@@ -31,7 +31,7 @@ class Leader(NamedTuple):
 
 
 @dataclass(slots=True)
-class HeldTopic:
+class TopicSummary:
     """One topic of a tree.
 
     Attributes:
@@ -45,7 +45,7 @@ class HeldTopic:
 
 
 @dataclass(slots=True)
-class HeldTree:
+class TreeSummary:
     """The contents of a tree.
 
     Attributes:
@@ -56,7 +56,7 @@ class HeldTree:
     """
 
     cluster_id: str | None
-    topics: list[HeldTopic] = field(default_factory=list)
+    topics: list[TopicSummary] = field(default_factory=list)
     user_count: int = 0
     client_count: int = 0
     broker_count: int = 0
@@ -64,14 +64,14 @@ class HeldTree:
     access_rule_count: int = 0
 
 
-def summarize(tree: TreeCopy) -> HeldTree:
+def summarize(tree: TreeCopy) -> TreeSummary:
     """Summarize the contents of a tree."""
     nodes = tree.nodes
-    held = HeldTree(decode_cluster_id(nodes.get(paths.CLUSTER_ID)), access_rule_count=len(access_rules(nodes)))
+    held = TreeSummary(decode_cluster_id(nodes.get(paths.CLUSTER_ID)), access_rule_count=len(access_rules(nodes)))
     for topic in children(nodes, paths.BROKER_TOPICS):
         partitions = decode_assignment(nodes[paths.topic(topic)]).replicas
         leaders = {partition: _leader(nodes, topic, partition) for partition in sorted(partitions)}
-        held.topics.append(HeldTopic(topic, leaders, decode_config(nodes.get(paths.topic_config(topic)))))
+        held.topics.append(TopicSummary(topic, leaders, decode_config(nodes.get(paths.topic_config(topic)))))
     for path, data in nodes.items():
         settings = decode_config(data) if path.startswith("/config/") else {}
         if not settings:

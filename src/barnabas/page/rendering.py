@@ -61,7 +61,7 @@ def new_environment(root_path: str) -> Environment:
         "duration": lambda value: "–" if value is None else duration(value),
         "timestamp": timestamp,
         "severity": _severity,
-        "place": _place,
+        "place": _view_path,
         "items": count,
         "lines": _lines,
         "with_options": with_options,
@@ -101,7 +101,7 @@ def _severity(finding: Finding) -> str:
     return {Severity.FINE: "fine"}.get(finding.severity, finding.severity.name.lower())
 
 
-def _place(subject: str) -> str:
+def _view_path(subject: str) -> str:
     """Return the path of the view for a finding's subject, below the cluster's address; "" if there is none."""
     kind, _, name = subject.partition(" ")
     if kind == "partition":

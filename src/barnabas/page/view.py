@@ -74,7 +74,7 @@ class ViewKind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut(Generic[T]):
+class RowRange(Generic[T]):
     """Some of many rows.
 
     Attributes:
@@ -93,14 +93,14 @@ class Cut(Generic[T]):
         return self.begin + len(self.rows)
 
 
-def cut(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> Cut[T]:
+def select_rows(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> RowRange[T]:
     """Take the `rows` whose name contains `?find=`: `MOST_ROWS` of them from number `?from=` on."""
     find = asked.query.get("find", "").strip()[:200]
     found = [each for each in rows if find.casefold() in name_of(each).casefold()] if find else rows
     number = asked.query.get("from", "")
     begin = int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 0
     begin = min(begin, max(len(found) - 1, 0) // MOST_ROWS * MOST_ROWS)
-    return Cut(tuple(found[begin : begin + MOST_ROWS]), begin, len(found), find)
+    return RowRange(tuple(found[begin : begin + MOST_ROWS]), begin, len(found), find)
 
 
 class Known(NamedTuple):

@@ -18,5 +18,5 @@ def test_ticks_are_short():
 
 
 def test_times_are_as_precise_as_they_need_be():
-    assert labels.moment(datetime(2015, 5, 17, 9, 5)) == "17 May 2015 09:05"
+    assert labels.timestamp(datetime(2015, 5, 17, 9, 5)) == "17 May 2015 09:05"
     assert (labels.short_day(date(2015, 5, 7)), labels.month(date(2015, 5, 7))) == ("7 May", "May 2015")

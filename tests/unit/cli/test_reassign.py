@@ -5,7 +5,7 @@ import json
 import pytest
 
 from barnabas.cli.partition_files import read_partitions
-from barnabas.cli.reassign_plan import ReplicaPlace, Target, read_plan
+from barnabas.cli.reassign_plan import ReplicaLocation, Target, read_plan
 from barnabas.cli.reassign_steps import _log_state, execute_plan, verify_plan
 from barnabas.clients.admin_replicas import ReplicaAdmin, ReplicaLog
 from barnabas.core.errors import BarnabasError
@@ -103,8 +103,8 @@ def test_what_is_no_plan(file, entry, complaint):
     ],
 )
 def test_how_far_a_log_is(logs, state, detail):
-    places = [ReplicaPlace(1, path, ReplicaLog(PARTITION, 5, 0, is_future)) for path, is_future in logs.items()]
-    elsewhere = [ReplicaPlace(2, "/b", ReplicaLog(PARTITION, 5, 0, False))]
+    places = [ReplicaLocation(1, path, ReplicaLog(PARTITION, 5, 0, is_future)) for path, is_future in logs.items()]
+    elsewhere = [ReplicaLocation(2, "/b", ReplicaLog(PARTITION, 5, 0, False))]
     found = _log_state(1, PARTITION, "/b", places + elsewhere)
     assert (found.what, found.state, found.detail) == ("replica t-0-1", state, detail)
 

@@ -13,9 +13,9 @@ from barnabas.migration.kafka_versions import (
     NEWEST_KAFKA,
     Target,
     check_log_starts,
+    check_requested_version,
     check_requirements,
     check_settings,
-    check_told,
     find_target,
     target_of,
 )
@@ -80,15 +80,15 @@ def test_signs_of_settings(settings: Mapping[str, str], version: str) -> None:
 
 def test_a_version_that_cannot_have_written_it_is_told() -> None:
     newer = Target(kafka_version("2.4-IV0"), "meta.properties names the cluster")
-    told = texts(check_told(OLD, newer), Kind.LIMITED)
+    told = texts(check_requested_version(OLD, newer), Kind.LIMITED)
     assert told[0] == (
         "Kafka 0.10.2: can't have written these directories (meta.properties names the cluster, which needs 2.4 or "
         "later): `barnabas release` will refuse to return them to it"
     )
     assert "no idempotent producers" in told[1]
     assert "zstd" in told[2]
-    assert check_told(kafka_version("2.7"), newer) == []
-    assert [finding.text for finding in check_told(kafka_version("1.1"), Target(OLD, ""))] == [
+    assert check_requested_version(kafka_version("2.7"), newer) == []
+    assert [finding.text for finding in check_requested_version(kafka_version("1.1"), Target(OLD, ""))] == [
         "can't read zstd: it is refused (UNSUPPORTED_COMPRESSION_TYPE)"
     ]
 

@@ -8,7 +8,7 @@ from barnabas.broker.quotas.simulation import simulated
 from barnabas.page.cluster import Cluster
 from barnabas.page.view import Asked
 from barnabas.page.views import try_limit
-from barnabas.page.views.clients import HoldRow, LimitRow, hold_rows, limit_rows, use_rows
+from barnabas.page.views.clients import LimitRow, ThrottleRow, limit_rows, throttle_rows, use_rows
 from barnabas.page.views.try_limit import broker_try
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
@@ -46,8 +46,8 @@ def test_holds_and_limits_are_told_as_they_are_kept() -> None:
     }
     old = {**row, "last_ms": NOW_MS - 100 * MINUTE_MS}
     world = snapshot(facts={"holds": [row, old]}, configured_quotas={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
-    assert list(hold_rows(world)) == [
-        HoldRow(1, "alice", "app", "producer_byte_rate", 3, 600, 400, NOW_MS - MINUTE_MS, NOW_MS)
+    assert list(throttle_rows(world)) == [
+        ThrottleRow(1, "alice", "app", "producer_byte_rate", 3, 600, 400, NOW_MS - MINUTE_MS, NOW_MS)
     ]
     whom = "user 'alice' and the default client id"
     assert list(limit_rows(world)) == [LimitRow(2, whom, "a", 1.0), LimitRow(2, whom, "b", 2.0)]

@@ -86,7 +86,7 @@ def test_no_figure_is_too_odd_to_be_shown(seed: int) -> None:
     ]
     shown += [
         list(each(snapshot))
-        for each in (slow.kind_rows, clients.hold_rows, transactions.open_rows, transactions.end_rows)
+        for each in (slow.kind_rows, clients.throttle_rows, transactions.open_rows, transactions.end_rows)
     ]
     json.dumps([as_json(each) for each in shown])
     source = (

@@ -1,7 +1,7 @@
 """Slow requests, of clusters that were made up."""
 
 from barnabas.page.rendering import new_environment
-from barnabas.page.view import Cut
+from barnabas.page.view import RowRange
 from barnabas.page.views.slow import KindRow, Slow, kind_rows, request_rows
 from tests.unit.explain.worlds import NOW_MS, snapshot
 
@@ -42,8 +42,8 @@ def test_an_answer_that_was_not_taken_has_no_time_of_its_own() -> None:
         silent={},
         not_told=(),
         findings=(),
-        kinds=Cut(kinds, 0, 1, ""),
-        requests=Cut(requests, 0, 1, ""),
+        kinds=RowRange(kinds, 0, 1, ""),
+        requests=RowRange(requests, 0, 1, ""),
     )
     text = new_environment("").get_template("slow.html.jinja").render(view=view, here="/c/c", connection="")
     assert "remote: it waited for others" in text

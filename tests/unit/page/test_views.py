@@ -12,7 +12,7 @@ from barnabas.explain.finding import Finding
 from barnabas.page.cluster import Cluster
 from barnabas.page.live import Live
 from barnabas.page.rendering import new_environment
-from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, as_json, cut, known
+from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, as_json, known, select_rows
 from barnabas.page.views.group import partition_rows
 from barnabas.page.views.groups import group_rows
 from barnabas.page.views.overview import Overview
@@ -74,13 +74,13 @@ def test_what_may_not_be_seen_is_told_once_for_each_reason() -> None:
 
 def test_rows_are_cut_and_looked_for() -> None:
     names = [f"t{number:04}" for number in range(MOST_ROWS + 50)]
-    whole = cut(names, asked(), str)
+    whole = select_rows(names, asked(), str)
     assert (len(whole.rows), whole.end, whole.count) == (MOST_ROWS, MOST_ROWS, MOST_ROWS + 50)
-    assert cut(names, asked(**{"from": str(MOST_ROWS)}), str).rows == tuple(names[MOST_ROWS:])
-    assert cut(names, asked(find="T0007"), str).rows == ("t0007",)
+    assert select_rows(names, asked(**{"from": str(MOST_ROWS)}), str).rows == tuple(names[MOST_ROWS:])
+    assert select_rows(names, asked(find="T0007"), str).rows == ("t0007",)
     for wrong in ("-1", "x", "9" * 30, "²", "99999999"):
-        assert cut(names, asked(**{"from": wrong}), str).begin in (0, MOST_ROWS)
-    assert cut([], asked(), str).rows == ()
+        assert select_rows(names, asked(**{"from": wrong}), str).begin in (0, MOST_ROWS)
+    assert select_rows([], asked(), str).rows == ()
 
 
 def test_json_has_all_of_a_value() -> None:

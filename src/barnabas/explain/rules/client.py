@@ -28,7 +28,7 @@ _RECEIVE_MEMORY: Final = "queued.max.request.bytes"
 def explain_client(snapshot: Snapshot) -> list[Finding]:
     """Explain the throttling of a client: the caller, or the one that is asked about."""
     found = [each for row in snapshot.limits for each in _limits(snapshot, row)]
-    found += _holds(snapshot)
+    found += _throttles(snapshot)
     found += [each for each in explain_slow(snapshot) if each.severity]
     found += lately_refused(snapshot)
     found += stalls(snapshot)
@@ -75,7 +75,7 @@ def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
         yield Finding(subject, verdict, text, severity, figures=figures, commands=(command(*next_step),))
 
 
-def _holds(snapshot: Snapshot) -> Iterator[Finding]:
+def _throttles(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield findings about the throttling of clients in the window: how often, and by which quota."""
     by_client: dict[tuple[str, str, str], list[Row]] = {}
     for row in snapshot.facts.get("holds", ()):
@@ -106,9 +106,9 @@ def _holds(snapshot: Snapshot) -> Iterator[Finding]:
         )
 
 
-def held_clients(snapshot: Snapshot) -> list[Finding]:
+def throttled_clients(snapshot: Snapshot) -> list[Finding]:
     """Return findings about all throttled clients."""
-    return list(_holds(snapshot))
+    return list(_throttles(snapshot))
 
 
 def _by_order(snapshot: Snapshot, user: str, client_id: str) -> Iterator[Finding]:

@@ -192,7 +192,7 @@ def _not_assigned(of: _Lag) -> Finding:
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[next_step])
 
 
-def _held(of: _Lag) -> Finding:
+def _throttled(of: _Lag) -> Finding:
     rows = [row for row in of.snapshot.rows("holds", client_id=of.key) if row["quota"] in CONSUMING]
     times = sum(row["count"] for row in rows)
     total_ms = sum(row["total_ms"] for row in rows)
@@ -295,7 +295,7 @@ _TEXTS: Final = {
     "group-empty": _group_empty,
     "rebalancing": _rebalancing,
     "not-assigned": _not_assigned,
-    "held": _held,
+    "held": _throttled,
     "commits-nothing": _commits_nothing,
     "keeps-up": _keeps_up,
     "catches-up": _catches_up,

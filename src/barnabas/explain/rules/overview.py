@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from barnabas.explain.finding import Certainty, Finding, worst_first
 from barnabas.explain.formatting import count
 from barnabas.explain.rules.broker import near_limits, silent_brokers, stalls
-from barnabas.explain.rules.client import held_clients
+from barnabas.explain.rules.client import throttled_clients
 from barnabas.explain.rules.disk import full_disks
 from barnabas.explain.rules.group import explain_group
 from barnabas.explain.rules.lag import explain_lag
@@ -39,7 +39,7 @@ def _all(snapshot: Snapshot) -> Iterator[Finding]:
     yield from explain_lag(snapshot)
     yield from explain_group(snapshot)
     yield from explain_transaction(snapshot)
-    yield from held_clients(snapshot)
+    yield from throttled_clients(snapshot)
     yield from lately_refused(snapshot)
     yield from stalls(snapshot)
     yield from near_limits(snapshot)

@@ -95,8 +95,8 @@ def partition_evidence(samples: Sequence[Sample]) -> list[PartitionEvidence]:
                 offsets[-1],
                 in_kafka[-1],
                 _commits(stored, in_kafka),
-                not _has_followed(offsets, in_kafka[-1]),
-                not _has_followed(in_kafka, offsets[-1]),
+                not _has_caught_up(offsets, in_kafka[-1]),
+                not _has_caught_up(in_kafka, offsets[-1]),
             )
         )
     return found
@@ -122,7 +122,7 @@ def _commits(stored: Sequence[StoredOffset | None], in_kafka: Sequence[int | Non
     # A node that is written counts, also with the same offset.
     in_zookeeper_at, in_kafka_at = _moves(stored), _moves(in_kafka)
     if in_zookeeper_at and in_kafka_at:
-        is_both = _has_followed(offsets, in_kafka[-1]) and _has_followed(in_kafka, offsets[-1])
+        is_both = _has_caught_up(offsets, in_kafka[-1]) and _has_caught_up(in_kafka, offsets[-1])
         return Commits.BOTH if is_both else Commits.MIXED
     moves = in_zookeeper_at or in_kafka_at
     last = len(stored) - 1
@@ -138,7 +138,7 @@ def _moves(values: Sequence[object]) -> list[int]:
     return [index for index in range(1, len(values)) if values[index] != values[index - 1]]
 
 
-def _has_followed(leading: Sequence[int | None], following: int | None) -> bool:
+def _has_caught_up(leading: Sequence[int | None], following: int | None) -> bool:
     """Return whether one side reached the other side's offset of an earlier sample and has not fallen back."""
     wanted = leading[-2:]
     if None in wanted:

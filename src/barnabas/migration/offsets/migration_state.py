@@ -195,13 +195,13 @@ def _reasons(
     match step:
         case Step.DUAL_COMMIT:
             return [
-                _ahead(each, to, "dual commit begins with the larger offset and would skip what lies between")
+                _difference_text(each, to, "dual commit begins with the larger offset and would skip what lies between")
                 for each in partitions
                 if _is_behind(each, _other(to))
             ]
         case Step.KAFKA_ALONE | Step.ZOOKEEPER_ALONE | Step.DONE:
             return [
-                _ahead(each, _other(to), "what lies between would be read again")
+                _difference_text(each, _other(to), "what lies between would be read again")
                 for each in partitions
                 if _is_behind(each, to)
             ]
@@ -239,7 +239,7 @@ def _is_behind(partition: PartitionEvidence, side: Side) -> bool:
     return partition.is_behind_in_kafka if side is Side.KAFKA else partition.is_behind_in_zookeeper
 
 
-def _ahead(partition: PartitionEvidence, side: Side, consequence: str) -> str:
+def _difference_text(partition: PartitionEvidence, side: Side, consequence: str) -> str:
     """Describe how far one side is ahead of the other, and the consequence."""
     offsets = {Side.KAFKA: partition.kafka, Side.ZOOKEEPER: partition.zookeeper}
     other = offsets[_other(side)]

@@ -75,12 +75,12 @@ async def watch(
         # After ZooKeeper, because consumers that commit to both commit here first.
         in_kafka = await _in_kafka(kafka, group, {*owners, *stored})
         watched.samples.append(Sample(owners, stored, in_kafka))
-        if len(watched.samples) >= sample_count or _is_told(watched):
+        if len(watched.samples) >= sample_count or _is_conclusive(watched):
             return watched
         await wait()
 
 
-def _is_told(watched: Watched) -> bool:
+def _is_conclusive(watched: Watched) -> bool:
     """Return whether more samples would add nothing."""
     if not watched.registered:
         # Unchanged offsets need only a second sample.

@@ -16,7 +16,7 @@ from barnabas.explain.questions import Question
 from barnabas.explain.rules.refused import Question as Wanted
 from barnabas.explain.rules.refused import explain_refused, may
 from barnabas.explain.snapshot import Snapshot
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 from barnabas.wire.security.acls import ANY_NAME, OPERATIONS
 from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, ResourceType
 from barnabas.wire.security.principals import USER, Principal
@@ -59,8 +59,8 @@ class Access(View):
     asked: Form
     problem: str
     answer: Finding | None
-    users: Cut[UserRow]
-    rules: Cut[Mapping[str, str]]
+    users: RowRange[UserRow]
+    rules: RowRange[Mapping[str, str]]
     # The choices of the form.
     operations: ClassVar = _OPERATIONS
     resource_types: ClassVar = _RESOURCE_TYPES
@@ -76,15 +76,15 @@ async def build(asked: Asked) -> Access:
         snapshot.refused.append(f"users: {error.message}")
     form = form_of(asked.query)
     problem, answer = answer_to(snapshot, form)
-    rules = cut(snapshot.rules or [], asked, lambda rule: " ".join(rule.as_row().values()))
+    rules = select_rows(snapshot.rules or [], asked, lambda rule: " ".join(rule.as_row().values()))
     by_name = asked._replace(query={"find": asked.query.get("find", "")})
     return Access(
         **known(snapshot)._asdict(),
         asked=form,
         problem=problem,
         answer=answer,
-        users=cut(user_rows(snapshot, described), by_name, lambda row: row.name),
-        rules=Cut(tuple(each.as_row() for each in rules.rows), rules.begin, rules.count, rules.find),
+        users=select_rows(user_rows(snapshot, described), by_name, lambda row: row.name),
+        rules=RowRange(tuple(each.as_row() for each in rules.rows), rules.begin, rules.count, rules.find),
     )
 
 

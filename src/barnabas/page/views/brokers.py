@@ -17,7 +17,7 @@ from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.broker import explain_broker
 from barnabas.explain.snapshot import Snapshot
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 
 _QUESTION: Final = Question(frozenset({Part.DIRECTORIES}), ("broker", "stalls"), explain_broker)
 
@@ -80,7 +80,7 @@ class Brokers(View):
     counts: Mapping[str, int]
     findings: tuple[Finding, ...]
     brokers: tuple[BrokerRow, ...]
-    lacking: Cut[LackingRow]
+    lacking: RowRange[LackingRow]
     moving: tuple[MovingRow, ...]
     directories: tuple[DirectoryRow, ...]
 
@@ -106,7 +106,7 @@ def brokers(snapshot: Snapshot, moves: Mapping[TopicPartition, Reassignment], as
         counts=_counts(lacking, len(moves)),
         findings=tuple(each for each in explain_broker(snapshot) if each.severity > Severity.FINE),
         brokers=tuple(broker_row(snapshot, each) for each in snapshot.cluster.brokers.values()),
-        lacking=cut(lacking, asked, lambda row: str(row.partition)),
+        lacking=select_rows(lacking, asked, lambda row: str(row.partition)),
         moving=tuple(moving_row(snapshot, name, move) for name, move in sorted(moves.items())),
         directories=directory_rows(snapshot),
     )

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 from barnabas.explain.collector import Part
 from barnabas.explain.questions import Question
-from barnabas.explain.rules.client import held_clients
+from barnabas.explain.rules.client import throttled_clients
 from barnabas.explain.snapshot import Snapshot
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 
-_QUESTION: Final = Question(frozenset({Part.USE}), ("holds",), held_clients)
+_QUESTION: Final = Question(frozenset({Part.USE}), ("holds",), throttled_clients)
 
 
 class UseRow(NamedTuple):
@@ -33,7 +33,7 @@ class UseRow(NamedTuple):
     throttle_ms: int
 
 
-class HoldRow(NamedTuple):
+class ThrottleRow(NamedTuple):
     """How often and how long a quota throttled a user's clients of one id in the last hour."""
 
     broker_id: int
@@ -60,9 +60,9 @@ class LimitRow(NamedTuple):
 class Clients(View):
     """All clients and quotas, or those searched for; `holds` are the last ones."""
 
-    clients: Cut[UseRow]
-    holds: tuple[HoldRow, ...]
-    limits: Cut[LimitRow]
+    clients: RowRange[UseRow]
+    holds: tuple[ThrottleRow, ...]
+    limits: RowRange[LimitRow]
 
 
 async def build(asked: Asked) -> Clients:
@@ -72,14 +72,14 @@ async def build(asked: Asked) -> Clients:
     if not snapshot.reporters:
         told = told._replace(not_told=(*told.not_told, "usage and throttling: no broker reports them"))
     first = asked._replace(query={"find": asked.query.get("find", "")})
-    holds = cut(
-        sorted(hold_rows(snapshot), key=lambda row: -row.last_ms), first, lambda row: f"{row.user} {row.client_id}"
+    holds = select_rows(
+        sorted(throttle_rows(snapshot), key=lambda row: -row.last_ms), first, lambda row: f"{row.user} {row.client_id}"
     )
     return Clients(
         **told._asdict(),
-        clients=cut(use_rows(snapshot), asked, lambda row: f"{row.user} {row.client_id}"),
+        clients=select_rows(use_rows(snapshot), asked, lambda row: f"{row.user} {row.client_id}"),
         holds=holds.rows,
-        limits=cut(list(limit_rows(snapshot)), first, lambda row: row.whom),
+        limits=select_rows(list(limit_rows(snapshot)), first, lambda row: row.whom),
     )
 
 
@@ -101,11 +101,11 @@ def use_rows(snapshot: Snapshot) -> list[UseRow]:
     return sorted(rows, key=lambda row: (-row.held_count, -row.throttle_ms))
 
 
-def hold_rows(snapshot: Snapshot) -> Iterator[HoldRow]:
+def throttle_rows(snapshot: Snapshot) -> Iterator[ThrottleRow]:
     """Yield the throttled clients of the last hour."""
     for row in snapshot.rows("holds"):
         if row["last_ms"] >= snapshot.since_ms:
-            yield HoldRow(
+            yield ThrottleRow(
                 row["broker_id"],
                 row["user"],
                 row["client_id"],

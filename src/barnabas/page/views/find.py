@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from barnabas.clients.admin_quota_states import QuotaStateAdmin, Told
+from barnabas.clients.admin_quota_states import QuotaReport, QuotaStateAdmin
 from barnabas.core.errors import KafkaError
 from barnabas.explain.collector import Part
 from barnabas.explain.questions import Question
@@ -55,7 +55,7 @@ async def build(asked: Asked) -> Found:
     return Found(**known(snapshot)._asdict(), text=text, hits=tuple(hits[:MOST_ROWS]), hit_count=len(hits))
 
 
-async def _used(cluster: Cluster, snapshot: Snapshot) -> list[Told]:
+async def _used(cluster: Cluster, snapshot: Snapshot) -> list[QuotaReport]:
     """Ask Barnabas's brokers for the clients that sent requests recently."""
     try:
         return await cluster.admin(QuotaStateAdmin).top(_OF_LATE_S)
@@ -85,7 +85,7 @@ def hits_of(snapshot: Snapshot) -> Iterator[Hit]:
         yield Hit("broker", f"{each.broker_id}{where}")
 
 
-def clients_of(snapshot: Snapshot, used: list[Told]) -> Iterator[Hit]:
+def clients_of(snapshot: Snapshot, used: list[QuotaReport]) -> Iterator[Hit]:
     """Yield the known client ids: of members, of throttled or slow clients, and of recent quota usage."""
     members = {each.client_id: group.name for group in snapshot.groups.values() for each in group.members}
     users = {(name, ""): None for name in members}

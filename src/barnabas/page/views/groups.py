@@ -9,7 +9,7 @@ from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.questions import Question
 from barnabas.explain.rules.group import explain_group, reason_text
 from barnabas.explain.snapshot import Group, Snapshot
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 
 _QUESTION: Final = Question(frozenset({Part.GROUPS, Part.LOGS}), ("groups", "ends"), explain_group)
 
@@ -32,14 +32,14 @@ class GroupRow(NamedTuple):
 class Groups(View):
     """All groups, or those searched for."""
 
-    groups: Cut[GroupRow]
+    groups: RowRange[GroupRow]
 
 
 async def build(asked: Asked) -> Groups:
     """Read the groups, their offsets and their recent events. Raises KafkaError."""
     snapshot = await asked.cluster.collect(_QUESTION)
     rows = await asyncio.to_thread(group_rows, snapshot)
-    return Groups(**known(snapshot)._asdict(), groups=cut(rows, asked, lambda row: row.name))
+    return Groups(**known(snapshot)._asdict(), groups=select_rows(rows, asked, lambda row: row.name))
 
 
 def group_rows(snapshot: Snapshot) -> list[GroupRow]:

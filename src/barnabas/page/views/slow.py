@@ -8,7 +8,7 @@ from barnabas.explain.finding import Finding
 from barnabas.explain.questions import QUESTIONS
 from barnabas.explain.rules.slow import slow_kinds
 from barnabas.explain.snapshot import Row, Snapshot
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 
 
 class KindRow(NamedTuple):
@@ -47,8 +47,8 @@ class Slow(View):
     """Slow requests of the last hour, of all clients and APIs or of those searched for."""
 
     findings: tuple[Finding, ...]
-    kinds: Cut[KindRow]
-    requests: Cut[RequestRow]
+    kinds: RowRange[KindRow]
+    requests: RowRange[RequestRow]
 
 
 async def build(asked: Asked) -> Slow:
@@ -60,8 +60,8 @@ async def build(asked: Asked) -> Slow:
     return Slow(
         **known(snapshot)._asdict(),
         findings=tuple(question.rule(snapshot)),
-        kinds=cut(list(kind_rows(snapshot)), first, lambda row: f"{row.api} {row.client_id}"),
-        requests=cut(requests, asked, lambda row: f"{row.api} {row.client_id}"),
+        kinds=select_rows(list(kind_rows(snapshot)), first, lambda row: f"{row.api} {row.client_id}"),
+        requests=select_rows(requests, asked, lambda row: f"{row.api} {row.client_id}"),
     )
 
 

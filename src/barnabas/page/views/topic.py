@@ -14,7 +14,7 @@ from barnabas.explain.questions import Question
 from barnabas.explain.rules.disk import explain_disk, kept_by
 from barnabas.explain.rules.topic import explain_topic
 from barnabas.explain.snapshot import Scope, Snapshot, rate_per_s
-from barnabas.page.view import MOST_ROWS, Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import MOST_ROWS, Asked, RowRange, View, ViewKind, known, select_rows
 from barnabas.page.views.topics import Reader, ends, readers
 
 
@@ -83,7 +83,7 @@ class Topic(View):
 
     name: str
     findings: tuple[Finding, ...]
-    partitions: Cut[PartitionRow]
+    partitions: RowRange[PartitionRow]
     readers: tuple[Reader, ...]
     settings: tuple[SettingRow, ...]
     segments: tuple[SegmentRow, ...]
@@ -101,7 +101,7 @@ async def build(asked: Asked) -> Topic:
         **known(snapshot)._asdict(),
         name=name,
         findings=tuple(_explain(snapshot)),
-        partitions=cut(list(partition_rows(snapshot, name)), asked, lambda row: str(row.partition)),
+        partitions=select_rows(list(partition_rows(snapshot, name)), asked, lambda row: str(row.partition)),
         readers=tuple(readers(snapshot).get(name, ())),
         settings=tuple(SettingRow(each, *setting) for each, setting in settings),
         segments=tuple(sorted(segment_rows(snapshot, name), key=_goes_first)[:MOST_ROWS]),

@@ -11,7 +11,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.collector import Part
 from barnabas.explain.questions import Question
 from barnabas.explain.snapshot import Series, Snapshot, rate_per_s
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 
 _QUESTION: Final = Question(frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups", "ends"), lambda snapshot: [])
 
@@ -43,14 +43,14 @@ class TopicRow(NamedTuple):
 class Topics(View):
     """All topics, or those searched for."""
 
-    topics: Cut[TopicRow]
+    topics: RowRange[TopicRow]
 
 
 async def build(asked: Asked) -> Topics:
     """Read the topics, their logs and their groups. Raises KafkaError."""
     snapshot = await asked.cluster.collect(_QUESTION)
     rows = await asyncio.to_thread(topic_rows, snapshot)
-    return Topics(**known(snapshot)._asdict(), topics=cut(rows, asked, lambda row: row.name))
+    return Topics(**known(snapshot)._asdict(), topics=select_rows(rows, asked, lambda row: row.name))
 
 
 def topic_rows(snapshot: Snapshot) -> list[TopicRow]:

@@ -11,7 +11,7 @@ from barnabas.explain.finding import Finding
 from barnabas.explain.questions import QUESTIONS
 from barnabas.explain.rules.transaction import why_aborted
 from barnabas.explain.snapshot import Snapshot
-from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_rows
 
 
 class OpenRow(NamedTuple):
@@ -61,7 +61,7 @@ class Transactions(View):
     findings: tuple[Finding, ...]
     open: tuple[OpenRow, ...]
     ended: tuple[EndRow, ...]
-    ids: Cut[IdRow]
+    ids: RowRange[IdRow]
 
 
 async def build(asked: Asked) -> Transactions:
@@ -74,8 +74,8 @@ async def build(asked: Asked) -> Transactions:
         **known(snapshot)._asdict(),
         findings=tuple(each for each in question.rule(snapshot) if each.severity)[:20],
         open=tuple(sorted(open_rows(snapshot), key=lambda row: row.began_ms)),
-        ended=cut(ended, first, lambda row: row.transactional_id).rows,
-        ids=cut(list(id_rows(snapshot)), asked, lambda row: row.name),
+        ended=select_rows(ended, first, lambda row: row.transactional_id).rows,
+        ids=select_rows(list(id_rows(snapshot)), asked, lambda row: row.name),
     )
 
 

@@ -35,7 +35,7 @@ def _template() -> Template:
         "shown": _shown,
         "number": labels.number,
         "tick": labels.tick,
-        "moment": lambda value: labels.moment(text.naive(value)),
+        "timestamp": lambda value: labels.timestamp(text.naive(value)),
         "duration": text.duration,
     }
     return environment.get_template("page.html.jinja")

@@ -132,7 +132,7 @@ def spans(alerts: Sequence[Alert], totals: Totals | None) -> tuple[str, list[Spa
     begin, end = min(known), max(known)
     firing = sum(alert.resolved_at is None for alert in alerts)
     counts = f"{firing} firing, {len(alerts) - firing} resolved"
-    about = f"{counts}; the bars run from {labels.moment(begin)} to {labels.moment(end)}"
+    about = f"{counts}; the bars run from {labels.timestamp(begin)} to {labels.timestamp(end)}"
     return about, [_span(alert, begin, end) for alert in alerts]
 
 

@@ -10,7 +10,7 @@ Source: docs/quotas.md; Kafka 2.7.2, ClientQuotaManager.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from barnabas.clients.admin_quota_states import Limited, Told
+from barnabas.clients.admin_quota_states import Limited, QuotaReport
 from barnabas.core.errors import ConfigError
 from barnabas.wire.quotas.entities import DEFAULT, Entity, Name
 from barnabas.wire.quotas.levels import Limits
@@ -56,7 +56,7 @@ class Quota:
         return self.limit * _WINDOW_S
 
 
-def explained(told: Told, kind: QuotaKind, is_counted: bool) -> Quota | None:
+def explained(told: QuotaReport, kind: QuotaKind, is_counted: bool) -> Quota | None:
     """Return the quota that a broker tells of; None where there is none.
 
     Args:
