@@ -90,7 +90,7 @@ class Life:
         self.facts += new
 
     def rewind(self, offset: int) -> None:
-        self.writer("facts").cut({"views": {0: offset}})
+        self.writer("facts").rewind({"views": {0: offset}})
         self.facts = [fact for fact in self.facts if fact[0] < offset]
 
     def lose_digest(self) -> None:

@@ -75,7 +75,7 @@ def replace(table: Table, progress: Progress) -> None:
 
 
 def cut(table: Table, progress: Progress) -> None:
-    assert table.cut({"views": {0: 15}}, progress) == 5
+    assert table.delete_rows({"views": {0: 15}}, progress) == 5
 
 
 def compact(table: Table, progress: Progress) -> None:

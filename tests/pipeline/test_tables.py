@@ -432,7 +432,7 @@ def test_cut_takes_away_the_rows_for_which_a_condition_holds(place: Place, table
     columns = ("timestamp_seconds(id) AS time", "'by_partition' AS _topic", "0 AS _partition", "id AS _offset")
     table.append(place.spark.range(10).selectExpr(*columns), place.next())
     old = "(time < '1970-01-01 00:00:05+00:00') AND (_topic = 'by_partition' AND _partition = 0 AND _offset <= 3)"
-    assert table.cut({}, place.next("keep", 5), old) == 4
+    assert table.delete_rows({}, place.next("keep", 5), old) == 4
     assert sorted(row["_offset"] for row in place.open().read().collect()) == [4, 5, 6, 7, 8, 9]
     assert place.open().progress("keep") == progress_of("keep", 1, 5)
 
@@ -442,7 +442,7 @@ def test_cut_takes_away_what_was_read_from_an_offset_on(place: Place, table: Tab
     table.append(rows_at(place.spark, 10, 20).unionAll(rows_at(place.spark, 0, 5, partition=1)), place.next())
     table.append(rows_at(place.spark, 0, 4, partition=2), place.next())
     progress = place.next(end=7)
-    assert table.cut({"views": {0: 7, 1: 0}, "clicks": {2: 0}}, progress) == 18
+    assert table.delete_rows({"views": {0: 7, 1: 0}, "clicks": {2: 0}}, progress) == 18
     seen = place.open()
     left = sorted((row["_partition"], row["_offset"]) for row in seen.read().collect())
     assert left == [(0, offset) for offset in range(7)] + [(2, offset) for offset in range(4)]
@@ -457,7 +457,7 @@ def test_cut_of_nothing_moves_the_progress(place: Place, table: Table) -> None:
     nothing: list[dict[str, dict[int, int]]] = [{}, {"views": {}}, {"views": {0: 10}}, {"it's \\ odd": {0: 0}}]
     for end, offsets in enumerate(nothing):
         progress = place.next(end=end)
-        assert table.cut(offsets, progress) == 0
+        assert table.delete_rows(offsets, progress) == 0
         assert place.open().progress("load") == progress
     assert offsets_in(table) == list(range(10))
 
@@ -466,7 +466,7 @@ def test_cut_of_nothing_moves_the_progress(place: Place, table: Table) -> None:
 def test_a_table_without_places_is_not_cut(place: Place, table: Table) -> None:
     table.append(place.spark.createDataFrame([(1,)], "id INT"), place.next(end=1))
     with pytest.raises(TableError, match="_topic, _partition, _offset"):
-        table.cut({"views": {0: 0}}, place.next())
+        table.delete_rows({"views": {0: 0}}, place.next())
     assert table.progress("load") == progress_of("load", 1, 1)
 
 
@@ -573,7 +573,7 @@ def commit_rows_and_progress_in_one_step(place: Place) -> None:
     assert seen.progress("load") == progress_of("load", 3, 25)
     assert seen.progress("backfill") == progress_of("backfill", 1, 110)
     assert offsets_in(seen) == [*range(20), *range(100, 110)]
-    assert seen.cut({"views": {0: 15}}, progress_of("load", 4, 15)) == 15
+    assert seen.delete_rows({"views": {0: 15}}, progress_of("load", 4, 15)) == 15
     done = seen.compact()
     if place.format_name != "postgresql":
         assert (done.files_before > 2, done.files_after) == (True, 1)

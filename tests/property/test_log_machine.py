@@ -71,8 +71,8 @@ class StoppingDisk(FaultyDisk):
         self._changed()
         super().truncate(path, size)
 
-    def note_cut(self, path: Path, size: int) -> None:
-        super().note_cut(path, size)
+    def note_truncation(self, path: Path, size: int) -> None:
+        super().note_truncation(path, size)
         self._changed()
 
     def open_records(self, path: Path, *, is_new: bool = False) -> LocalRecordFile:

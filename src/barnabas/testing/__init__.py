@@ -13,7 +13,7 @@ from barnabas.testing.broker import Broker
 from barnabas.testing.cluster import Cluster
 from barnabas.testing.interception import Interception, Selection
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.received_request import ReceivedRequest
 from barnabas.testing.registry import Registry
-from barnabas.testing.seen_request import SeenRequest
 
-__all__ = ["Broker", "Cluster", "ErrorCode", "Interception", "ManualClock", "Registry", "SeenRequest", "Selection"]
+__all__ = ["Broker", "Cluster", "ErrorCode", "Interception", "ManualClock", "ReceivedRequest", "Registry", "Selection"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from barnabas.testing.control import Control
 from barnabas.testing.interception import Selection
-from barnabas.testing.seen_request import SeenRequest
+from barnabas.testing.received_request import ReceivedRequest
 from barnabas.testing.server_process import ServerProcess
 
 ConfigValue = str | int | float | Sequence[str]
@@ -101,7 +101,7 @@ class Broker(ServerProcess):
         client_id: str | None = None,
         topic: str | None = None,
         group: str | None = None,
-        where: Callable[[SeenRequest], bool] | None = None,
+        where: Callable[[ReceivedRequest], bool] | None = None,
     ) -> Selection:
         """Select requests to this broker, to fail, drop, hold, change or watch them.
 

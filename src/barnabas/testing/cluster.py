@@ -104,7 +104,7 @@ class Cluster:
             raise RuntimeError("the cluster was started before")
         try:
             if self._zookeeper_connect is None:
-                self.registry = Registry(data_dir=self._place("registry"), start_timeout_s=self._start_timeout_s)
+                self.registry = Registry(data_dir=self._data_dir_of("registry"), start_timeout_s=self._start_timeout_s)
                 self._zookeeper_connect = self.registry.start().connect
             self.brokers = {broker_id: self._new_broker(broker_id) for broker_id in range(self._broker_count)}
             # In threads, which have no event loop: the caller may have one.
@@ -164,12 +164,12 @@ class Cluster:
     def _new_broker(self, broker_id: int) -> Broker:
         return Broker(
             config={**member_config(broker_id, self.zookeeper_connect, self._broker_count), **self._config},
-            data_dir=self._place(f"broker-{broker_id}"),
+            data_dir=self._data_dir_of(f"broker-{broker_id}"),
             log_level=self._log_level,
             start_timeout_s=self._start_timeout_s,
         )
 
-    def _place(self, name: str) -> Path | None:
+    def _data_dir_of(self, name: str) -> Path | None:
         return None if self._data_dir is None else self._data_dir / name
 
     def _wait_until_it_knows_all(self, broker: Broker) -> None:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from barnabas.broker.requests.interception_messages import Fields, Splitter, Verdict, encode
-from barnabas.testing.seen_request import SeenRequest, api_name
+from barnabas.testing.received_request import ReceivedRequest, api_name
 from barnabas.wire.protocol.api_keys import ApiKey, request_class, response_class
 from barnabas.wire.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
 
 # Receives the decoded message; changes it, or returns another one of its class.
 ChangeRequest: TypeAlias = Callable[[Any], Message | None]
-ChangeAnswer: TypeAlias = Callable[[Any, SeenRequest], Message | None]
+ChangeAnswer: TypeAlias = Callable[[Any, ReceivedRequest], Message | None]
 
 _READ_BYTES = 65_536
 _PROCESS_SHIFT = 40
@@ -48,11 +48,11 @@ class Taker(Protocol):
 
     api: ApiKey
 
-    def selects(self, request: SeenRequest) -> bool:
+    def selects(self, request: ReceivedRequest) -> bool:
         """Return whether the request is selected."""
         ...
 
-    def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
+    def take(self, number: int, request: ReceivedRequest, *, may_act: bool) -> Action | None:
         """Record a selected request and return its handling. The caller holds `Control.changed`."""
         ...
 
@@ -67,7 +67,7 @@ class _Change(NamedTuple):
     taker: Taker
     change: ChangeAnswer
     api_key: int
-    request: SeenRequest
+    request: ReceivedRequest
 
 
 class Control:
@@ -248,7 +248,7 @@ class Control:
     def _decide(self, number: int, fields: Fields, body: bytearray) -> None:
         api_key, api_version = fields["api_key"], fields["api_version"]
         message = _decoded(request_class(api_key), api_version, body)
-        request = SeenRequest(api_name(ApiKey(api_key)), api_version, fields["client_id"], message)
+        request = ReceivedRequest(api_name(ApiKey(api_key)), api_version, fields["client_id"], message)
         with self.changed:
             # The last one comes first.
             takers = [taker for taker in reversed(self._takers) if int(taker.api) == api_key]
@@ -266,7 +266,7 @@ class Control:
             self._act(number, action, actor, api_key, request, body)
 
     def _act(
-        self, number: int, action: Action, taker: Taker, api_key: int, request: SeenRequest, body: bytearray
+        self, number: int, action: Action, taker: Taker, api_key: int, request: ReceivedRequest, body: bytearray
     ) -> None:
         changed_request = None
         if action.change_request is not None:

@@ -175,7 +175,7 @@ class FaultyDisk(LocalFileSystem):
         self.sync_count += 1
         self._synced_bytes[path] = size
 
-    def note_cut(self, path: Path, size: int) -> None:
+    def note_truncation(self, path: Path, size: int) -> None:
         """Record that a file was truncated to `size` bytes."""
         self._synced_bytes[path] = min(self._synced_bytes.get(path, size), size)
 
@@ -292,7 +292,7 @@ class FaultyRecordFile(LocalRecordFile):
 
     def truncate(self, size: int) -> None:
         super().truncate(size)
-        self.disk.note_cut(self.path, size)
+        self.disk.note_truncation(self.path, size)
 
     def sync(self) -> None:
         self.disk.note_sync(self.path, self.size)

@@ -20,7 +20,7 @@ from types import TracebackType
 from barnabas.broker.requests.interception_messages import Verdict
 from barnabas.core.error_code import ErrorCode
 from barnabas.testing.control import Action, ChangeAnswer, ChangeRequest, Control
-from barnabas.testing.seen_request import SeenRequest, api_named
+from barnabas.testing.received_request import ReceivedRequest, api_named
 from barnabas.wire.protocol.api_keys import ApiKey
 
 _WAIT_S = 30.0
@@ -41,7 +41,7 @@ class Selection:
         client_id: str | None = None,
         topic: str | None = None,
         group: str | None = None,
-        where: Callable[[SeenRequest], bool] | None = None,
+        where: Callable[[ReceivedRequest], bool] | None = None,
     ) -> None:
         """Args:
         api: Kafka's name of the API, such as "Produce".
@@ -56,7 +56,7 @@ class Selection:
         self._control = control
         self._api = api_named(api)
 
-        def matches(request: SeenRequest) -> bool:
+        def matches(request: ReceivedRequest) -> bool:
             topics = request.topics
             return (
                 (version is None or request.api_version == version)
@@ -154,7 +154,7 @@ class Interception:
         self,
         control: Control,
         api: ApiKey,
-        matches: Callable[[SeenRequest], bool],
+        matches: Callable[[ReceivedRequest], bool],
         action: Action,
         times: int | None,
     ) -> None:
@@ -163,12 +163,12 @@ class Interception:
         self._matches = matches
         self._action = action
         self._times_left = times
-        self._requests: list[SeenRequest] = []
+        self._requests: list[ReceivedRequest] = []
         self._held: list[int] = []
         self._error: Exception | None = None
 
     @property
-    def requests(self) -> list[SeenRequest]:
+    def requests(self) -> list[ReceivedRequest]:
         """Return all requests selected so far, in the order in which the broker received them."""
         with self._control.changed:
             return list(self._requests)
@@ -178,7 +178,7 @@ class Interception:
         """Return the number of requests selected so far, including those that passed unchanged."""
         return len(self.requests)
 
-    def wait_for(self, count: int = 1, timeout_s: float = _WAIT_S) -> list[SeenRequest]:
+    def wait_for(self, count: int = 1, timeout_s: float = _WAIT_S) -> list[ReceivedRequest]:
         """Wait until this many requests were selected; return all of them.
 
         Raises:
@@ -219,7 +219,7 @@ class Interception:
 
     # --- for `Control`, in its thread
 
-    def selects(self, request: SeenRequest) -> bool:
+    def selects(self, request: ReceivedRequest) -> bool:
         """Return whether the request is selected; False if `where` raises."""
         try:
             return self._matches(request)
@@ -227,12 +227,12 @@ class Interception:
             self.note(error)
             return False
 
-    def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
+    def take(self, number: int, request: ReceivedRequest, *, may_act: bool) -> Action | None:
         """Record a selected request and return its handling. The caller holds `Control.changed`."""
         acts = may_act and self._times_left != 0
         if acts and self._times_left is not None:
             self._times_left -= 1
-        seen = SeenRequest(request.api, request.api_version, request.client_id, request.message, acts)
+        seen = ReceivedRequest(request.api, request.api_version, request.client_id, request.message, acts)
         self._requests.append(seen)
         if acts and self._action.holds:
             self._held.append(number)

@@ -12,7 +12,7 @@ from barnabas.pipeline.commands.options import (
     add_spark_options,
     add_table_options,
     session_options,
-    tables_place,
+    tables_root,
 )
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.outputs import table_location
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     with session_for(session_options(arguments), [], print) as (spark, _):
         count = 0
         for name in arguments.table or names:
-            location = table_location(tables_place(arguments), arguments.format, job.name, name)
+            location = table_location(tables_root(arguments), arguments.format, job.name, name)
             table = open_table(spark, location, arguments.format, layout)
             if table.exists():
                 count += 1

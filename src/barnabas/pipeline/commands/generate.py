@@ -123,7 +123,7 @@ def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
 def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
     """Return the plan that began at an earlier now, where the topics end with its events."""
     for record in last_records:
-        place, start = record.place, record.header(_START_HEADER) or b""
+        place, start = record.log_position, record.header(_START_HEADER) or b""
         if place is not None and start.isdigit():
             earlier = replace(plan, start=datetime.fromtimestamp(int(start) / 1000, UTC))
             if earlier.mark == place[0]:
@@ -133,5 +133,5 @@ def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
 
 def _ends(plan: SitePlan, last_records: Mapping[TopicPartition, LastRecord]) -> dict[TopicPartition, int]:
     """Return the number of each partition's last event, where that is one of this stream."""
-    places = {partition: record.place for partition, record in last_records.items()}
+    places = {partition: record.log_position for partition, record in last_records.items()}
     return {partition: place[1] for partition, place in places.items() if place is not None and place[0] == plan.mark}

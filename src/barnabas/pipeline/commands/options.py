@@ -138,12 +138,12 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
     )
 
 
-def tables_place(arguments: argparse.Namespace) -> str:
+def tables_root(arguments: argparse.Namespace) -> str:
     """Return where tables are; a local path as an absolute one."""
-    return table_place(arguments.tables, arguments.format)
+    return resolve_location(arguments.tables, arguments.format)
 
 
-def table_place(place: str, table_format: str) -> str:
+def resolve_location(place: str, table_format: str) -> str:
     """Return where a table or several are; a local path as an absolute one."""
     return place if table_format == "iceberg" and is_name(place) else absolute(place)
 

@@ -19,7 +19,7 @@ from barnabas.pipeline.sources import access_log_events as access
 from barnabas.pipeline.sources import auth_log as auth
 from barnabas.pipeline.sources import service_log as service
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
-from barnabas.pipeline.sources.log_lines import RawLine, SourceLine, file_lines, followed_lines, stream_lines
+from barnabas.pipeline.sources.log_lines import RawLine, SourceLine, file_lines, follow_lines, stream_lines
 from barnabas.pipeline.sources.topics import BrokerTopics
 
 
@@ -97,7 +97,7 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
 def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:
     if arguments.file == "-":
         return stream_lines(sys.stdin.buffer)
-    return followed_lines(path) if arguments.follow else file_lines(path)
+    return follow_lines(path) if arguments.follow else file_lines(path)
 
 
 def _tell(arguments: argparse.Namespace, event: str, **fields: int | str) -> None:

@@ -14,7 +14,7 @@ from barnabas.pipeline.commands.options import (
     add_spark_options,
     add_table_options,
     session_options,
-    tables_place,
+    tables_root,
 )
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.report.collect import collect
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; raise PlanError if there is no table of a job."""
     with session_for(session_options(arguments), [], print) as (spark, _):
-        tables = _tables(spark, tables_place(arguments), arguments.format)
+        tables = _tables(spark, tables_root(arguments), arguments.format)
         if not tables:
             raise PlanError(f"{arguments.tables} contains no {arguments.format} table of a job: run jobs first")
         print(write_report(arguments.output, tables, arguments.checkpoint, arguments.title))

@@ -20,7 +20,7 @@ from barnabas.pipeline.commands.options import (
     pairs,
     parse_bound,
     session_options,
-    tables_place,
+    tables_root,
 )
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),
-        tables_place(arguments),
+        tables_root(arguments),
         arguments.format,
         absolute(arguments.checkpoint),
         arguments.run_name or job.name,

@@ -28,12 +28,12 @@ from barnabas.pipeline.commands.options import (
     pairs,
     parse_bound,
     parse_duration,
+    resolve_location,
     session_options,
-    table_place,
-    tables_place,
+    tables_root,
 )
 from barnabas.pipeline.commands.report import write_report
-from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
+from barnabas.pipeline.commands.running import Stopper, add_output_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
 from barnabas.pipeline.job import Frames, Job, Parameters
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, check_reachable
@@ -144,7 +144,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     care.value("--give-up", "S", "exit after this long without contact to a cluster", 120.0, unit=" s")
     add_enforcement_options(parser)
     add_spark_options(parser)
-    add_seen_options(parser)
+    add_output_options(parser)
     others = Options(parser)
     others.value("--report", "FILE", "write the page of barnabas pipeline report at the end", type=Path)
     others.flag("--no-summary", "do not print a summary of the results at the end")
@@ -236,7 +236,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     return RunPlan(
         job=job,
         kafka=replace(kafka, options=of_brokers),
-        tables=tables_place(arguments),
+        tables=tables_root(arguments),
         table_format=arguments.format,
         checkpoint=absolute(arguments.checkpoint),
         run=run_name,
@@ -251,7 +251,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         give_up_s=arguments.give_up,
         compact_every=compact_every(arguments),
         layout=lies if is_own else replace(lies, partition_columns=(), sorted_by=()),
-        places={name: table_place(place, arguments.format) for name, place in places.items()},
+        places={name: resolve_location(place, arguments.format) for name, place in places.items()},
         limits=Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
         on_data_loss=OnDataLoss(arguments.on_data_loss),
         delivery=Delivery(arguments.delivery),

@@ -47,11 +47,11 @@ class Stopper:
         print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)
 
 
-def add_seen_options(parser: argparse.ArgumentParser) -> None:
+def add_output_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the output of a run."""
-    seen = Options(parser, "output")
-    seen.value("--metrics-port", "PORT", "serve Prometheus metrics on this port", type=int)
-    seen.flag("--json", "print one JSON object per line")
+    output = Options(parser, "output")
+    output.value("--metrics-port", "PORT", "serve Prometheus metrics on this port", type=int)
+    output.flag("--json", "print one JSON object per line")
 
 
 def serve_metrics(arguments: argparse.Namespace) -> Metrics:

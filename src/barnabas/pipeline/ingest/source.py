@@ -119,7 +119,7 @@ class Source:
                     if message.error() is not None:
                         events.append(message)
                         continue
-                    place = _place(message)
+                    place = _topic_partition(message)
                     found = by_place.get(place)
                     if found is None:
                         by_place[place] = [message]
@@ -180,7 +180,7 @@ class Source:
         assert error is not None
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
-            place = _place(event)
+            place = _topic_partition(event)
             if place in self._ends:
                 # Behind the last record there may be control records, or such of aborted transactions.
                 offset = _offset(event)
@@ -198,7 +198,7 @@ class Source:
         return str(error.str())
 
 
-def _place(message: Message) -> tuple[str, int]:
+def _topic_partition(message: Message) -> tuple[str, int]:
     # Each message that a consumer gives has one.
     return message.topic(), message.partition()  # type: ignore[return-value]
 

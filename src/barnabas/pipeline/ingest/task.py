@@ -255,7 +255,7 @@ class _JobTopic:
         if self._skips:
             letters = [each for each in letters if self._wants(each.partition, each.offset)]
             # Where no record could be read, there are no columns.
-            rows = rows.filter([self._wants(*place) for place in _places(rows)]) if rows.num_rows else rows
+            rows = rows.filter([self._wants(*place) for place in _positions(rows)]) if rows.num_rows else rows
         self._result.refused += letters
         self._convert_and_write(records, rows)
 
@@ -267,7 +267,7 @@ class _JobTopic:
             self._output.add(rows if self._convert is None else self._convert(rows))
         except _UNFORESEEN as error:
             if rows.num_rows == 1:
-                number = list(zip(records.partitions, records.offsets, strict=True)).index(_places(rows)[0])
+                number = list(zip(records.partitions, records.offsets, strict=True)).index(_positions(rows)[0])
                 self._result.refused.append(_letter(records, _unforeseen(number, error)))
                 return
             middle = rows.num_rows // 2
@@ -354,7 +354,7 @@ def _unforeseen(number: int, error: Exception) -> Refusal:
     return Refusal(number, f"the record can't be read: {type(error).__name__}: {error}")
 
 
-def _places(rows: pa.Table) -> list[tuple[int, int]]:
+def _positions(rows: pa.Table) -> list[tuple[int, int]]:
     return list(zip(rows["_partition"].to_pylist(), rows["_offset"].to_pylist(), strict=True))
 
 

@@ -66,7 +66,7 @@ def refresh_aggregates(
     queries = {each: (scans[each], partial(_notes, writers[each])) for each in older}
     look = _Look.of(known.look({name: (scan, lambda facts: _counts(job, marked(facts))), **queries}))
     facts = {name: scan.rows()}
-    old = retention.old_places(facts[name], look.counts, look.latest_s)
+    old = retention.find_expired(facts[name], look.counts, look.latest_s)
     facts = {name: retention.kept(facts[name])}
     _compute(job, parameters, facts, writers, older, look, span, retention, read)
     if old is not None:

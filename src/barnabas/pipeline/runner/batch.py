@@ -216,11 +216,11 @@ class BatchRunner:
         assert self._job.facts is not None  # the caller has asked
         declared = next(iter(self._inputs.values()))
         assert declared.event is not None, "facts are made of events of a type"
-        events = pa.Table.from_pylist([], to_arrow_schema(with_place(self._schema_of(declared.event))))
+        events = pa.Table.from_pylist([], to_arrow_schema(with_position(self._schema_of(declared.event))))
         return from_arrow_schema(self._job.facts(declared.name, events).schema)
 
     def _of_table(self, columns: StructType | None) -> StructType:
-        return with_place(columns, [OP] if self._is_enveloped else [])
+        return with_position(columns, [OP] if self._is_enveloped else [])
 
     def _ingest(
         self,
@@ -283,7 +283,7 @@ class BatchRunner:
         frames = {name: self._staged_rows(topic, result, known.get(topic)) for topic, name in staged.items()}
         for each in self._job.inputs:
             if isinstance(each, TopicInput) and each.event is not None and each.name not in frames:
-                frames[each.name] = self._staging.read([], with_place(self._schema_of(each.event)))
+                frames[each.name] = self._staging.read([], with_position(self._schema_of(each.event)))
 
         def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
             own = {
@@ -298,11 +298,11 @@ class BatchRunner:
     def _staged_rows(self, topic: str, result: Result, known: StructType | None) -> DataFrame:
         files, event = result.files.get(topic, []), self._inputs[topic].event
         if event is not None:
-            return self._staging.read(files, with_place(self._schema_of(event)))
+            return self._staging.read(files, with_position(self._schema_of(event)))
         if topic not in self._by_key:
             return self._staging.read(files, self._of_table(known))
         more = [STAGED_OP] if self._is_enveloped else []
-        rows = self._staging.read(files, with_place(known, [*more, KEY, DELETED]))
+        rows = self._staging.read(files, with_position(known, [*more, KEY, DELETED]))
         return truncated(rows, self._table(topic)) if self._is_enveloped else rows
 
     def _reserved(self, topic: str) -> tuple[str, ...]:
@@ -338,7 +338,7 @@ class BatchRunner:
         return _ddl(event.ddl)
 
 
-def with_place(columns: StructType | None, more: Sequence[str] = ()) -> StructType:
+def with_position(columns: StructType | None, more: Sequence[str] = ()) -> StructType:
     """Return columns of records, those of their place behind them, then others of the pipeline's own."""
     from pyspark.sql.types import StructField, StructType
 

@@ -137,7 +137,7 @@ class JobRun(BatchRun):
                 self._targets = clamped(_ends_of(self._extents), self._targets)
             if self._targets is not None:
                 self._targets = self._without_open_transactions(self._targets, self._extents)
-        self._find_place(self._extents)
+        self._find_positions(self._extents)
 
     def _is_derivation_due(self) -> bool:
         if self.plan.is_once or time.monotonic() - self._last_refresh_s < self.plan.refresh_s:
@@ -291,9 +291,9 @@ class JobRun(BatchRun):
                 continue
             if not set(PLACE[:3]) <= set(writer.table.read().columns):
                 raise PlanError(f"table {name} has no columns with the positions of its records: it can't be rewound")
-            lines += [f"table {name}: {place}" for place in _told(back, writer.offsets)]
+            lines += [f"table {name}: {place}" for place in _rewind_lines(back, writer.offsets)]
             if not is_dry:
-                lines.append(f"table {name}: {writer.cut(back):,} rows taken away")
+                lines.append(f"table {name}: {writer.rewind(back):,} rows taken away")
         if not self._writers:
             lines.append("its progress goes: it will start from that place")
             if not is_dry:
@@ -450,7 +450,7 @@ class JobRun(BatchRun):
             positions |= earliest_of(own or [{topic: offsets[topic]} for _, offsets in noted if topic in offsets])
         return positions
 
-    def _find_place(self, extents: Extents) -> None:
+    def _find_positions(self, extents: Extents) -> None:
         for writer in self._writers.values():
             writer.check()
         progress_file = None if self._writers else ProgressFile(self._files, self.plan.run, self._cluster_id)
@@ -554,7 +554,7 @@ def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:
     return result
 
 
-def _told(back: Offsets, offsets: Offsets) -> list[str]:
+def _rewind_lines(back: Offsets, offsets: Offsets) -> list[str]:
     return [
         f"{topic}-{number} goes back from offset {offsets[topic][number]:,} to {offset:,}"
         for topic, partitions in sorted(back.items())

@@ -107,10 +107,10 @@ class TableWriter:
         empty = spark.createDataFrame([], self.table.schema() or "_offset BIGINT")
         self._put(empty, rebased(self.progress, self._run, self._cluster_id, offsets), Mode.APPEND)
 
-    def cut(self, offsets: Offsets) -> int:
-        """Take away the rows from these offsets on, and go on from there; gives their number."""
+    def rewind(self, offsets: Offsets) -> int:
+        """Delete the rows from these offsets on, and continue from there; return the number of deleted rows."""
         progress = rebased(self.progress, self._run, self._cluster_id, offsets)
-        count = self.table.cut(offsets, progress)
+        count = self.table.delete_rows(offsets, progress)
         self.progress = progress
         return count
 

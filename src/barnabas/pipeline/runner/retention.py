@@ -51,7 +51,7 @@ class Retention:
         """Leave out what came late."""
         return facts if self.first_window is None else facts.where(f"NOT {self._is_before(self.first_window)}")
 
-    def old_places(self, facts: DataFrame, counts: dict[int, int], latest_s: float) -> tuple[int, str] | None:
+    def find_expired(self, facts: DataFrame, counts: dict[int, int], latest_s: float) -> tuple[int, str] | None:
         """Find what is to be deleted when the aggregates are written: up to which window, and which facts, as SQL."""
         self.late_count = sum(count for window, count in counts.items() if not self.has(window))
         if self._keep_s is None:
@@ -69,10 +69,10 @@ class Retention:
         )
 
     def delete(self, end: int, where: str) -> None:
-        """Delete what `old_places` found."""
+        """Delete what `find_expired` found."""
         sequence = 1 + (self._own.sequence if self._own else 0)
         self._own = Progress(self._keeper, sequence, "", {"unit": {0: end}}, {})
-        self._table.cut({}, self._own, where)
+        self._table.delete_rows({}, self._own, where)
         self.first_window = end
 
     def _is_before(self, window: int) -> str:

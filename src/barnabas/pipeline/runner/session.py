@@ -89,14 +89,14 @@ def session_for(
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
     from barnabas.pipeline.spark.object_stores import clients_for
     from barnabas.pipeline.spark.session import checkpoint_lock, combined, spark_session
-    from barnabas.pipeline.tables.formats import check_place
+    from barnabas.pipeline.tables.formats import check_location
 
     began_s = time.monotonic()
     settings = {"spark.scheduler.mode": "FAIR"}
     if not options.is_continuous:
         settings["spark.driver.defaultJavaOptions"] = _FOR_MINUTES
     if options.table_format is not None:
-        check_place(options.table_format, options.tables)
+        check_location(options.table_format, options.tables)
     # A setting may be an address as well: the warehouse of a catalog.
     clients = clients_for((options.tables, options.checkpoint, *options.settings.values()), os.environ)
     settings |= clients.settings

@@ -40,7 +40,7 @@ from barnabas.pipeline.sources.broker_metrics import (
     throttled_clients,
 )
 from barnabas.pipeline.sources.broker_metrics_page import BrokerPage, page_figures, read_page
-from barnabas.pipeline.sources.log_lines import Told
+from barnabas.pipeline.sources.log_lines import Measurement
 
 A = TypeVar("A", bound=AdminCalls)
 T = TypeVar("T")
@@ -168,7 +168,7 @@ class BrokerLook:
         self._throttled: set[Client] = set()
         self._refusal_count = 0
 
-    def __call__(self) -> list[Told]:
+    def __call__(self) -> list[Measurement]:
         """Look once."""
         found: list[BrokerFigure] = []
         throttled_by_pages: list[BrokerFigure] = []
@@ -189,7 +189,7 @@ class BrokerLook:
             throttled_by_pages.sort(key=lambda figure: -figure.value)
             unseen = len(throttled_by_pages) - MOST_CLIENTS
             explained = [*throttled_by_pages[:MOST_CLIENTS], left_out("clients", unseen)]
-        return [figure.told() for figure in found + explained]
+        return [figure.as_measurement() for figure in found + explained]
 
     def _lag_figures(self, topics: Mapping[str, TopicMetadata]) -> list[BrokerFigure]:
         committed, group_count = self._brokers.committed(MOST_GROUPS)

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from barnabas.clients.pool import TopicMetadata
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.types import BROKER_METRIC, CLUSTER
-from barnabas.pipeline.sources.log_lines import Told
+from barnabas.pipeline.sources.log_lines import Measurement
 
 _MOST_NAMED = 5
 
@@ -57,7 +57,7 @@ class BrokerFigure:
     shared_with: str | None = None
     examples: str | None = None
 
-    def told(self) -> Told:
+    def as_measurement(self) -> Measurement:
         """Return it as an event; what it is of makes it the only one of its tick."""
         named = (self.broker, self.metric, self.group_id, self.topic, self.user, self.client_id)
         return BROKER_METRIC, ":".join(quote(name) for name in named if name is not None), asdict(self)

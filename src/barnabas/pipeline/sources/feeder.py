@@ -160,7 +160,7 @@ class _Filter:
     """Tells which records are not in the topics yet."""
 
     def __init__(self, last_records: Mapping[TopicPartition, LastRecord], may_append: bool) -> None:
-        self._left = {partition: (record.place, record) for partition, record in last_records.items()}
+        self._left = {partition: (record.log_position, record) for partition, record in last_records.items()}
         self._may_append = may_append
 
     def is_new(self, line: SourceLine, record: Outgoing) -> bool:

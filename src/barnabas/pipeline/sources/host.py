@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import psutil  # type: ignore[import-untyped]  # it has no types of its own
 
 from barnabas.pipeline.events.types import HOST_METRIC
-from barnabas.pipeline.sources.log_lines import Told
+from barnabas.pipeline.sources.log_lines import Measurement
 
 # Not of this host's own, or always full.
 _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))
@@ -71,10 +71,10 @@ class HostLook:
         self._look = look
         self._before: Counters | None = None
 
-    def __call__(self) -> list[Told]:
+    def __call__(self) -> list[Measurement]:
         """Look once."""
         found = self._look()
-        told: list[Told] = []
+        told: list[Measurement] = []
         for metric, instance, value in figures(self._before, found):
             fields = {"host": self._name, "metric": metric, "value": value, "instance": instance}
             told.append((HOST_METRIC, f"{metric}:{instance}" if instance else metric, fields))

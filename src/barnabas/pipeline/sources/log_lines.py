@@ -58,8 +58,8 @@ class SourceLine:
 
 
 # What one look tells: the event's type, what was measured (once in a tick), and the fields without id and time.
-Told = tuple[EventType, str, dict[str, object]]
-Look = Callable[[], Sequence[Told]]
+Measurement = tuple[EventType, str, dict[str, object]]
+Look = Callable[[], Sequence[Measurement]]
 
 
 def file_lines(path: Path) -> Iterator[RawLine]:
@@ -91,7 +91,7 @@ def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
         yield RawLine(name or _name_of(begun), number + 1, _text_of(begun), is_last_for_now=True)
 
 
-def followed_lines(
+def follow_lines(
     path: Path, sleep: Callable[[float], None] = time.sleep, is_stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[RawLine]:
     """Yield the lines of a plain file, then those that are added, until `is_stopped`.
@@ -108,10 +108,10 @@ def followed_lines(
             sleep(_POLL_S)
             continue
         with file:
-            yield from _followed_file(path, file, sleep, is_stopped)
+            yield from _follow_file(path, file, sleep, is_stopped)
 
 
-def _followed_file(
+def _follow_file(
     path: Path, file: BinaryIO, sleep: Callable[[float], None], is_stopped: Callable[[], bool]
 ) -> Iterator[RawLine]:
     name = ""

@@ -35,7 +35,7 @@ def statuses(directory: Path) -> Iterator[dict[str, Any]]:
 
 def run_look(directory: Path) -> Look:
     """Return what tells figures of a checkpoint directory's runs, each time it is called."""
-    return lambda: [figure.told() for status in statuses(directory) for figure in run_figures(status)]
+    return lambda: [figure.as_measurement() for status in statuses(directory) for figure in run_figures(status)]
 
 
 def run_figures(status: dict[str, Any]) -> list[BrokerFigure]:

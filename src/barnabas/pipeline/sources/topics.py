@@ -60,7 +60,7 @@ class LastRecord:
         return next((value for found, value in self.headers if found == name), None)
 
     @property
-    def place(self) -> tuple[str, int] | None:
+    def log_position(self) -> tuple[str, int] | None:
         """Log and line in the header `ID_HEADER`; None if no feeder sent the record."""
         try:
             log, number, *_ = (self.header(ID_HEADER) or b"").decode().split(":")
@@ -116,9 +116,9 @@ class BrokerTopics:
             while len(found) < len(wanted):
                 message = consumer.poll(max(0.0, deadline - time.monotonic()))
                 if message is None:
-                    raise TopicUnavailableError(self._told("no response for the last records of partitions"))
+                    raise TopicUnavailableError(self._error_text("no response for the last records of partitions"))
                 if error := message.error():
-                    raise TopicUnavailableError(self._told(error.str()))
+                    raise TopicUnavailableError(self._error_text(error.str()))
                 headers: Any = message.headers() or ()
                 place = TopicPartition(str(message.topic()), message.partition() or 0)
                 found[place] = LastRecord(message.value(), tuple(headers))
@@ -149,20 +149,20 @@ class BrokerTopics:
             producer.flush()
         except (BufferError, KafkaException) as error:
             self._producer = None
-            raise TopicUnavailableError(self._told(str(error))) from error
+            raise TopicUnavailableError(self._error_text(str(error))) from error
         if errors:
             self._producer = None
-            raise TopicUnavailableError(self._told(errors[0].str()))
+            raise TopicUnavailableError(self._error_text(errors[0].str()))
 
     @contextmanager
     def _telling_errors(self) -> Iterator[None]:
         try:
             yield
         except KafkaException as error:
-            raise TopicUnavailableError(self._told(error.args[0].str())) from error
+            raise TopicUnavailableError(self._error_text(error.args[0].str())) from error
 
     def _note(self, error: KafkaError) -> None:
         self._reason = error.str()
 
-    def _told(self, what: str) -> str:
+    def _error_text(self, what: str) -> str:
         return f"{self._options['bootstrap.servers']}: {what}" + (f" ({self._reason})" if self._reason else "")

@@ -56,8 +56,8 @@ def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
         )
 
 
-def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
-    """Return as SQL which rows a cut takes away.
+def rewind_condition(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
+    """Return the SQL condition of the rows that a rewind deletes.
 
     Raises:
         TableError: the table has no columns that say where its rows were read.

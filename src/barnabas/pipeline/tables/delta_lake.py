@@ -40,8 +40,8 @@ from barnabas.pipeline.tables.commit_rules import (
     check_division,
     check_layout,
     check_sequence,
-    condition_of_cut,
     moved,
+    rewind_condition,
     with_latest,
 )
 from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, write_files
@@ -300,8 +300,8 @@ class DeltaLakeTable:
 
         self._commit(progress, change)
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        condition = where or condition_of_cut(offsets, _schema_of(self._there()), self._location)
+    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+        condition = where or rewind_condition(offsets, _schema_of(self._there()), self._location)
         count = 0
 
         def change(table: deltalake.DeltaTable | None) -> _Change:

@@ -36,7 +36,7 @@ def open_table(spark: SparkSession, location: str, format_name: str, layout: Lay
         TableError: there is no such format, it can't lie like that or be at that place, or what it needs is not
             installed.
     """
-    check_place(format_name, location)
+    check_location(format_name, location)
     check_divisions(layout.partition_columns, format_name)
     # What a format imports need not be installed where it is not used.
     module, class_name = _CLASSES[format_name]
@@ -48,7 +48,7 @@ def open_table(spark: SparkSession, location: str, format_name: str, layout: Lay
     return table
 
 
-def check_place(format_name: str, location: str) -> None:
+def check_location(format_name: str, location: str) -> None:
     """Find that a table of a format can't be at a place, before anything is started for it.
 
     Raises:

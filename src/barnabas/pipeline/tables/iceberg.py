@@ -42,7 +42,7 @@ from barnabas.pipeline.tables.commit_rules import (
     check_division,
     check_layout,
     check_sequence,
-    condition_of_cut,
+    rewind_condition,
     with_latest,
 )
 from barnabas.pipeline.tables.data_files import write_files
@@ -249,13 +249,13 @@ class IcebergTable:
             self._fitted(rows.schema)
         self._commit(progress, change)
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Delete the rows of these partitions from these offsets on, and return how many, see `Table.cut`."""
+    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+        """Delete the rows of these partitions from these offsets on, and return how many, see `Table.delete_rows`."""
         count = 0
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
             nonlocal count
-            condition = where or condition_of_cut(offsets, spark_schema(table.schema()), self._location)
+            condition = where or rewind_condition(offsets, spark_schema(table.schema()), self._location)
             found, kept = self._matching(table, self._tasks_of(table), condition)
             count = self._rows_of(table, found).where(condition).count() if found else 0
             files = self._written(table, table.metadata, kept) if found else []

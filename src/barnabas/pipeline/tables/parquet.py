@@ -14,8 +14,8 @@ Invariants:
 - A commit is one rename of a directory into the table, by the holder of the lock. Files that are being written are
   outside the table's directory, because many readers take all files in it.
 - The sequence of a run is checked under the lock, so of two writers of the same run one commits.
-- A commit that replaces others (replace, cut, compaction) names them in its note. They do not count from its rename on.
-  Its writer deletes them, or after a kill the next writer does.
+- A commit that replaces others (replace, delete_rows, compact) names them in its note. They do not count after its
+  rename. Its writer deletes them, or after a kill the next writer does.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from barnabas.pipeline.tables.commit_rules import (
     check_division,
     check_layout,
     check_sequence,
-    condition_of_cut,
     moved,
+    rewind_condition,
     with_rest,
 )
 from barnabas.pipeline.tables.data_files import DataFile, FileSink, write_files
@@ -231,7 +231,7 @@ class ParquetTable:
                 return
         raise self._busy()
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         from pyspark.sql import functions as F
 
         for _ in range(_TRIES):
@@ -239,7 +239,7 @@ class ParquetTable:
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)
             schema, partition_by = snapshot.schema, snapshot.partition_by
             assert schema is not None
-            goes = F.coalesce(F.expr(where or condition_of_cut(offsets, schema, self._location)), F.lit(False))
+            goes = F.coalesce(F.expr(where or rewind_condition(offsets, schema, self._location)), F.lit(False))
             rows = self._rows(snapshot, list(snapshot.commits))
             counts = {row[0]: row[1] for row in rows.where(goes).groupBy(COMMIT_COLUMN).count().collect()}
             cut = [name for name in snapshot.commits if name.partition("=")[2] in counts]

@@ -287,8 +287,8 @@ class PostgresqlTable:
             self._widen(cursor, staged, columns)
             self._insert(cursor, staged)
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Delete the rows of these partitions from these offsets on, and return their number, see `Table.cut`."""
+    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+        """Delete the rows of these partitions from these offsets on; return their number. See `Table.delete_rows`."""
         with self._transaction(progress) as cursor:
             self._check_exists(cursor)
             if not set(_PLACE) <= set(self._columns(cursor)[0].names):

@@ -276,13 +276,13 @@ class Table(Protocol):
         """
         ...
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Take away the rows of these partitions from these offsets on (columns `_topic`, `_partition`, `_offset`).
+    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+        """Delete the rows of these partitions from these offsets on (columns `_topic`, `_partition`, `_offset`).
 
-        With `where` (SQL) those for which it holds instead.
+        With `where` (SQL), delete the rows that match it instead.
 
         Returns:
-            How many rows went.
+            The number of deleted rows.
         """
         ...
 

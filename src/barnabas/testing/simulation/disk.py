@@ -39,7 +39,7 @@ class _File:
         self.untouched_bytes = 0
         self.modified_ms = modified_ms
 
-    def cut(self, dice: Random) -> None:
+    def lose_power(self, dice: Random) -> None:
         """Simulate a power loss."""
         data, durable = bytes(self.data), self.durable
         if data.startswith(durable):
@@ -60,7 +60,7 @@ class _File:
         self.durable = bytes(self.data)
         self.untouched_bytes = len(self.data)
 
-    def cut_off(self, size: int) -> None:
+    def truncate_to(self, size: int) -> None:
         """Truncate the file to `size`."""
         del self.data[size:]
         self.untouched_bytes = min(self.untouched_bytes, len(self.data))
@@ -98,14 +98,14 @@ class _Directory:
         self.durable = dict(self.entries)
         self.changes.clear()
 
-    def cut(self, dice: Random) -> None:
+    def lose_power(self, dice: Random) -> None:
         """Simulate a power loss."""
         self.entries = self.durable
         for change in self.changes[: _some(dice, len(self.changes))]:
             self._apply(change)
         self.sync()
         for node in self.entries.values():
-            node.cut(dice)
+            node.lose_power(dice)
 
 
 _Node = _File | _Directory
@@ -156,7 +156,7 @@ class MemoryRecordFile:
 
     def truncate(self, size: int) -> None:
         self._disk.check(self.path)
-        self._file.cut_off(size)
+        self._file.truncate_to(size)
         self.size = len(self._file.data)
 
     def sync(self) -> None:
@@ -223,7 +223,7 @@ class MemoryDisk:
 
     def cut_power(self, dice: Random) -> None:
         """Lose data that is not durable, in part or in whole."""
-        self._root.cut(dice)
+        self._root.lose_power(dice)
         self.kill()
 
     def kill(self) -> None:
@@ -279,7 +279,7 @@ class MemoryDisk:
             if len(data) > self.free_bytes:
                 raise _failure(path, errno.ENOSPC)
             self.free_bytes -= len(data)
-        file.cut_off(position)
+        file.truncate_to(position)
         file.data += data
         file.modified_ms = self._now_ms()
 
@@ -296,7 +296,7 @@ class MemoryDisk:
         if file is None:
             raise _failure(path, errno.ENOENT)
         if is_new:
-            file.cut_off(0)
+            file.truncate_to(0)
         return MemoryRecordFile(self, file, path)
 
     def read(self, path: Path) -> bytes | None:
@@ -327,7 +327,7 @@ class MemoryDisk:
         file = self._file(path)
         if file is None:
             raise _failure(path, errno.ENOENT)
-        file.cut_off(size)
+        file.truncate_to(size)
 
     def sync(self, path: Path) -> None:
         self.check(path)

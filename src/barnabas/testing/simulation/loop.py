@@ -134,13 +134,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         before = events._get_running_loop()
         events._set_running_loop(self)
         try:
-            while not self._is_stopping and self._run_moment():
+            while not self._is_stopping and self._run_due():
                 pass
         finally:
             self._is_running = False
             events._set_running_loop(before)
 
-    def _run_moment(self) -> bool:
+    def _run_due(self) -> bool:
         """Run all work due now, then advance to the next instant; return whether there is one."""
         call_count = 0
         while self._ready:

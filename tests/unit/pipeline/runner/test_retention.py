@@ -15,7 +15,7 @@ class Commits:
     def progress(self, run: str) -> Progress | None:
         return self.runs.get(run)
 
-    def cut(self, offsets: Any, progress: Progress, where: str) -> int:
+    def delete_rows(self, offsets: Any, progress: Progress, where: str) -> int:
         self.runs[progress.run] = progress
         return 0
 

@@ -111,8 +111,11 @@ def test_what_is_left_out_is_no_less_than_nothing() -> None:
 
 
 def test_what_a_figure_is_of_makes_it_the_only_one() -> None:
-    event_type, what, told = BrokerFigure("0", "throttle_ms", 1.0, "ms", user="ann", client_id="").told()
+    event_type, what, told = BrokerFigure("0", "throttle_ms", 1.0, "ms", user="ann", client_id="").as_measurement()
     assert (event_type, what, told["user"], told["topic"]) == (BROKER_METRIC, "0:throttle_ms:ann:", "ann", None)
     names = [("a:b", "c"), ("a", "b:c")]
-    ids = {BrokerFigure("0", "throttle_ms", 1.0, "ms", user=user, client_id=each).told()[1] for user, each in names}
+    ids = {
+        BrokerFigure("0", "throttle_ms", 1.0, "ms", user=user, client_id=each).as_measurement()[1]
+        for user, each in names
+    }
     assert len(ids) == 2

@@ -13,7 +13,7 @@ import pytest
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.sources.access_log import LONGEST_LINE
-from barnabas.pipeline.sources.log_lines import RawLine, Told, file_lines, followed_lines, stream_lines, tick_lines
+from barnabas.pipeline.sources.log_lines import Measurement, RawLine, file_lines, follow_lines, stream_lines, tick_lines
 
 
 def name_of(content: bytes) -> str:
@@ -67,7 +67,7 @@ class Writer:
 
 def follow(path: Path, *steps: Callable[[], object]) -> list[RawLine]:
     writer = Writer(*steps, lambda: None)
-    return list(followed_lines(path, writer.sleep, writer.is_done))
+    return list(follow_lines(path, writer.sleep, writer.is_done))
 
 
 def append(path: Path, content: bytes) -> Callable[[], object]:
@@ -126,11 +126,11 @@ def test_line_that_is_too_long_is_cut(tmp_path: Path) -> None:
     assert [len(each.text) for each in found] == [LONGEST_LINE + 1, 4]
 
 
-def load() -> list[Told]:
+def load() -> list[Measurement]:
     return [(HOST_METRIC, "load:a", {"host": "db1", "metric": "load", "value": 1.5, "instance": "a"})]
 
 
-def lag() -> list[Told]:
+def lag() -> list[Measurement]:
     return [(BROKER_METRIC, "cluster:lag", {"broker": "cluster", "metric": "lag", "value": 2.0})]
 
 

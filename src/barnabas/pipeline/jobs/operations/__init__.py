@@ -41,7 +41,7 @@ from barnabas.pipeline.job import (
 )
 from barnabas.pipeline.jobs.operations.alerts import FIRING, alerts
 from barnabas.pipeline.jobs.operations.brokers import of_broker
-from barnabas.pipeline.jobs.operations.minute_metrics import MINUTE_S, told_figures, without_gaps
+from barnabas.pipeline.jobs.operations.minute_metrics import MINUTE_S, minute_figures, without_gaps
 from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def aggregate(tables: Frames, parameters: Parameters) -> Frames:
         facts = facts.withColumn("detail", F.lit(None).cast("STRING"))
     facts = facts.withColumn("topic", F.col("_topic")).withColumn("believed", believed_micros())
     unit = F.floor(F.col("minute") * MINUTE_S / HOUR_S).alias("unit")
-    return {"operations_minutes": told_figures(once(facts)).select(unit, "*")}
+    return {"operations_minutes": minute_figures(once(facts)).select(unit, "*")}
 
 
 def refresh(tables: Frames, parameters: Parameters) -> Frames:

@@ -44,7 +44,7 @@ SINCE_LAST_LOOK = ("loop_stalls", "loop_stalled_ms", "failed_logins", "failed_re
 _LOWEST = ("lag",)
 
 
-def told_figures(facts: DataFrame) -> DataFrame:
+def minute_figures(facts: DataFrame) -> DataFrame:
     """Compute the figures of each minute from its facts, as far as they tell any; and `latest`, see `believed_micros`.
 
     Args:
@@ -53,7 +53,7 @@ def told_figures(facts: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    told = _aggregated(facts).select("minute", "latest", F.inline(_told()))
+    told = _aggregated(facts).select("minute", "latest", F.inline(_figure_rows()))
     # Of a service there is a row for each level, of a host for each metric: counts add up, all else stands alone.
     added = told.groupBy("minute", "subject", "figure").agg(
         F.sum("value").alias("value"),
@@ -86,7 +86,7 @@ def _aggregated(facts: DataFrame) -> DataFrame:
     )
 
 
-def _told() -> Column:
+def _figure_rows() -> Column:
     """Return what a row of `_aggregated` tells: an array of (subject, figure, value, count, detail)."""
     from pyspark.sql import functions as F
 

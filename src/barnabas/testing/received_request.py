@@ -12,7 +12,7 @@ _FIRST_METADATA_VERSION_WITH_NULL = 1
 
 
 @dataclass(frozen=True, slots=True)
-class SeenRequest:
+class ReceivedRequest:
     """A request as the broker received it.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.testing.seen_request import SeenRequest, api_name, api_named
+from barnabas.testing.received_request import ReceivedRequest, api_name, api_named
 from barnabas.wire.protocol.api_keys import ApiKey, request_class
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -16,8 +16,8 @@ from barnabas.wire.protocol.messages.produce import ProduceRequest, TopicProduce
 from barnabas.wire.protocol.wire import Message
 
 
-def seen(message: Message, version: int = 4) -> SeenRequest:
-    return SeenRequest("Any", version, "client", message)
+def seen(message: Message, version: int = 4) -> ReceivedRequest:
+    return ReceivedRequest("Any", version, "client", message)
 
 
 def test_an_api_has_the_name_of_its_messages():
