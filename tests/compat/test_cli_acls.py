@@ -115,7 +115,7 @@ def test_the_documented_examples_work(commands: Commands) -> None:
         for line in (DOCS / f"{document}.md").read_text().splitlines()
         if line.removeprefix("$ ").startswith("barnabas acls --")
     ]
-    assert len(lines) == 8
+    assert len(lines) == 10
     for line in lines:
         commands.run(*line)
 
