@@ -1,54 +1,33 @@
-"""Spark's classes as its JVM maps them: a process that starts Spark and writes files needs a third less CPU.
+"""Spark's classes as its JVM maps them, for all processes that tests start.
 
-`python -m tests.spark_classes` lets one Spark work and keeps its classes in `.cache/`. Whatever is started by tests
-with `use_archive` takes them from there, in processes of its own as well; where they do not fit, the JVM does without.
+`python -m tests.spark_classes` has one Spark read and write, and the JVM write the file for the virtual environment.
 """
 
-import hashlib
-import importlib.util
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from tools.kafka.jars import CACHE
+from barnabas.pipeline.spark.class_archive import archive_path
+from barnabas.pipeline.spark.java import JavaNotFoundError, find_java_home
 
-# Spark's script gives them to the JVM of the driver.
+# Spark's script gives them to the JVM of the driver. A process that finds a file named here writes none of its own.
 _VARIABLE = "SPARK_SUBMIT_OPTS"
 
 
-def class_archive() -> Path | None:
-    """Return where the mapped classes are for the Spark and the JVM that are installed, if they are; None: no Spark."""
-    spark = importlib.util.find_spec("pyspark")
-    if spark is None or spark.origin is None:
-        return None
-    java = Path(shutil.which("java") or "java").resolve()
-    jvm = f"{java} {java.stat().st_mtime_ns}" if java.exists() else str(java)
-    digest = hashlib.sha256(f"{jvm} {spark.origin}".encode() + Path(__file__).read_bytes()).hexdigest()[:12]
-    return CACHE / "java-classes" / f"spark-{digest}.jsa"
-
-
 def use_archive() -> None:
-    """Have each Spark that is started from now on take the mapped classes, where there are some."""
-    archive = class_archive()
-    if archive is not None and archive.exists():
-        # Of an archive that does not fit the JVM would warn, among the lines of what is tested.
-        os.environ[_VARIABLE] = f"-XX:SharedArchiveFile={archive} -Xlog:cds*=off"
+    """Have each Spark that is started from now on take the file, if there is one."""
+    with suppress(JavaNotFoundError):
+        archive = archive_path(find_java_home())
+        if archive is not None and archive.exists():
+            os.environ[_VARIABLE] = f"-XX:SharedArchiveFile={archive} -Xlog:cds*=off"
 
 
-def archive_classes() -> None:
-    """Let Spark read and write once, and keep its classes, unless that was done."""
-    archive = class_archive()
-    if archive is None or archive.exists():
-        return
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    os.environ[_VARIABLE] = "-XX:+RecordDynamicDumpInfo -Xlog:cds*=off"
+def write_archive() -> None:
+    """Let Spark read and write once, with the Kafka connector, so that the file has the classes of these."""
     from barnabas.pipeline.spark.session import spark_session
     from tests.spark import KAFKA_CONNECTOR, SHORT_LIVED, frame_of
 
-    staging = archive.with_name(f"{archive.name}.{os.getpid()}")
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory,
         spark_session(
@@ -57,6 +36,7 @@ def archive_classes() -> None:
             packages=KAFKA_CONNECTOR,
             settings=SHORT_LIVED,
             log=Path(directory, "log"),
+            on_archive=print,
         ) as spark,
     ):
         table = str(Path(directory, "table"))
@@ -64,13 +44,9 @@ def archive_classes() -> None:
             rows = frame_of(spark, [{"id": number, "name": "a"}, {"id": number, "name": "b"}], "id LONG, name STRING")
             rows.dropDuplicates(["id"]).write.mode("append").parquet(table)
         spark.read.parquet(table).groupBy("id").count().orderBy("id").collect()
-        pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
-        command = ["jcmd", str(pid), "VM.cds", "dynamic_dump", str(staging)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not staging.exists():
-        sys.exit(f"the classes of Spark can't be mapped:\n{result.stdout}{result.stderr}")
-    staging.rename(archive)
 
 
 if __name__ == "__main__":
-    archive_classes()
+    found = archive_path(find_java_home())
+    if found is not None and not found.exists():
+        write_archive()

@@ -71,3 +71,37 @@ def test_second_run_is_kept_off_a_checkpoint(tmp_path: Path):
             pass
     with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
         pass
+
+
+CLASSES = """
+import os, sys
+from pathlib import Path
+from barnabas.pipeline.spark import session
+
+os.environ.pop("SPARK_SUBMIT_OPTS", None)
+sys.prefix = sys.argv[1]
+with session.spark_session("test", scratch=Path(sys.argv[1], "scratch"), on_archive=print) as spark:
+    assert spark.range(3).count() == 3
+    if sys.argv[2] == "fails":
+        raise ValueError("as asked")
+"""
+
+
+@pytest.mark.whole
+def test_classes_are_written_by_a_run_that_ends_well_and_used_by_the_next(tmp_path: Path):
+    (tmp_path / "lib").mkdir()
+
+    def run(how: str) -> tuple[str, list[Path]]:
+        command = [sys.executable, "-c", CLASSES, str(tmp_path), how]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=how == "well")
+        return result.stdout, list(tmp_path.glob("lib/*/*"))
+
+    said, found = run("fails")
+    assert "Writing" not in said
+    assert found == []
+    said, (archive,) = run("well")
+    assert "Writing Spark's classes" in said
+    assert archive.stat().st_size > 10_000_000
+    said, found = run("well")
+    assert "Writing" not in said
+    assert found == [archive]

@@ -126,6 +126,8 @@ def session_for(
                 settings=settings,
                 locks=locks,
                 log=log,
+                # Who stops a service does not want to wait.
+                on_archive=None if options.is_continuous else warn,
             )
         )
         yield spark, round(time.monotonic() - began_s, 1)

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 _FIRST_VERSION = 17
@@ -55,15 +56,21 @@ def find_java_home() -> Path:
 
 def java_version(java: Path) -> int | None:
     """Ask a `java` for its version (17, 21, ...); None where it is none or does not answer."""
-    try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr + answer.stdout)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', version_text(java))
     if match is None:
         return None
     # Up to Java 8 the version is 1.8 and the like.
     return int(match[2] or 0) if match[1] == "1" else int(match[1])
+
+
+@cache
+def version_text(java: Path) -> str:
+    """Return what `java -version` says; "" where it does not answer."""
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stderr + answer.stdout
 
 
 def wrap_java(java: Path, home: Path) -> Path:
@@ -92,13 +99,22 @@ def _wrapper_home() -> Path:
     beside_python = Path(sys.prefix) / "lib"
     if os.access(beside_python, os.W_OK):
         return beside_python / "barnabas-jre"
-    found = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        return private_directory((Path(found) if os.path.isabs(found) else Path.home() / ".cache") / "barnabas" / "jre")
+        return private_directory(user_cache() / "jre")
     except (OSError, RuntimeError):
         fresh = tempfile.mkdtemp(prefix="barnabas-jre-")
         atexit.register(shutil.rmtree, fresh, ignore_errors=True)
         return Path(fresh)
+
+
+def user_cache() -> Path:
+    """Return the directory for what this user can have made again.
+
+    Raises:
+        RuntimeError: The user has no home.
+    """
+    found = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(found) if os.path.isabs(found) else Path.home() / ".cache") / "barnabas"
 
 
 def private_directory(path: Path) -> Path:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from barnabas.core.parent import die_with_parent
+from barnabas.pipeline.spark.class_archive import ClassArchive
 from barnabas.pipeline.spark.java import find_java_home
 from barnabas.pipeline.spark.jvm_errors import SparkFailedError, end_of_jvm, is_of_java, reason_of
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JVM_EXIT_TIMEOUT_S = 10
+_ARCHIVE_TIMEOUT_S = 60
 
 # Port, length of the secret; then the secret.
 _ADDRESS = Struct(">ii")
@@ -155,6 +157,7 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     locks: Sequence[int] = (),
     log: Path | None = None,
+    on_archive: Callable[[str], None] | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark in this process and a JVM, and stop both at the end; once in a process.
 
@@ -166,6 +169,8 @@ def spark_session(
         settings: Spark settings over the ones of this module; to those that are lists they add.
         locks: Descriptors that the JVM holds open as long as it lives.
         log: A file that what the JVM says is added to; None: standard error.
+        on_archive: Told when the JVM begins to write its classes at the end, where the archive is missing; None: it
+            does not write them.
 
     Raises:
         JavaNotFoundError: there is no Java.
@@ -173,7 +178,8 @@ def spark_session(
     """
     scratch = scratch.absolute()
     scratch.mkdir(parents=True, exist_ok=True)
-    os.environ["JAVA_HOME"] = str(find_java_home())
+    java_home = find_java_home()
+    os.environ["JAVA_HOME"] = str(java_home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     # Of another Spark on this machine: its scripts and jars would be mixed with ours.
@@ -182,17 +188,20 @@ def spark_session(
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    classes = ClassArchive.of(java_home, is_written=on_archive is not None)
     own = {
         **_SETTINGS,
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}"',
+        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" {classes.java_options()}',
         "spark.jars.packages": packages,
         # Spark reads it as a URI: a path may have a space.
         "spark.jars.ivySettings": _write_ivy_settings(scratch).as_uri(),
     }
     conf = SparkConf().setAppName(name).setAll(list(combined(own, settings or {}).items()))
     jvm = _start_jvm(conf, scratch, locks, log)
+    # A JVM that would first write its classes is killed where the run has failed or is interrupted.
+    exit_timeout_s = 0 if classes.is_missing else _JVM_EXIT_TIMEOUT_S
     try:
         on_interrupt = signal.getsignal(signal.SIGINT)
         context = SparkContext(conf=conf, gateway=_connect(jvm, scratch, log))
@@ -205,13 +214,17 @@ def spark_session(
             yield session
         finally:
             session.stop()
+        if classes.is_missing and on_archive is not None:
+            on_archive("Writing Spark's classes to a file, once: from now on it starts in half the time")
+            exit_timeout_s = _ARCHIVE_TIMEOUT_S
     except Exception as error:
         failure = _failure_of(error, jvm, log)
         if failure is None:
             raise
         raise failure from None
     finally:
-        _stop_jvm(jvm, scratch)
+        _stop_jvm(jvm, scratch, exit_timeout_s)
+        classes.keep()
 
 
 def _remove_jars_from_python_path(context: SparkContext) -> None:
@@ -330,13 +343,13 @@ def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None
     return failure
 
 
-def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path) -> None:
+def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path, timeout_s: float) -> None:
     assert jvm.stdin is not None
     jvm.stdin.close()
     # Before it listens it has done nothing yet, and does not heed its input's end.
     is_listening = (scratch / _ADDRESS_FILE).is_file()
     try:
-        jvm.wait(_JVM_EXIT_TIMEOUT_S if is_listening else 0)
+        jvm.wait(timeout_s if is_listening else 0)
     except subprocess.TimeoutExpired:
         # With Spark's scripts, which it may still be.
         os.killpg(jvm.pid, signal.SIGKILL)

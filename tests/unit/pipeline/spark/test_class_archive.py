@@ -1,0 +1,56 @@
+"""The file with Spark's classes: when the JVM writes it, when it uses it, and when it does without."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.spark.class_archive import ClassArchive
+from tests.unit.pipeline.spark.test_java import fake_java
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # A virtual environment that belongs to somebody else.
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "none"))
+
+
+def java_that_says(home: Path, mode: str) -> Path:
+    fake_java(home, f"echo 'openjdk version \"17.0.1\"\nOpenJDK 64-Bit Server VM (build 17, {mode})' >&2")
+    return home
+
+
+def test_the_jvm_writes_the_file_once_and_the_next_one_uses_it(tmp_path: Path):
+    home = java_that_says(tmp_path / "home", "mixed mode, sharing")
+    assert ClassArchive.of(home, is_written=False).java_options() == ""
+    first = ClassArchive.of(home, is_written=True)
+    assert first.staging is not None
+    assert first.java_options() == f'"-XX:ArchiveClassesAtExit={first.staging}" -Xlog:cds*=off'
+    first.keep()
+    assert ClassArchive.of(home, is_written=True).is_missing, "the JVM was killed before it wrote the file"
+    first.staging.write_bytes(b"classes")
+    first.keep()
+    for is_written in (True, False):
+        second = ClassArchive.of(home, is_written=is_written)
+        assert not second.is_missing
+        assert second.java_options() == f'"-XX:SharedArchiveFile={first.path}" -Xlog:cds*=off'
+    assert ClassArchive.of(java_that_says(tmp_path / "other", "mixed mode, sharing "), is_written=True).is_missing
+
+
+def test_a_java_without_an_archive_of_its_own_does_without(tmp_path: Path):
+    assert ClassArchive.of(java_that_says(tmp_path, "mixed mode"), is_written=True).java_options() == ""
+
+
+def test_a_file_that_the_user_names_is_left_to_him(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:SharedArchiveFile=/own.jsa")
+    home = java_that_says(tmp_path / "home", "mixed mode, sharing")
+    assert ClassArchive.of(home, is_written=True) == ClassArchive(None)
+
+
+def test_a_directory_that_others_can_write_is_not_used(tmp_path: Path):
+    (tmp_path / "cache" / "barnabas").mkdir(parents=True)
+    (tmp_path / "cache" / "barnabas").chmod(0o777)
+    home = java_that_says(tmp_path / "home", "mixed mode, sharing")
+    assert ClassArchive.of(home, is_written=True) == ClassArchive(None)
