@@ -154,3 +154,6 @@ def test_a_refresh_counts_the_facts_of_new_files_alone(life: Life):
     life.lose_digest()
     refreshed(None, 0, 1, 2, 4)
     refreshed(None)
+    # More windows at once than a query lists.
+    life.append(*((minute, "a") for minute in range(10, 160)))
+    refreshed(150, *range(10, 160))

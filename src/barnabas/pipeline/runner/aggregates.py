@@ -30,12 +30,14 @@ from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.retention import Retention
+from barnabas.pipeline.tables.columns import literal
 from barnabas.pipeline.tables.table import FILE_COLUMN, Scan, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
 MADE_OF = "_made_of"
+_FEW_WINDOWS = 100
 
 
 def refresh_aggregates(
@@ -111,8 +113,7 @@ def _compute(
             where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
     if not where:
         rows = job.aggregate({**beside_facts, **facts}, parameters)
-    spark = next(iter(facts.values())).sparkSession
-    notes = F.broadcast(spark.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING"))
+    wanted = {window: note for window, note in now.items() if not where or window in changed}
     total = F.lit(_total({**gone, **{window: {note} for window, note in now.items()}})).alias(MADE_OF)
     # By key first: the windows' notes say that all is done.
     for name, writer in sorted(writers.items(), key=lambda each: not each[1].declared.key):
@@ -126,7 +127,7 @@ def _compute(
                 )
             # What the facts that are gone have told stays.
             rest = f"unit >= {retention.first_window}" if gone and name in older else ""
-            writer.write(new.join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where or rest)
+            writer.write(_noted(new, wanted), span, Delivery.EXACTLY_ONCE, where=where or rest)
         elif not where:
             writer.write(new.select("*", total), span, Delivery.EXACTLY_ONCE)
         else:
@@ -139,6 +140,19 @@ def _compute(
                 writer.write(others.unionByName(new).select("*", total), span, Delivery.EXACTLY_ONCE)
             finally:
                 new.unpersist()
+
+
+def _noted(rows: DataFrame, notes: Mapping[int, str]) -> DataFrame:
+    """Put the notes of windows beside their rows; leave out rows of other windows."""
+    from pyspark.sql import functions as F
+
+    if 0 < len(notes) <= _FEW_WINDOWS:
+        # A join is a job of Spark more for each table.
+        cases = " ".join(f"WHEN {window} THEN {literal(note)}" for window, note in notes.items())
+        noted = rows.selectExpr("unit", "* EXCEPT (unit)", f"CASE unit {cases} END AS {MADE_OF}")
+        return noted.where(f"{MADE_OF} IS NOT NULL")
+    beside = rows.sparkSession.createDataFrame(sorted(notes.items()), f"unit BIGINT, {MADE_OF} STRING")
+    return rows.join(F.broadcast(beside), "unit")
 
 
 def _key_column(writer: TableWriter) -> str:
@@ -242,12 +256,9 @@ def _counts(job: Job, facts: DataFrame) -> DataFrame:
 
 def _notes(writer: TableWriter, rows: DataFrame) -> DataFrame:
     """Find the notes of an aggregate by file."""
-    from pyspark.sql import functions as F
-
-    nothing = F.lit(None).cast("BIGINT")
-    window = nothing if writer.declared.key else F.col("unit")
-    none = (nothing.alias(name) for name in ("count", "marks", "latest"))
-    return rows.select(FILE_COLUMN, window.alias("unit"), *none, MADE_OF).distinct()
+    window = "CAST(NULL AS BIGINT)" if writer.declared.key else "unit"
+    none = (f"CAST(NULL AS BIGINT) AS {name}" for name in ("count", "marks", "latest"))
+    return rows.selectExpr(FILE_COLUMN, f"{window} AS unit", *none, MADE_OF).distinct()
 
 
 def _content(read: Frames) -> list[Row]:

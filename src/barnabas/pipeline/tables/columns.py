@@ -50,9 +50,10 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
     from pyspark.sql.types import NullType
 
     known = {field.name.lower(): field for field in schema.fields} if schema else {}
-    chosen: list[Column] = []
+    chosen: list[Column | str] = []
     seen: dict[str, str] = {}
-    for field in rows.schema.fields:
+    fields = rows.schema.fields
+    for field in fields:
         name = field.name.lower()
         if name in seen:
             raise TableError(f"{location}: columns {seen[name]!r} and {field.name!r} differ in case only: rename one")
@@ -60,7 +61,7 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
         if name not in known:
             # Spark's type of a column of which nothing is known yet; no format can hold it.
             if not isinstance(field.dataType, NullType):
-                chosen.append(F.col(quoted(field.name)))
+                chosen.append(quoted(field.name))
             continue
         target = known[name]
         there, here = target.dataType, field.dataType
@@ -69,8 +70,13 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
         if difference := type_difference(there, here, target.name):
             raise _other_type(difference, location)
         wanted = there if isinstance(here, NullType) else here
-        chosen.append(F.col(quoted(field.name)).cast(wanted).alias(target.name))
-    return rows.select(*chosen)
+        if (target.name, wanted) == (field.name, field.dataType):
+            chosen.append(quoted(field.name))
+        else:
+            chosen.append(F.col(quoted(field.name)).cast(wanted).alias(target.name))
+    # Most often all are as they should be; each column in a selection is some calls of the JVM.
+    is_same = len(chosen) == len(fields) and all(isinstance(each, str) for each in chosen)
+    return rows if is_same else rows.select(*chosen)
 
 
 def aligned_columns(columns: StructType, schema: StructType | None, location: str) -> StructType:

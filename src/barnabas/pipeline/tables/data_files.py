@@ -218,7 +218,7 @@ class FileWriter:
 
 def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
     """Write rows through a sink by Spark's tasks; a task without rows writes no file."""
-    columns = rows.columns
+    from pyspark.sql import functions as F
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -226,16 +226,16 @@ def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
         writer = sink.open()
         try:
             for batch in batches:
-                writer.write(pa.Table.from_batches([batch]).rename_columns(columns))
+                writer.write(pa.Table.from_struct_array(batch.column(0)))
             files = writer.close()
         except BaseException:
             writer.abort()
             raise
         yield batch_of(files)
 
-    # PySpark looks each column up by its name, and a dot or a backtick in one is syntax there.
-    plain = rows.toDF(*(f"c{number}" for number in range(len(columns))))
-    return files_in(plain.mapInArrow(write, COLUMN_OF_FILES))
+    # PySpark looks each column up by its name, in some calls of the JVM; and a dot in a name is syntax there.
+    row = rows.select(F.struct("*").alias("row"))
+    return files_in(row.mapInArrow(write, COLUMN_OF_FILES))
 
 
 def batch_of(files: Sequence[DataFile]) -> pa.RecordBatch:

@@ -395,7 +395,10 @@ class DeltaLakeTable:
         # Spark would look for a path without a scheme in the cluster's default file system.
         root = self._uri if "://" in self._uri else f"file:{self._uri}"
         rows = self._spark.read.schema(schema).option("basePath", root).parquet(*(f"{root}/{each}" for each in paths))
-        return rows.selectExpr(*(quoted(field.name) for field in schema.fields), *more)
+        # Spark puts partition columns at the end.
+        is_in_order = not table.metadata().partition_columns
+        names = ["*"] if is_in_order else [quoted(field.name) for field in schema.fields]
+        return rows if is_in_order and not more else rows.selectExpr(*names, *more)
 
     def _matching(self, table: deltalake.DeltaTable, where: str) -> tuple[list[str], DataFrame]:
         """Return the paths of files that have rows for which a condition holds, and the other rows of these files."""

@@ -7,6 +7,7 @@ UTC, whatever the session's time zone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline import verdicts
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 # security job's business.
 CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss|\+https?://"
 
-_SECONDS_PER_HOUR = 3_600
 _MISSING = (404, 410)
 
 
@@ -139,142 +139,97 @@ def _matches(column: str, pattern: str) -> Column:
     return F.coalesce(F.col(column).rlike(pattern), F.lit(False)) if pattern else F.lit(False)
 
 
-def _traffic() -> list[Column]:
-    """Counts over facts of any type, named."""
-    from pyspark.sql import functions as F
-
-    is_view = F.col("type") == "page_view"
-    return [
-        F.count_if(is_view).alias("views"),
-        F.count_if(is_view & ~F.col("is_asset")).alias("page_views"),
-        F.count_if(is_view & F.col("is_crawler")).alias("crawler_views"),
-        F.count_if(is_view & F.col("is_left_out")).alias("left_out_views"),
-        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
-        F.count_if(F.col("status").between(400, 499)).alias("client_errors"),
-        F.count_if(F.col("status").between(500, 599)).alias("server_errors"),
-    ]
-
-
-def _others() -> list[Column]:
-    from pyspark.sql import functions as F
-
-    kind = F.col("type")
-    return [
-        F.count_if(kind == "click").alias("clicks"),
-        F.count_if(kind == "search").alias("searches"),
-        F.count_if(kind == "vote").alias("votes"),
-        F.count_if(kind == "post").alias("posts"),
-        F.count_if(kind == "login").alias("logins"),
-        F.count_if((kind == "login") & ~F.col("is_success")).alias("failed_logins"),
-    ]
-
-
+# Texts of Spark SQL, not calls on columns: each call goes to the JVM and back, and a refresh has hundreds of them.
+_TRAFFIC = (
+    "count_if(type = 'page_view') AS views",
+    "count_if(type = 'page_view' AND NOT is_asset) AS page_views",
+    "count_if(type = 'page_view' AND is_crawler) AS crawler_views",
+    "count_if(type = 'page_view' AND is_left_out) AS left_out_views",
+    "coalesce(sum(bytes), 0) AS bytes",
+    "count_if(status BETWEEN 400 AND 499) AS client_errors",
+    "count_if(status BETWEEN 500 AND 599) AS server_errors",
+)
+_OTHERS = (
+    "count_if(type = 'click') AS clicks",
+    "count_if(type = 'search') AS searches",
+    "count_if(type = 'vote') AS votes",
+    "count_if(type = 'post') AS posts",
+    "count_if(type = 'login') AS logins",
+    "count_if(type = 'login' AND NOT is_success) AS failed_logins",
+)
 _SUMS = ("page_views", "crawler_views", "left_out_views", "bytes", "client_errors", "server_errors")
 _OTHER_SUMS = ("clicks", "searches", "votes", "posts", "logins", "failed_logins")
 
+# Sums over rows of one visitor each; of whom there is no view is no visitor.
+_PER_VISITOR_SUMS = (
+    "coalesce(sum(views), 0) AS views",
+    "count_if(views > 0) AS visitors",
+    "count_if(views > 0 AND is_crawler) AS crawler_visitors",
+    "count_if(left_out_views > 0) AS left_out_visitors",
+    *(f"coalesce(sum({name}), 0) AS {name}" for name in (*_SUMS, *_OTHER_SUMS)),
+)
 
-def _per_visitor_sums() -> list[Column]:
-    """Add up rows of one visitor each; counts no visitor of whom there is no view."""
+_VISIT_SUMS = (
+    "count(*) AS sessions",
+    "count_if(pages = 1) AS bounces",
+    "count_if(pages = 1) / nullif(count(*), 0) AS bounce_share",
+    "coalesce(sum(length_s), 0) AS session_length_s",
+    "CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY length_s) AS BIGINT) AS session_length_p50_s",
+)
+
+
+def _named(texts: Iterable[str]) -> Iterator[Column]:
     from pyspark.sql import functions as F
 
-    def total(name: str) -> Column:
-        return F.coalesce(F.sum(name), F.lit(0)).alias(name)
-
-    has_viewed = F.col("views") > 0
-    return [
-        total("views"),
-        F.count_if(has_viewed).alias("visitors"),
-        F.count_if(has_viewed & F.col("is_crawler")).alias("crawler_visitors"),
-        F.count_if(F.col("left_out_views") > 0).alias("left_out_visitors"),
-        *map(total, _SUMS),
-        *map(total, _OTHER_SUMS),
-    ]
-
-
-def _visit_sums() -> list[Column]:
-    from pyspark.sql import functions as F
-
-    bounces = F.count_if(F.col("pages") == 1)
-    return [
-        F.count("*").alias("sessions"),
-        bounces.alias("bounces"),
-        (bounces / F.nullif(F.count("*"), F.lit(0))).alias("bounce_share"),
-        F.coalesce(F.sum("length_s"), F.lit(0)).alias("session_length_s"),
-        F.expr("CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY length_s) AS BIGINT)").alias("session_length_p50_s"),
-    ]
+    return map(F.expr, texts)
 
 
 def _visitors(activity: DataFrame) -> DataFrame:
     """Sum up what each visitor did on each day."""
-    from pyspark.sql import functions as F
-
-    return activity.groupBy("day", "address", "agent", "is_crawler").agg(
-        *_traffic(),
-        *_others(),
-        F.count("*").alias("events"),
-        F.sum("copies").alias("facts"),
-        F.min("time").alias("first"),
-        F.max("time").alias("last"),
-    )
+    events = ("count(*) AS events", "sum(copies) AS facts", "min(time) AS first", "max(time) AS last")
+    return activity.groupBy("day", "address", "agent", "is_crawler").agg(*_named((*_TRAFFIC, *_OTHERS, *events)))
 
 
 def _days(visitors: DataFrame, visits: DataFrame) -> DataFrame:
-    traffic = visitors.groupBy("day").agg(*_per_visitor_sums())
+    traffic = visitors.groupBy("day").agg(*_named(_PER_VISITOR_SUMS))
     # Each session begins with a view, so there is no day with sessions and without traffic.
-    joined = traffic.join(visits.groupBy("day").agg(*_visit_sums()), "day", "left")
+    joined = traffic.join(visits.groupBy("day").agg(*_named(_VISIT_SUMS)), "day", "left")
     return joined.fillna(0, ["sessions", "bounces", "session_length_s"])
 
 
 def _totals(visitors: DataFrame, visits: DataFrame) -> DataFrame:
     """One row over all days; visitors are counted once, on however many days they came."""
-    from pyspark.sql import functions as F
-
-    sums = ("views", *_SUMS, *_OTHER_SUMS, "events", "facts")
     per_visitor = visitors.groupBy("address", "agent").agg(
-        *(F.sum(name).alias(name) for name in sums),
+        *_named(f"sum({name}) AS {name}" for name in ("views", *_SUMS, *_OTHER_SUMS, "events", "facts")),
         # Days whose facts are not kept know nothing of a verdict that came later.
-        F.max("is_crawler").alias("is_crawler"),
-        F.min("first").alias("first"),
-        F.max("last").alias("last"),
+        *_named(("max(is_crawler) AS is_crawler", "min(first) AS first", "max(last) AS last")),
     )
-    traffic = per_visitor.agg(
-        F.min("first").alias("first_event"),
-        F.max("last").alias("last_event"),
-        F.coalesce(F.sum("events"), F.lit(0)).alias("events"),
-        *_per_visitor_sums(),
-        F.coalesce(F.sum(F.col("facts") - F.col("events")), F.lit(0)).alias("_repeats"),
-    )
-    return traffic.crossJoin(visits.agg(*_visit_sums())).withColumn("repeats", F.col("_repeats")).drop("_repeats")
+    events = ("min(first) AS first_event", "max(last) AS last_event", "coalesce(sum(events), 0) AS events")
+    repeats = "coalesce(sum(facts - events), 0) AS _repeats"
+    traffic = per_visitor.selectExpr(*events, *_PER_VISITOR_SUMS, repeats)
+    return traffic.crossJoin(visits.selectExpr(*_VISIT_SUMS)).selectExpr("* EXCEPT (_repeats)", "_repeats AS repeats")
 
 
 def _hours(views: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    second = F.unix_seconds("time")
-    hour = F.timestamp_seconds(second - F.pmod(second, F.lit(_SECONDS_PER_HOUR))).alias("hour")
-    classes = [
-        F.count_if(F.col("status").between(100 * first, 100 * first + 99)).alias(f"status_{first}xx")
-        for first in range(1, 6)
-    ]
-    return views.groupBy(hour).agg(
-        F.count_distinct("visitor").alias("visitors"),
-        F.count("*").alias("views"),
-        F.count_if("is_crawler").alias("crawler_views"),
-        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
-        *classes,
+    hour = "timestamp_seconds(unix_seconds(time) - pmod(unix_seconds(time), 3600)) AS hour"
+    return views.groupBy(*_named([hour])).agg(
+        *_named(
+            (
+                "count(DISTINCT visitor) AS visitors",
+                "count(*) AS views",
+                "count_if(is_crawler) AS crawler_views",
+                "coalesce(sum(bytes), 0) AS bytes",
+                *(f"count_if(status BETWEEN {each}00 AND {each}99) AS status_{each}xx" for each in range(1, 6)),
+            )
+        )
     )
 
 
 def _views(views: DataFrame) -> DataFrame:
     """Count the views of each page on each day."""
-    from pyspark.sql import functions as F
-
-    return views.groupBy("day", F.col("subject").alias("page"), "is_asset").agg(
-        F.count("*").alias("views"),
-        F.count_distinct("visitor").alias("visitors"),
-        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
-        F.count_if(F.col("status").isin(*_MISSING)).alias("missing"),
-    )
+    missing = f"count_if(status IN ({', '.join(map(str, _MISSING))})) AS missing"
+    sums = ("count(*) AS views", "count(DISTINCT visitor) AS visitors", "coalesce(sum(bytes), 0) AS bytes", missing)
+    return views.groupBy("day", *_named(["subject AS page"]), "is_asset").agg(*_named(sums))
 
 
 def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
@@ -299,29 +254,26 @@ def _referrers(views: DataFrame, own_hosts: str) -> DataFrame:
     from pyspark.sql import functions as F
 
     own = [host.strip().lower() for host in own_hosts.split(",") if host.strip()]
-    counts = views.groupBy("day", F.col("referrer_host").alias("host")).agg(
-        F.count("*").alias("views"), F.count_distinct("visitor").alias("visitors")
+    counts = views.groupBy("day", F.expr("referrer_host AS host")).agg(
+        *_named(("count(*) AS views", "count(DISTINCT visitor) AS visitors"))
     )
     return counts.withColumn("is_own", F.coalesce(F.col("host").isin(*own), F.lit(False)) if own else F.lit(False))
 
 
 def _crawlers(views: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    return views.groupBy("day", "agent").agg(
-        F.count("*").alias("views"), F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes")
-    )
+    return views.groupBy("day", "agent").agg(*_named(("count(*) AS views", "coalesce(sum(bytes), 0) AS bytes")))
 
 
 def _searches(activity: DataFrame) -> DataFrame:
     """Searches by query, and the clicks on their results."""
-    from pyspark.sql import functions as F
-
-    is_search = F.col("type") == "search"
     asked = activity.where("type IN ('search', 'click') AND query IS NOT NULL")
     return asked.groupBy("day", "query").agg(
-        F.count_if(is_search).alias("searches"),
-        F.count_distinct(F.when(is_search, F.col("visitor"))).alias("visitors"),
-        F.count_if(is_search & (F.col("result_count") == 0)).alias("without_result"),
-        F.count_if(~is_search).alias("clicks"),
+        *_named(
+            (
+                "count_if(type = 'search') AS searches",
+                "count(DISTINCT CASE WHEN type = 'search' THEN visitor END) AS visitors",
+                "count_if(type = 'search' AND result_count = 0) AS without_result",
+                "count_if(type <> 'search') AS clicks",
+            )
+        )
     )

@@ -168,16 +168,13 @@ def declared_bots(figures: DataFrame, parameters: Parameters) -> DataFrame:
         figures: What `with_shares` gives.
         parameters: The job's.
     """
-    from pyspark.sql import functions as F
-
-    reason = F.concat(F.lit("its agent says so: "), F.col("agent"))
     return shaped(
-        figures.withColumn("why", reason),
+        figures.selectExpr("*", "concat('its agent says so: ', agent) AS why"),
         "visitor",
         ("address", "agent"),
-        what=F.lit("declared_bot"),
-        is_declared=F.lit(True),
-        score=F.lit(1.0),
+        what="'declared_bot'",
+        is_declared=True,
+        score="1",
         lapse_hours=int(parameters["lapse_hours"]),
     )
 

@@ -22,12 +22,19 @@ def gap_sums() -> list[Column]:
     """Return the sums over a column `gap_ms`, named as `GAPS` says; sums of them are sums again."""
     from pyspark.sql import functions as F
 
-    near = F.when(F.col("gap_ms") <= _VISIT_PAUSE_MS, F.col("gap_ms"))
-    far = F.when(F.col("gap_ms") > _VISIT_PAUSE_MS, F.col("gap_ms"))
+    near, far = (f"CASE WHEN gap_ms {how} {_VISIT_PAUSE_MS} THEN gap_ms END" for how in ("<=", ">"))
     # Sums of whole numbers are exact in any order. Squares of months need a decimal, which is slow to add.
-    squares = near * near, far.cast("decimal(15,0)") * far.cast("decimal(15,0)")
-    parts = (F.count(near), F.sum(near), F.sum(squares[0]), F.count(far), F.sum(far), F.sum(squares[1]))
-    return [F.coalesce(part, F.lit(0)).alias(name) for part, name in zip(parts, GAPS, strict=True)]
+    decimal = f"CAST({far} AS DECIMAL(15, 0))"
+    squares = f"({near}) * ({near})", f"{decimal} * {decimal}"
+    parts = (
+        f"count({near})",
+        f"sum({near})",
+        f"sum({squares[0]})",
+        f"count({far})",
+        f"sum({far})",
+        f"sum({squares[1]})",
+    )
+    return [F.expr(f"coalesce({part}, 0) AS {name}") for part, name in zip(parts, GAPS, strict=True)]
 
 
 def pace() -> tuple[Column, Column, Column]:
@@ -37,12 +44,13 @@ def pace() -> tuple[Column, Column, Column]:
     """
     from pyspark.sql import functions as F
 
-    def of(name: str) -> Column:
-        near, far = F.col(f"near_{name}"), F.col(f"far_{name}")
-        return F.when(F.col("near_gaps") >= F.col("far_gaps"), near).otherwise(near + far).cast("double")
+    def of(name: str) -> str:
+        near, far = f"near_{name}", f"far_{name}"
+        return f"CAST(CASE WHEN near_gaps >= far_gaps THEN {near} ELSE {near} + {far} END AS DOUBLE)"
 
     count = of("gaps")
-    some = F.when(count > 0, count)
-    mean_ms = of("gap_ms_sum") / some
-    deviation_ms = F.sqrt(F.greatest(of("gap_ms2_sum") / some - mean_ms * mean_ms, F.lit(0.0)))
-    return count.cast("int"), F.round(mean_ms / 1000, 1), F.round(deviation_ms / F.when(mean_ms > 0, mean_ms), 2)
+    some = f"nullif({count}, 0)"
+    mean_ms = f"({of('gap_ms_sum')} / {some})"
+    deviation_ms = f"sqrt(greatest({of('gap_ms2_sum')} / {some} - {mean_ms} * {mean_ms}, 0D))"
+    variation = f"round({deviation_ms} / CASE WHEN {mean_ms} > 0 THEN {mean_ms} END, 2)"
+    return F.expr(f"CAST({count} AS INT)"), F.expr(f"round({mean_ms} / 1000, 1)"), F.expr(variation)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
+from barnabas.pipeline.tables.columns import quoted
+
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 VERDICTS = "verdicts"
 
@@ -96,31 +97,18 @@ def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str],
         who: Those of `WHO` that make up the subject, or a token.
         lapse_hours: How long after it was seen last a verdict holds.
     """
-    from pyspark.sql import functions as F
-
-    def each(of: str) -> list[Column]:
-        return [F.when(F.expr(sign.condition), F.expr(getattr(sign, of))) for sign in rule.signs]
-
-    points = reduce(
-        lambda total, sign: total + F.when(F.expr(sign.condition), sign.points).otherwise(0), rule.signs, F.lit(0)
-    )
-    names = [F.when(F.expr(sign.condition), F.lit(sign.name)) for sign in rule.signs]
+    held = [(f"CASE WHEN {sign.condition} THEN", sign) for sign in rule.signs]
+    points = " + ".join(f"{case} {sign.points} ELSE 0 END" for case, sign in held)
+    names = ", ".join(f"{case} '{sign.name}' END" for case, sign in held)
+    sentences = ", ".join(f"{case} {sign.says} END" for case, sign in held)
     judged = (
-        figures.withColumn("points", points)
-        .where(F.col("points") >= rule.least_points)
-        .withColumn("signs", F.array_compact(F.array(*names)))
-        .withColumn("why", F.concat_ws("; ", *each("says")))
+        figures.selectExpr("*", f"{points} AS points")
+        .where(f"points >= {rule.least_points}")
+        .selectExpr("*", f"array_compact(array({names})) AS signs", f"concat_ws('; ', {sentences}) AS why")
     )
-    return shaped(
-        judged,
-        subject_kind,
-        who,
-        what=F.expr(rule.what),
-        is_declared=F.lit(False),
-        # Twice the points that are needed is as sure as it gets.
-        score=F.round(F.least(F.lit(1.0), F.col("points") / (2.0 * rule.least_points)), 2),
-        lapse_hours=lapse_hours,
-    )
+    # Twice the points that are needed is as sure as it gets.
+    score = f"round(least(1.0D, points / {2.0 * rule.least_points}D), 2)"
+    return shaped(judged, subject_kind, who, what=rule.what, score=score, lapse_hours=lapse_hours)
 
 
 def shaped(
@@ -128,33 +116,33 @@ def shaped(
     subject_kind: str,
     who: Sequence[str],
     *,
-    what: Column,
-    is_declared: Column,
-    score: Column,
+    what: str,
+    score: str,
     lapse_hours: int,
+    is_declared: bool = False,
 ) -> DataFrame:
-    """Return rows of the table `verdicts`, from ones with `who`, why, first_seen, last_seen and some of `EVIDENCE`."""
-    from pyspark.sql import functions as F
+    """Return rows of the table `verdicts`, from ones with `who`, why, first_seen, last_seen and some of `EVIDENCE`.
 
-    # What is missing is null: its type is told, so that all rules' rows go into one table.
-    evidence = F.struct(
-        *(
-            (F.col(name) if name in judged.columns else F.lit(None)).cast(type_name).alias(name)
-            for name, type_name in EVIDENCE.items()
-        )
+    `what` and `score` are Spark SQL.
+    """
+    there = set(judged.columns)
+    # What is missing is null: its type is told, so that all rules' rows go into one table. One text, not forty
+    # columns: each call on a column goes to the JVM and back.
+    evidence = ", ".join(
+        f"'{name}', CAST({name if name in there else 'NULL'} AS {type_name})" for name, type_name in EVIDENCE.items()
     )
-    return judged.select(
-        F.lit(subject_kind).alias("subject_kind"),
-        F.concat_ws(" ", *who).alias("subject"),
-        *((F.col(name) if name in who else F.lit(None).cast("string")).alias(name) for name in WHO),
-        what.alias("what"),
-        is_declared.alias("is_declared"),
-        score.cast("double").alias("score"),
+    return judged.selectExpr(
+        f"'{subject_kind}' AS subject_kind",
+        f"concat_ws(' ', {', '.join(map(quoted, who))}) AS subject",
+        *(f"{quoted(name) if name in who else 'CAST(NULL AS STRING)'} AS {quoted(name)}" for name in WHO),
+        f"{what} AS what",
+        f"{is_declared} AS is_declared",
+        f"CAST({score} AS DOUBLE) AS score",
         "why",
-        evidence.alias("evidence"),
+        f"named_struct({evidence}) AS evidence",
         "first_seen",
         "last_seen",
-        (F.col("last_seen") + F.expr(f"INTERVAL {lapse_hours} HOURS")).alias("until"),
+        f"last_seen + INTERVAL {lapse_hours} HOURS AS until",
     )
 
 

@@ -47,27 +47,25 @@ def user_figures(facts: DataFrame) -> DataFrame:
         .withColumn("gap_ms", F.col("ms") - F.lag("ms").over(before))
     )
     of_text = done.groupBy("user", "kind", "text_key").agg(
-        F.count("*").alias("events"),
-        F.sum(F.coalesce("has_link", F.lit(False)).cast("int")).alias("links"),
-        F.max("in_an_hour").alias("in_an_hour"),
+        F.expr("count(*) AS events"),
+        F.expr("count_if(has_link) AS links"),
+        F.expr("max(in_an_hour) AS in_an_hour"),
         *gap_sums(),
-        F.min("time").alias("first_seen"),
-        F.max("time").alias("last_seen"),
+        F.expr("min(time) AS first_seen"),
+        F.expr("max(time) AS last_seen"),
     )
     of_kind = of_text.groupBy("user", "kind").agg(
-        F.sum("events").alias("events"),
-        F.sum("links").alias("links"),
-        F.max(F.when(F.col("text_key").isNotNull(), F.col("events"))).alias("same_text"),
-        F.max("in_an_hour").alias("in_an_hour"),
-        *(F.sum(name).alias(name) for name in GAPS),
-        F.min("first_seen").alias("first_seen"),
-        F.max("last_seen").alias("last_seen"),
+        *(F.expr(f"sum({name}) AS {name}") for name in ("events", "links", *GAPS)),
+        F.expr("max(CASE WHEN text_key IS NOT NULL THEN events END) AS same_text"),
+        F.expr("max(in_an_hour) AS in_an_hour"),
+        F.expr("min(first_seen) AS first_seen"),
+        F.expr("max(last_seen) AS last_seen"),
     )
     gaps, mean_s, variation = pace()
     paced = of_kind.withColumn("paced", gaps).withColumn("mean_s", mean_s).withColumn("variation", variation)
     figures = paced.groupBy("user").agg(
         *(
-            F.max(F.when(F.col("kind") == kind, F.col(name))).alias(alias)
+            F.expr(f"max(CASE WHEN kind = '{kind}' THEN {name} END) AS {alias}")
             for kind in ("post", "follow", "vote")
             for name, alias in (
                 ("events", f"{kind}s"),
@@ -77,10 +75,10 @@ def user_figures(facts: DataFrame) -> DataFrame:
                 ("variation", f"{kind}_pace_variation"),
             )
         ),
-        F.sum("links").alias("links"),
-        F.max("same_text").alias("same_text"),
-        F.min("first_seen").alias("first_seen"),
-        F.max("last_seen").alias("last_seen"),
+        F.expr("sum(links) AS links"),
+        F.expr("max(same_text) AS same_text"),
+        F.expr("min(first_seen) AS first_seen"),
+        F.expr("max(last_seen) AS last_seen"),
     )
     return figures.withColumn("link_share", F.round(F.col("links") / F.when(F.col("posts") > 0, F.col("posts")), 3))
 

@@ -55,24 +55,23 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
             "gap_ms": F.col("page_ms") - F.max("page_ms").over(before),
         }
     )
-    is_page = F.col("page_ms").isNotNull()
-    totals = paced.groupBy("visitor", "address", "agent").agg(
-        F.count("ms").alias("requests"),
-        F.count_if("is_asset").alias("assets"),
-        F.count("page_ms").alias("pages"),
-        F.count_if(is_page & F.col("referrer_key").isNull()).alias("page_no_referrer"),
-        F.count_if("is_error").alias("errors"),
-        F.count_if("is_head").alias("heads"),
-        # The same page as referrer always: least and greatest are one, which no set is needed for.
-        F.min(F.when(is_page, F.col("referrer_key"))).alias("least_referrer"),
-        F.max(F.when(is_page, F.col("referrer_key"))).alias("greatest_referrer"),
-        *gap_sums(),
-        F.max("pause_ms").alias("pause_ms"),
-        F.bit_or(F.expr("shiftleft(1, hour(time))")).alias("hours"),
-        F.min("time").alias("first_seen"),
-        F.max("time").alias("last_seen"),
-        F.count_if(F.col("ms").isNull()).alias("actions"),
+    # The same page as referrer always: least and greatest are one, which no set is needed for.
+    sums = (
+        "count(ms) AS requests",
+        "count_if(is_asset) AS assets",
+        "count(page_ms) AS pages",
+        "count_if(page_ms IS NOT NULL AND referrer_key IS NULL) AS page_no_referrer",
+        "count_if(is_error) AS errors",
+        "count_if(is_head) AS heads",
+        "min(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS least_referrer",
+        "max(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS greatest_referrer",
+        "max(pause_ms) AS pause_ms",
+        "bit_or(shiftleft(1, hour(time))) AS hours",
+        "min(time) AS first_seen",
+        "max(time) AS last_seen",
+        "count_if(ms IS NULL) AS actions",
     )
+    totals = paced.groupBy("visitor", "address", "agent").agg(*map(F.expr, sums), *gap_sums())
     # Distinct pages need no set in memory. Most are seen once by a visitor: to sum up before the shuffle is no use.
     is_robots = F.col("target").rlike(r"^/robots\.txt(\?|$)").alias("is_robots")
     of_pages = (
@@ -128,7 +127,7 @@ def _shares() -> dict[str, Column]:
 def _share(part: str, whole: str) -> Column:
     from pyspark.sql import functions as F
 
-    return F.round(F.col(part) / F.when(F.col(whole) > 0, F.col(whole)), 3)
+    return F.expr(f"round({part} / CASE WHEN {whole} > 0 THEN {whole} END, 3)")
 
 
 def agent_figures(figures: DataFrame) -> DataFrame:
@@ -146,17 +145,12 @@ def agent_figures(figures: DataFrame) -> DataFrame:
         "actions",
     )
     sums_of = figures.groupBy("agent", "site_asset_share", "site_referrer_share").agg(
-        *(F.sum(name).alias(name) for name in sums),
-        F.count("*").alias("addresses"),
-        *(
-            F.sum(F.expr(condition).cast("int")).alias(name)
-            for name, condition in (
-                ("asset_addresses", "assets > 0"),
-                ("referrer_addresses", "page_no_referrer < pages"),
-                ("robots_txt_addresses", "robots_txt_requests > 0"),
-            )
-        ),
-        F.min("first_seen").alias("first_seen"),
-        F.max("last_seen").alias("last_seen"),
+        *(F.expr(f"sum({name}) AS {name}") for name in sums),
+        F.expr("count(*) AS addresses"),
+        F.expr("count_if(assets > 0) AS asset_addresses"),
+        F.expr("count_if(page_no_referrer < pages) AS referrer_addresses"),
+        F.expr("count_if(robots_txt_requests > 0) AS robots_txt_addresses"),
+        F.expr("min(first_seen) AS first_seen"),
+        F.expr("max(last_seen) AS last_seen"),
     )
     return sums_of.withColumns(_shares())
