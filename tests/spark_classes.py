@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -50,3 +51,5 @@ if __name__ == "__main__":
     found = archive_path(find_java_home())
     if found is not None and not found.exists():
         write_archive()
+        if not found.exists():
+            sys.exit("Spark's JVM did not write its classes")

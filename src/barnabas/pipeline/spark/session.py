@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JVM_EXIT_TIMEOUT_S = 10
-_ARCHIVE_TIMEOUT_S = 60
+_ARCHIVE_TIMEOUT_S = 180
 
 # Port, length of the secret; then the secret.
 _ADDRESS = Struct(">ii")
