@@ -106,13 +106,16 @@ def numbered(facts: DataFrame, *key: str) -> DataFrame:
 
     Only facts with a repeat are sorted. To find them is a query of its own, which reads the key.
     """
-    from pyspark.sql import Window
+    from pyspark.sql import Observation, Window
     from pyspark.sql import functions as F
 
     # A collision of two hashes sorts facts in vain, no more.
     hashed = F.xxhash64(*key).alias("_key")
-    repeated = facts.groupBy(hashed).count().where("count > 1").select("_key").localCheckpoint()
-    count, one = repeated.count(), F.lit(1).cast("BIGINT")
+    keys = facts.groupBy(hashed).count().where("count > 1").select("_key")
+    # Counted while they are found: else that is a query of its own.
+    found_keys = Observation()
+    repeated = keys.observe(found_keys, F.count("*").alias("count")).localCheckpoint()
+    count, one = found_keys.get["count"], F.lit(1).cast("BIGINT")
     if not count:
         return facts.withColumns({"copy": one, "copies": one})
     keyed = facts.withColumn("_key", hashed)
