@@ -54,10 +54,13 @@ class ClassArchive:
         # A JVM would print which classes can't be in the file.
         return f'"{option}" -Xlog:cds*=off'
 
-    def keep(self) -> None:
-        """Put the file that the JVM has written in its place; without one do nothing."""
+    def keep(self, *, is_whole: bool) -> None:
+        """Put the file that the JVM has written in its place; remove it if the JVM did not end well."""
         if self.path is not None and self.staging is not None and self.staging.exists():
-            self.staging.replace(self.path)
+            if is_whole:
+                self.staging.replace(self.path)
+            else:
+                self.staging.unlink()
 
 
 def archive_path(java_home: Path) -> Path | None:

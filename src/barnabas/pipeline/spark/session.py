@@ -224,7 +224,7 @@ def spark_session(
         raise failure from None
     finally:
         _stop_jvm(jvm, scratch, exit_timeout_s)
-        classes.keep()
+        classes.keep(is_whole=jvm.returncode == 0)
 
 
 def _remove_jars_from_python_path(context: SparkContext) -> None:

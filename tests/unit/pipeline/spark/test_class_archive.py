@@ -28,10 +28,13 @@ def test_the_jvm_writes_the_file_once_and_the_next_one_uses_it(tmp_path: Path):
     first = ClassArchive.of(home, is_written=True)
     assert first.staging is not None
     assert first.java_options() == f'"-XX:ArchiveClassesAtExit={first.staging}" -Xlog:cds*=off'
-    first.keep()
-    assert ClassArchive.of(home, is_written=True).is_missing, "the JVM was killed before it wrote the file"
+    first.keep(is_whole=True)
+    assert ClassArchive.of(home, is_written=True).is_missing, "the JVM has written nothing"
+    first.staging.write_bytes(b"cl")
+    first.keep(is_whole=False)
+    assert not first.staging.exists(), "the JVM was killed while it wrote"
     first.staging.write_bytes(b"classes")
-    first.keep()
+    first.keep(is_whole=True)
     for is_written in (True, False):
         second = ClassArchive.of(home, is_written=is_written)
         assert not second.is_missing
