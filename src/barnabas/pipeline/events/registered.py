@@ -22,7 +22,7 @@ Each body is decoded by its own schema, and then read as JSON is (`rows.py`). By
 | union of null and a type, or of numbers of one kind | null, or as the type | of the type |
 | another union | object: `member0`, `member1`, ... | STRUCT |
 
-A schema with fields that are not columns is counted in `shapes` as its StructType in JSON (`shapes.grown`).
+A schema with fields that are not columns is counted in `shapes` (`schema_evolution.grown`).
 
 Source: Confluent's documentation, Wire format; Apache Avro 1.12.0, specification; Spark 4.0, `from_avro`.
 """
@@ -46,7 +46,15 @@ from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.rows import RowReader
 from barnabas.pipeline.events.schema_registry import AVRO, JSON, NoSuchSchemaError, RegistryError, SchemaRegistry
-from barnabas.pipeline.tables.schema_evolution import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
+from barnabas.pipeline.tables.schema_evolution import (
+    MAXIMUM_DEPTH,
+    NO_VALUE,
+    RESERVED,
+    SCHEMA,
+    WHOLE_BEYOND,
+    Columns,
+    Number,
+)
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 _FRAME_BYTES = 5
@@ -166,7 +174,7 @@ class _AvroBodies:
 
     Attributes:
         fields: The types of its fields.
-        new_fields: The same as JSON; "" if all of them are columns.
+        new_fields: The same as a shape; "" if all of them are columns.
     """
 
     def __init__(self, schema_id: int, text: str) -> None:
@@ -184,7 +192,7 @@ class _AvroBodies:
         except _UnsupportedError as error:
             raise NoSuchSchemaError(f"schema {schema_id} has {error}, which is not supported") from None
         self.fields: StructType = StructType() if isinstance(data_type, T.NullType) else data_type  # type: ignore[assignment]  # a record's
-        self.new_fields = self.fields.json()
+        self.new_fields = SCHEMA + self.fields.json()
 
     def decode(self, body: bytes) -> Any:
         """Return a body as JSON values; what it raises for a broken one can be anything."""

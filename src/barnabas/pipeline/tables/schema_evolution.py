@@ -1,7 +1,7 @@
 """Shapes of JSON records, compared with a table's columns: the part of schema evolution without Spark.
 
-A record's shape is the type that Spark's `schema_of_variant` gives it, such as `OBJECT<page: STRING, bytes: BIGINT>`. A
-batch has few of them, however many records it has: so whether a record fits is decided once for each shape.
+A record's shape says which types its fields have, as JSON: `{"bytes":"BIGINT","pages":["STRING"]}`. A batch has few
+shapes, however many records it has: so whether a record fits is decided once for each shape.
 
 | JSON | column |
 | --- | --- |
@@ -12,8 +12,6 @@ batch has few of them, however many records it has: so whether a record fits is 
 | object | STRUCT, whose fields grow like columns; fits a MAP |
 | array | ARRAY of what its elements have in common |
 | null, {}, [] | none yet: the column comes with the first value that says what it is |
-
-Source: Spark 4.0, `schema_of_variant`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.table import COMMIT_COLUMN, USUAL_LIMITS, ColumnLimits
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructField, StructType
+    from pyspark.sql.types import DataType, StructType
 
 # Columns that are not the records'.
 RESERVED = (*PLACE, KEY, DELETED, COMMIT_COLUMN)
@@ -51,8 +49,9 @@ NAME_LENGTH = 100
 MAXIMUM_SHAPE_COUNT = 5_000
 # The least whole number of more than 64 bits, which fits no column.
 WHOLE_BEYOND = float(1 << 63)
+# What stands, among shapes, before the schema that records are written with.
+SCHEMA = "schema "
 
-_TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([A-Za-z_0-9]+(?:\(\d+,\d+\))?)|([<>:,]))")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 _TEXTS = ("string", "timestamp", "timestamp_ntz", "date", "binary")
 
@@ -123,7 +122,7 @@ class Columns:
         """
         from pyspark.sql.types import StructField, StructType
 
-        found = parse_shape(shape)
+        found = _type_of(json.loads(shape))
         if not isinstance(found, StructType):
             raise MisfitError(f"the record is {_described(found)}, not an object")
         for field in found.fields:
@@ -156,18 +155,6 @@ class Columns:
         self._now = StructType(columns)
 
 
-def parse_shape(shape: str) -> DataType:
-    """Read what `schema_of_variant` gives.
-
-    `VARIANT`, which it gives to elements of several types, comes as VariantType, a whole number beyond 64 bits as
-    DecimalType, null as NullType.
-    """
-    tokens = [(match[1], match[2], match[3]) for match in _TOKEN.finditer(shape)]
-    data_type, end = _parse(tokens, 0)
-    assert end == len(tokens), shape
-    return data_type
-
-
 def grown(
     columns: StructType | None,
     shapes: Mapping[str, int],
@@ -178,39 +165,38 @@ def grown(
 
     Args:
         columns: The table's columns; None when it does not exist yet.
-        shapes: How many records have each shape, or are written with a schema (a StructType in JSON). Fields of schemas
-            come first, with their types. The more frequent one decides where shapes contradict each other, and
-            the lesser text where they are as frequent; a shape that does not fit then adds nothing.
+        shapes: How many records have each shape, or are written with a schema (`SCHEMA` and a StructType in JSON).
+            Fields of schemas come first, with their types. The more frequent one decides where shapes contradict each
+            other, and the lesser text where they are as frequent; a shape that does not fit then adds nothing.
         limits: The columns that the table can have.
         reserved: Columns that are not the records'.
     """
     from pyspark.sql.types import StructType
 
     known = Columns(columns, reserved, limits)
-    ordered = sorted(shapes, key=lambda shape: (not shape.startswith("{"), -shapes[shape], shape))
+    ordered = sorted(shapes, key=lambda shape: (not shape.startswith(SCHEMA), -shapes[shape], shape))
     for shape in ordered[:MAXIMUM_SHAPE_COUNT]:
         with suppress(MisfitError):
-            if shape.startswith("{"):
-                known.add_fields(StructType.fromJson(json.loads(shape)))
+            if shape.startswith(SCHEMA):
+                known.add_fields(StructType.fromJson(json.loads(shape.removeprefix(SCHEMA))))
             else:
                 known.add(shape)
     return known.schema
 
 
 def shape_of(value: Any) -> str:
-    """Return the shape of a JSON value, as `parse_shape` reads it.
+    """Return the shape of a JSON value.
 
     Raises:
         MisfitError: it is nested too deep.
     """
-    return _shape_text(_kind(value, 0))
+    return json.dumps(_kind(value, 0), separators=(",", ":"), sort_keys=True)
 
 
 # A type: a word, the types of an object's fields by name, or a list of the type of an array's elements.
 _Kind = str | dict[str, Any] | list[Any]
-_NOTHING, _WHOLE, _FRACTION, _BEYOND = "VOID", "BIGINT", "DOUBLE", "DECIMAL(38,0)"
+_NOTHING, _WHOLE, _FRACTION, _BEYOND, _SEVERAL = "VOID", "BIGINT", "DOUBLE", "DECIMAL", "VARIANT"
 _WORDS = {type(None): _NOTHING, str: "STRING", bool: "BOOLEAN", int: _WHOLE, float: _FRACTION}
-_IS_PLAIN_NAME = re.compile(r"[A-Za-z_0-9]+").fullmatch
 
 
 def _kind(value: Any, depth: int) -> _Kind:
@@ -242,18 +228,27 @@ def _common(one: _Kind, other: _Kind) -> _Kind:
     numbers = (_WHOLE, _FRACTION, _BEYOND)
     if one in numbers and other in numbers:
         return max(one, other, key=numbers.index)
-    return "VARIANT"
+    return _SEVERAL
 
 
-def _shape_text(kind: _Kind) -> str:
-    if isinstance(kind, str):
-        return kind
+def _type_of(kind: _Kind) -> DataType:
+    """Return Spark's type of a type; a whole number beyond 64 bits has DecimalType, elements of several VariantType."""
+    from pyspark.sql import types as T
+
+    if isinstance(kind, dict):
+        return T.StructType([T.StructField(name, _type_of(each)) for name, each in kind.items()])
     if isinstance(kind, list):
-        return f"ARRAY<{_shape_text(kind[0])}>"
-    fields = (
-        f"{name if _IS_PLAIN_NAME(name) else quoted(name)}: {_shape_text(each)}" for name, each in sorted(kind.items())
-    )
-    return f"OBJECT<{', '.join(fields)}>"
+        return T.ArrayType(_type_of(kind[0]))
+    simple: dict[str, DataType] = {
+        _WHOLE: T.LongType(),
+        _FRACTION: T.DoubleType(),
+        "STRING": T.StringType(),
+        "BOOLEAN": T.BooleanType(),
+        _NOTHING: T.NullType(),
+        _BEYOND: T.DecimalType(38, 0),
+        _SEVERAL: T.VariantType(),
+    }
+    return simple[kind]
 
 
 def _all_nullable(data_type: Any) -> Any:
@@ -267,39 +262,6 @@ def _all_nullable(data_type: Any) -> Any:
     if isinstance(data_type, T.MapType):
         return T.MapType(data_type.keyType, _all_nullable(data_type.valueType))
     return data_type
-
-
-def _parse(tokens: list[tuple[str | None, str | None, str | None]], start: int) -> tuple[DataType, int]:
-    from pyspark.sql import types as T
-
-    word = tokens[start][1]
-    if word == "ARRAY":
-        element, end = _parse(tokens, start + 2)
-        return T.ArrayType(element), end + 1
-    if word == "OBJECT":
-        fields: list[StructField] = []
-        position = start + 2
-        while tokens[position][2] != ">":
-            if tokens[position][2] == ",":
-                position += 1
-            in_backticks, plain, _ = tokens[position]
-            name = in_backticks.replace("``", "`") if in_backticks is not None else plain
-            assert name is not None
-            data_type, position = _parse(tokens, position + 2)
-            fields.append(T.StructField(name, data_type))
-        return T.StructType(fields), position + 1
-    assert word is not None, tokens
-    if match := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", word):
-        return T.DecimalType(int(match[1]), int(match[2])), start + 1
-    simple: dict[str, DataType] = {
-        "BIGINT": T.LongType(),
-        "DOUBLE": T.DoubleType(),
-        "STRING": T.StringType(),
-        "BOOLEAN": T.BooleanType(),
-        "VOID": T.NullType(),
-        "VARIANT": T.VariantType(),
-    }
-    return simple[word], start + 1
 
 
 def _extend(table: DataType | None, now: DataType | None, found: DataType, path: tuple[str, ...]) -> DataType | None:
@@ -318,10 +280,7 @@ def _extend(table: DataType | None, now: DataType | None, found: DataType, path:
     if isinstance(found, T.VariantType):
         raise MisfitError(f"field {dotted(path)} has elements of several types", path)
     if isinstance(found, T.DecimalType):
-        # Elements of both kinds, 1 and 2.0, come as this very type; else it is a whole number of more digits.
-        if path[-1] != "[]" or (found.precision, found.scale) != (20, 0):
-            raise MisfitError(f"field {dotted(path)} is a whole number beyond 64 bits", path)
-        found = T.DoubleType()
+        raise MisfitError(f"field {dotted(path)} is a whole number beyond 64 bits", path)
     if isinstance(found, T.StructType):
         if isinstance(now, T.MapType):
             for field in found.fields:

@@ -1,3 +1,6 @@
+import json
+from typing import Any
+
 import pytest
 from pyspark.sql.types import StructType
 
@@ -18,40 +21,40 @@ def _field(name: str, type_name: str) -> dict[str, object]:
     return {"name": name, "type": type_name, "nullable": True, "metadata": {}}
 
 
-def after(ddl: str, *shapes: str, reserved: tuple[str, ...] = ()) -> str:
+def after(ddl: str, *shapes: Any, reserved: tuple[str, ...] = ()) -> str:
     grown = columns(ddl, *reserved)
     for shape in shapes:
-        grown.add(shape)
+        grown.add(json.dumps(shape))
     return grown.schema.simpleString().removeprefix("struct<").removesuffix(">")
 
 
 @pytest.mark.parametrize(
     ("shape", "schema"),
     [
-        ("OBJECT<a: BIGINT, b: STRING, c: DOUBLE, d: BOOLEAN>", "a:bigint,b:string,c:double,d:boolean"),
-        ("OBJECT<a: OBJECT<b: ARRAY<OBJECT<c: BIGINT>>>>", "a:struct<b:array<struct<c:bigint>>>"),
-        ("OBJECT<`with blank`: BIGINT, `a.b`: STRING, `x``y`: BIGINT>", "with blank:bigint,a.b:string,x`y:bigint"),
-        ("OBJECT<a: VOID, b: OBJECT<>, c: ARRAY<VOID>, d: ARRAY<OBJECT<e: VOID>>, f: BIGINT>", "f:bigint"),
-        ("OBJECT<a: ARRAY<DECIMAL(20,0)>>", "a:array<double>"),
-        ("OBJECT<>", ""),
+        ({"a": "BIGINT", "b": "STRING", "c": "DOUBLE", "d": "BOOLEAN"}, "a:bigint,b:string,c:double,d:boolean"),
+        ({"a": {"b": [{"c": "BIGINT"}]}}, "a:struct<b:array<struct<c:bigint>>>"),
+        ({"with blank": "BIGINT", "a.b": "STRING", "x`y": "BIGINT"}, "with blank:bigint,a.b:string,x`y:bigint"),
+        ({"a": "VOID", "b": {}, "c": ["VOID"], "d": [{"e": "VOID"}], "f": "BIGINT"}, "f:bigint"),
+        ({"a": ["DOUBLE"]}, "a:array<double>"),
+        ({}, ""),
     ],
 )
-def test_a_record_makes_the_columns_of_a_table(shape: str, schema: str) -> None:
+def test_a_record_makes_the_columns_of_a_table(shape: Any, schema: str) -> None:
     assert after("", shape) == schema
 
 
 def test_columns_grow_in_objects_and_arrays_too() -> None:
     first, second = (
-        "OBJECT<a: OBJECT<b: BIGINT>, l: ARRAY<VOID>>",
-        "OBJECT<a: OBJECT<c: STRING>, l: ARRAY<STRING>, n: BIGINT>",
+        {"a": {"b": "BIGINT"}, "l": ["VOID"]},
+        {"a": {"c": "STRING"}, "l": ["STRING"], "n": "BIGINT"},
     )
     assert after("", first, second) == "a:struct<b:bigint,c:string>,l:array<string>,n:bigint"
 
 
 def test_a_new_number_may_get_a_fraction_within_its_first_batch_only() -> None:
-    assert after("", "OBJECT<a: BIGINT>", "OBJECT<a: DOUBLE>", "OBJECT<a: BIGINT>") == "a:double"
+    assert after("", {"a": "BIGINT"}, {"a": "DOUBLE"}, {"a": "BIGINT"}) == "a:double"
     with pytest.raises(MisfitError, match="field a is bigint in the table, and a number here"):
-        after("a:long", "OBJECT<a: DOUBLE>")
+        after("a:long", {"a": "DOUBLE"})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_a_new_number_may_get_a_fraction_within_its_first_batch_only() -> None:
 )
 def test_a_value_fits_its_column(type_name: str, value: str) -> None:
     grown = columns(f"a:{type_name}")
-    grown.add(f"OBJECT<a: {value}>")
+    grown.add(json.dumps({"a": value}))
     assert not grown.has_grown
     assert grown.schema == table(f"a:{type_name}")
 
@@ -82,45 +85,45 @@ def test_a_value_fits_its_column(type_name: str, value: str) -> None:
         ("string", "BIGINT", "field a is string in the table, and a whole number here"),
         ("long", "STRING", "field a is bigint in the table, and a string here"),
         ("boolean", "BIGINT", "field a is boolean in the table, and a whole number here"),
-        ("string", "OBJECT<b: BIGINT>", "field a is string in the table, and an object here"),
-        ("string", "ARRAY<STRING>", "field a is string in the table, and an array here"),
-        ("long", "DECIMAL(21,0)", "field a is a whole number beyond 64 bits"),
+        ("string", {"b": "BIGINT"}, "field a is string in the table, and an object here"),
+        ("string", ["STRING"], "field a is string in the table, and an array here"),
+        ("long", "DECIMAL", "field a is a whole number beyond 64 bits"),
     ],
 )
-def test_a_value_of_another_type_is_told(type_name: str, value: str, reason: str) -> None:
+def test_a_value_of_another_type_is_told(type_name: str, value: Any, reason: str) -> None:
     grown = columns(f"a:{type_name}")
     with pytest.raises(MisfitError, match=reason) as raised:
-        grown.add(f"OBJECT<a: {value}, new: STRING>")
+        grown.add(json.dumps({"a": value, "new": "STRING"}))
     assert raised.value.names == ("a",)
     assert not grown.has_grown
 
 
 def test_elements_of_several_types_are_told() -> None:
     with pytest.raises(MisfitError, match=r"field a\[\] has elements of several types"):
-        after("", "OBJECT<a: ARRAY<VARIANT>>")
+        after("", {"a": ["VARIANT"]})
 
 
 def test_a_field_within_is_named_with_its_path() -> None:
     with pytest.raises(
         MisfitError, match=r"field a\[\]\.`b c` is bigint in most records of the batch, and a string"
     ) as raised:
-        after("", "OBJECT<a: ARRAY<OBJECT<`b c`: BIGINT>>>", "OBJECT<a: ARRAY<OBJECT<`b c`: STRING>>>")
+        after("", {"a": [{"b c": "BIGINT"}]}, {"a": [{"b c": "STRING"}]})
     assert raised.value.names == ("a", "[]", "b c")
 
 
 @pytest.mark.parametrize(
     ("shape", "reason"),
     [
-        ("ARRAY<BIGINT>", "the record is an array, not an object"),
+        (["BIGINT"], "the record is an array, not an object"),
         ("STRING", "the record is a string, not an object"),
         ("VOID", "the record is null, not an object"),
-        ("OBJECT<``: BIGINT>", "a field of the record has an empty name"),
-        ("OBJECT<a: OBJECT<``: BIGINT>>", "a field of a has an empty name"),
-        ("OBJECT<A: BIGINT, a: BIGINT>", "field a differs in case only from A"),
-        ("OBJECT<Page: STRING>", "field Page differs in case only from page"),
+        ({"": "BIGINT"}, "a field of the record has an empty name"),
+        ({"a": {"": "BIGINT"}}, "a field of a has an empty name"),
+        ({"A": "BIGINT", "a": "BIGINT"}, "field a differs in case only from A"),
+        ({"Page": "STRING"}, "field Page differs in case only from page"),
     ],
 )
-def test_a_record_that_no_table_can_hold_is_told(shape: str, reason: str) -> None:
+def test_a_record_that_no_table_can_hold_is_told(shape: Any, reason: str) -> None:
     with pytest.raises(MisfitError, match=reason):
         after("page:string", shape)
 
@@ -128,15 +131,15 @@ def test_a_record_that_no_table_can_hold_is_told(shape: str, reason: str) -> Non
 def test_fields_called_like_columns_of_others_get_a_column_of_their_own() -> None:
     grown = columns("_offset:long, page:string, _Offset_:string", "_offset", "_topic")
     assert grown.schema.names == ["page", "_Offset_"]
-    grown.add("OBJECT<_Offset: STRING, _topic: BIGINT>")
+    grown.add('{"_Offset": "STRING", "_topic": "BIGINT"}')
     assert grown.schema.names == ["page", "_Offset_", "_topic_"]
     assert [grown.field_of(name) for name in grown.schema.names] == ["page", "_Offset", "_topic"]
     with pytest.raises(MisfitError, match="field _offset_ has the name of the column for _offset"):
-        grown.add("OBJECT<_offset_: STRING>")
+        grown.add('{"_offset_": "STRING"}')
 
 
 def test_objects_whose_fields_are_keys_do_not_make_a_table_of_columns() -> None:
-    shape = f"OBJECT<{', '.join(f'f{number}: BIGINT' for number in range(MAXIMUM_COLUMN_COUNT + 1))}>"
+    shape = {f"f{number}": "BIGINT" for number in range(MAXIMUM_COLUMN_COUNT + 1)}
     with pytest.raises(MisfitError, match="2001 columns"):
         after("", shape)
 
@@ -145,13 +148,13 @@ def test_a_new_column_has_a_name_that_the_table_takes() -> None:
     own = ColumnLimits(3, name_bytes=6, taken=frozenset({"ctid"}), has_nul=False)
     grown = Columns(None, (), own)
     for shape, reason in [
-        ("OBJECT<longest: STRING>", "7 bytes, and the table takes 6"),
-        ("OBJECT<`ééé_`: STRING>", "7 bytes"),
-        ("OBJECT<ctid: STRING>", "field ctid"),
-        ("OBJECT<`a\0`: STRING>", "NUL character"),
-        ("OBJECT<a: STRING, b: STRING, c: STRING, d: STRING>", "4 columns"),
+        ({"longest": "STRING"}, "7 bytes, and the table takes 6"),
+        ({"ééé_": "STRING"}, "7 bytes"),
+        ({"ctid": "STRING"}, "field ctid"),
+        ({"a\u0000": "STRING"}, "NUL character"),
+        ({"a": "STRING", "b": "STRING", "c": "STRING", "d": "STRING"}, "4 columns"),
     ]:
         with pytest.raises(MisfitError, match=reason):
-            grown.add(shape)
-    grown.add("OBJECT<longer: OBJECT<longest: STRING>>")
+            grown.add(json.dumps(shape))
+    grown.add('{"longer": {"longest": "STRING"}}')
     assert grown.schema.names == ["longer"]
