@@ -41,7 +41,7 @@ from typing import BinaryIO, NamedTuple
 # Characters. What a line becomes as an event stays well below a topic's max.message.bytes.
 LONGEST_LINE = 65_536
 # No character takes more bytes than 4: a line with more of them than this is too long, whatever it holds.
-_LONGEST_LINE_BYTES = 4 * LONGEST_LINE
+LONGEST_LINE_BYTES = 4 * LONGEST_LINE
 
 _CONTROL = r"\x00-\x1f\x7f"
 _LINE = re.compile(
@@ -93,9 +93,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         number = 0
         try:
             for number, line in enumerate(_split(gzip.GzipFile(fileobj=raw) if is_gzip else raw), start=1):
-                yield number, line.rstrip(b"\r").decode("utf-8", "backslashreplace")[: LONGEST_LINE + 1]
+                yield number, text_of(line)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise OSError(f"{path} is damaged or cut short: it can't be unpacked after line {number}") from error
+
+
+def text_of(line: bytes) -> str:
+    """Return the text of a line without its line feed; at most `LONGEST_LINE` + 1 characters."""
+    return line.rstrip(b"\r").decode("utf-8", "backslashreplace")[: LONGEST_LINE + 1]
 
 
 def parse_line(number: int, text: str) -> View | None:
@@ -127,9 +132,9 @@ def parse_line(number: int, text: str) -> View | None:
 
 def _split(stream: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
     """Yield each line without its line feed; of one that is too long its beginning, so that memory is bounded."""
-    while line := stream.readline(_LONGEST_LINE_BYTES + 1):
+    while line := stream.readline(LONGEST_LINE_BYTES + 1):
         piece = line
-        while not piece.endswith(b"\n") and (piece := stream.readline(_LONGEST_LINE_BYTES)):
+        while not piece.endswith(b"\n") and (piece := stream.readline(LONGEST_LINE_BYTES)):
             pass
         yield line.removesuffix(b"\n")
 

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from barnabas.pipeline.events.types import EventType
-from barnabas.pipeline.sources.access_log import LONGEST_LINE, read_lines
+from barnabas.pipeline.sources.access_log import LONGEST_LINE_BYTES, read_lines, text_of
 
 _NAME_DIGITS = 12
 _POLL_S = 0.25
 _BLOCK_BYTES = 1 << 20
-_LONGEST_LINE_BYTES = 4 * LONGEST_LINE
 
 
 class RawLine(NamedTuple):
@@ -73,22 +72,36 @@ def file_lines(path: Path) -> Iterator[RawLine]:
         yield RawLine(name, number, text)
 
 
+class _Log:
+    """Makes lines of a log that comes in pieces; of a line that is too long it keeps the beginning."""
+
+    def __init__(self) -> None:
+        self.begun = b""
+        self._name = ""
+        self._number = 0
+
+    def add(self, piece: bytes) -> None:
+        self.begun = (self.begun + piece)[: LONGEST_LINE_BYTES + 1]
+
+    def line(self, *, is_last_for_now: bool = False) -> RawLine:
+        """End the line that has begun."""
+        line, self.begun = self.begun, b""
+        self._name = self._name or hashlib.sha256(line.rstrip(b"\r")).hexdigest()[:_NAME_DIGITS]
+        self._number += 1
+        return RawLine(self._name, self._number, text_of(line), is_last_for_now)
+
+
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
     """Yield the lines of a stream (standard input) until it ends, as soon as they come."""
-    name = ""
-    number = 0
-    begun = b""
+    log = _Log()
     while block := stream.read1(_BLOCK_BYTES):  # type: ignore[attr-defined]  # what is buffered has it
         *pieces, rest = block.split(b"\n")
         for index, piece in enumerate(pieces):
-            line = (begun + piece)[: _LONGEST_LINE_BYTES + 1]
-            begun = b""
-            number += 1
-            name = name or _name_of(line)
-            yield RawLine(name, number, _text_of(line), is_last_for_now=index == len(pieces) - 1)
-        begun = (begun + rest)[: _LONGEST_LINE_BYTES + 1]
-    if begun:
-        yield RawLine(name or _name_of(begun), number + 1, _text_of(begun), is_last_for_now=True)
+            log.add(piece)
+            yield log.line(is_last_for_now=index == len(pieces) - 1)
+        log.add(rest)
+    if log.begun:
+        yield log.line(is_last_for_now=True)
 
 
 def follow_lines(
@@ -114,24 +127,17 @@ def follow_lines(
 def _follow_file(
     path: Path, file: BinaryIO, sleep: Callable[[float], None], is_stopped: Callable[[], bool]
 ) -> Iterator[RawLine]:
-    name = ""
-    number = 0
+    log = _Log()
     # The last complete line: it is returned when it is known whether another line follows it for now.
     last: RawLine | None = None
-    begun = b""
     is_rotated = False
     while True:
-        while piece := file.readline(_LONGEST_LINE_BYTES):
-            # Of a line that is too long only the beginning is kept.
-            begun = (begun + piece.removesuffix(b"\n"))[: _LONGEST_LINE_BYTES + 1]
-            if not piece.endswith(b"\n"):
-                continue
-            if last is not None:
-                yield last
-            number += 1
-            name = name or _name_of(begun)
-            last = RawLine(name, number, _text_of(begun))
-            begun = b""
+        while piece := file.readline(LONGEST_LINE_BYTES):
+            log.add(piece.removesuffix(b"\n"))
+            if piece.endswith(b"\n"):
+                if last is not None:
+                    yield last
+                last = log.line()
         if last is not None:
             yield last._replace(is_last_for_now=True)
             last = None
@@ -141,8 +147,8 @@ def _follow_file(
         is_rotated = _is_rotated(path, file)
         if not is_rotated:
             sleep(_POLL_S)
-    if begun and is_rotated:
-        yield RawLine(name or _name_of(begun), number + 1, _text_of(begun), is_last_for_now=True)
+    if log.begun and is_rotated:
+        yield log.line(is_last_for_now=True)
 
 
 def tick_lines(
@@ -181,12 +187,3 @@ def _is_rotated(path: Path, file: BinaryIO) -> bool:
         # Between the two steps of a rotation.
         return True
     return (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino) or named.st_size < file.tell()
-
-
-def _name_of(first_line: bytes) -> str:
-    return hashlib.sha256(first_line.rstrip(b"\r\n")).hexdigest()[:_NAME_DIGITS]
-
-
-def _text_of(line: bytes) -> str:
-    text = line.removesuffix(b"\n").rstrip(b"\r").decode("utf-8", "backslashreplace")
-    return text[: LONGEST_LINE + 1]
