@@ -12,7 +12,6 @@ from typing import Final
 
 from barnabas.core.build import install_hint
 from barnabas.core.command_line import HELP_OPTIONS, CliUsageError, CommandParser, did_you_mean, show_commands
-from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.pipeline.commands.options import settle_format
@@ -112,40 +111,16 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 
 def _code_of(error: Exception) -> int | None:
-    """Return the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
+    """Return the exit code of an error of our own, which says what to do; None for a bug, whose trace is wanted."""
     from barnabas.pipeline.catalogue import NoSuchJobError
-    from barnabas.pipeline.demo.directory import DemoDirectoryError
-    from barnabas.pipeline.enforcement.follower import EnforcementError
-    from barnabas.pipeline.runner.batch_run import QueryStoppedError
-    from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
     from barnabas.pipeline.runner.data_loss import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
-    from barnabas.pipeline.runner.supervisor import RunFailedError
     from barnabas.pipeline.sources.feeder import OtherLogError
-    from barnabas.pipeline.sources.topics import TopicUnavailableError
     from barnabas.pipeline.spark.java import JavaNotFoundError
-    from barnabas.pipeline.spark.jvm_errors import SparkFailedError
-    from barnabas.pipeline.spark.session import CheckpointInUseError
-    from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 
-    refused = (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, OtherLogError)
-    if isinstance(error, refused):
+    if isinstance(error, (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, OtherLogError)):
         return REFUSED
-    passing = (
-        BarnabasError,
-        CheckpointInUseError,
-        ClusterUnavailableError,
-        DemoDirectoryError,
-        EnforcementError,
-        NoSuchTopicError,
-        QueryStoppedError,
-        RunFailedError,
-        SparkFailedError,
-        TableError,
-        TableUnavailableError,
-        TopicUnavailableError,
-    )
-    return FAILED if isinstance(error, passing) else None
+    return FAILED if type(error).__module__.startswith("barnabas.") else None
 
 
 def _fail(reason: str, code: int) -> int:
