@@ -1,6 +1,6 @@
 """Shapes of JSON records, compared with a table's columns: the part of schema evolution without Spark.
 
-A record's shape says which types its fields have, as JSON: `{"bytes":"BIGINT","pages":["STRING"]}`. A batch has few
+A record's shape says which types its fields have, as JSON: `{"bytes":"bigint","pages":["string"]}`. A batch has few
 shapes, however many records it has: so whether a record fits is decided once for each shape.
 
 | JSON | column |
@@ -115,24 +115,15 @@ class Columns:
         return column[:-1] if column.endswith("_") and column[:-1].lower() in self._reserved else column
 
     def add(self, shape: str) -> None:
-        """Have the columns grow by what a shape has that they have not.
-
-        Raises:
-            MisfitError: records of this shape do not fit; nothing has grown then.
-        """
-        from pyspark.sql.types import StructField, StructType
-
-        found = _type_of(json.loads(shape))
-        if not isinstance(found, StructType):
+        """Add the columns that a shape needs; raise MisfitError, and add none, if its records do not fit."""
+        found = json.loads(shape)
+        if not isinstance(found, dict):
             raise MisfitError(f"the record is {_described(found)}, not an object")
-        for field in found.fields:
-            if field.name != self.field_of(field.name):
-                raise MisfitError(f"field {field.name} has the name of the column for {self.field_of(field.name)}")
-        fields = [
-            StructField(f"{field.name}_" if field.name.lower() in self._reserved else field.name, field.dataType)
-            for field in found.fields
-        ]
-        grown = _extend_object(self._table, self._now, StructType(fields), ()) or self._now
+        for name in found:
+            if name != self.field_of(name):
+                raise MisfitError(f"field {name} has the name of the column for {self.field_of(name)}")
+        fields = {f"{name}_" if name.lower() in self._reserved else name: kind for name, kind in found.items()}
+        grown = _extend_object(self._table, self._now, fields, ()) or self._now
         for name in grown.names[len(self._now.fields) :]:
             if why := self._limits.refusal(name):
                 raise MisfitError(f"field {dotted((name,))[:NAME_LENGTH]} {why}")
@@ -185,18 +176,15 @@ def grown(
 
 
 def shape_of(value: Any) -> str:
-    """Return the shape of a JSON value.
-
-    Raises:
-        MisfitError: it is nested too deep.
-    """
+    """Return the shape of a JSON value; raise MisfitError if it is nested too deep."""
     return json.dumps(_kind(value, 0), separators=(",", ":"), sort_keys=True)
 
 
 # A type: a word, the types of an object's fields by name, or a list of the type of an array's elements.
 _Kind = str | dict[str, Any] | list[Any]
-_NOTHING, _WHOLE, _FRACTION, _BEYOND, _SEVERAL = "VOID", "BIGINT", "DOUBLE", "DECIMAL", "VARIANT"
-_WORDS = {type(None): _NOTHING, str: "STRING", bool: "BOOLEAN", int: _WHOLE, float: _FRACTION}
+_NOTHING, _WHOLE, _FRACTION, _BEYOND, _SEVERAL = "null", "bigint", "double", "beyond", "several"
+_WORDS = {type(None): _NOTHING, str: "string", bool: "boolean", int: _WHOLE, float: _FRACTION}
+_DESCRIBED = {_WHOLE: "a whole number", _FRACTION: "a number", "string": "a string", "boolean": "a boolean"}
 
 
 def _kind(value: Any, depth: int) -> _Kind:
@@ -231,26 +219,6 @@ def _common(one: _Kind, other: _Kind) -> _Kind:
     return _SEVERAL
 
 
-def _type_of(kind: _Kind) -> DataType:
-    """Return Spark's type of a type; a whole number beyond 64 bits has DecimalType, elements of several VariantType."""
-    from pyspark.sql import types as T
-
-    if isinstance(kind, dict):
-        return T.StructType([T.StructField(name, _type_of(each)) for name, each in kind.items()])
-    if isinstance(kind, list):
-        return T.ArrayType(_type_of(kind[0]))
-    simple: dict[str, DataType] = {
-        _WHOLE: T.LongType(),
-        _FRACTION: T.DoubleType(),
-        "STRING": T.StringType(),
-        "BOOLEAN": T.BooleanType(),
-        _NOTHING: T.NullType(),
-        _BEYOND: T.DecimalType(38, 0),
-        _SEVERAL: T.VariantType(),
-    }
-    return simple[kind]
-
-
 def _all_nullable(data_type: Any) -> Any:
     """Return a type without its metadata, in which everything may be null."""
     from pyspark.sql import types as T
@@ -264,7 +232,7 @@ def _all_nullable(data_type: Any) -> Any:
     return data_type
 
 
-def _extend(table: DataType | None, now: DataType | None, found: DataType, path: tuple[str, ...]) -> DataType | None:
+def _extend(table: DataType | None, now: DataType | None, found: _Kind, path: tuple[str, ...]) -> DataType | None:
     """Return a column's type after a value of type `found`; None as long as nothing is known of it.
 
     Args:
@@ -275,76 +243,73 @@ def _extend(table: DataType | None, now: DataType | None, found: DataType, path:
     """
     from pyspark.sql import types as T
 
-    if isinstance(found, T.NullType):
+    if found == _NOTHING:
         return now
-    if isinstance(found, T.VariantType):
+    if found == _SEVERAL:
         raise MisfitError(f"field {dotted(path)} has elements of several types", path)
-    if isinstance(found, T.DecimalType):
+    if found == _BEYOND:
         raise MisfitError(f"field {dotted(path)} is a whole number beyond 64 bits", path)
-    if isinstance(found, T.StructType):
+    if isinstance(found, dict):
         if isinstance(now, T.MapType):
-            for field in found.fields:
-                _extend(now.valueType, now.valueType, field.dataType, (*path, field.name))
+            for name, kind in found.items():
+                _extend(now.valueType, now.valueType, kind, (*path, name))
             return now
         if now is None or isinstance(now, T.StructType):
             return _extend_object(table if isinstance(table, T.StructType) else None, now, found, path)
-    if isinstance(found, T.ArrayType) and (now is None or isinstance(now, T.ArrayType)):
-        of_table = table.elementType if isinstance(table, T.ArrayType) else None
-        element = _extend(of_table, now.elementType if now else None, found.elementType, (*path, "[]"))
-        return None if element is None else T.ArrayType(element)
-    if now is None or _fits(now, found):
-        return now or found
-    if table is None and isinstance(now, T.LongType) and isinstance(found, T.DoubleType):
-        return found
+    elif isinstance(found, list):
+        if now is None or isinstance(now, T.ArrayType):
+            of_table = table.elementType if isinstance(table, T.ArrayType) else None
+            element = _extend(of_table, now.elementType if now else None, found[0], (*path, "[]"))
+            return None if element is None else T.ArrayType(element)
+    else:
+        types = {_WHOLE: T.LongType(), _FRACTION: T.DoubleType(), "string": T.StringType(), "boolean": T.BooleanType()}
+        is_new_fraction = table is None and isinstance(now, T.LongType) and found == _FRACTION
+        if now is None or is_new_fraction:
+            return types[found]
+        if _fits(now.simpleString(), found):
+            return now
     where = "in the table" if table is not None else "in most records of the batch"
     raise MisfitError(f"field {dotted(path)} is {now.simpleString()} {where}, and {_described(found)} here", path)
 
 
 def _extend_object(
-    table: StructType | None, now: StructType | None, found: StructType, path: tuple[str, ...]
+    table: StructType | None, now: StructType | None, found: Mapping[str, _Kind], path: tuple[str, ...]
 ) -> StructType | None:
     from pyspark.sql.types import StructField, StructType
 
     in_table = {field.name: field.dataType for field in table.fields} if table else {}
     fields = {field.name: field.dataType for field in now.fields} if now else {}
     spelled = {name.lower(): name for name in fields}
-    for field in found.fields:
-        here = (*path, field.name)
-        if not field.name:
+    for name, kind in found.items():
+        here = (*path, name)
+        if not name:
             raise MisfitError(f"a field of {dotted(path) or 'the record'} has an empty name", path)
-        other = spelled.setdefault(field.name.lower(), field.name)
-        if other != field.name:
+        other = spelled.setdefault(name.lower(), name)
+        if other != name:
             raise MisfitError(f"field {dotted(here)} differs in case only from {dotted((*path, other))}", here)
-        grown = _extend(in_table.get(field.name), fields.get(field.name), field.dataType, here)
+        grown = _extend(in_table.get(name), fields.get(name), kind, here)
         if grown is not None:
-            fields[field.name] = grown
+            fields[name] = grown
     return StructType([StructField(name, data_type) for name, data_type in fields.items()]) if fields else None
 
 
-def _fits(column: DataType, found: DataType) -> bool:
+def _fits(column: str, found: str) -> bool:
     """Return whether a value may stand in a column; where that depends on the value, reading it will tell."""
-    name, value = column.simpleString(), found.simpleString()
-    is_number = name in _NUMBERS or name.startswith("decimal")
-    match value:
+    match found:
         case "bigint":
-            return is_number
+            return column in _NUMBERS or column.startswith("decimal")
         case "double":
-            return name in ("float", "double") or name.startswith("decimal")
+            return column in ("float", "double") or column.startswith("decimal")
         case "string":
-            return name in _TEXTS
+            return column in _TEXTS
         case _:
-            return name == value
+            return column == found
 
 
-def _described(found: DataType) -> str:
-    from pyspark.sql import types as T
-
-    if isinstance(found, T.StructType):
-        return "an object"
-    if isinstance(found, T.ArrayType):
-        return "an array"
-    names = {"bigint": "a whole number", "double": "a number", "string": "a string", "boolean": "a boolean"}
-    return names.get(found.simpleString(), "null")
+def _described(found: _Kind) -> str:
+    if isinstance(found, dict | list):
+        return "an object" if isinstance(found, dict) else "an array"
+    return _DESCRIBED.get(found, "null")
 
 
 def dotted(path: tuple[str, ...]) -> str:

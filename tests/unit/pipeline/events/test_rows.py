@@ -327,7 +327,7 @@ def test_shapes_are_counted_for_records_that_need_columns_alone() -> None:
     reader = RowReader(struct(a=LONG, o=struct(x=LONG)))
     values = [b'{"a": 1}', b'{"a": 1, "b": 1}', b'{"b": 2, "a": 2}', b'{"o": {"y": ""}}', b'{"a": "x", "b": 1}']
     rows, reasons = reader.read(values)
-    assert reader.shapes == Counter({'{"a":"BIGINT","b":"BIGINT"}': 2, '{"o":{"y":"STRING"}}': 1})
+    assert reader.shapes == Counter({'{"a":"bigint","b":"bigint"}': 2, '{"o":{"y":"string"}}': 1})
     assert [row is None for row in rows.to_pylist()] == [False, True, True, True, True]
     assert [number for number, reason in enumerate(reasons) if reason] == [4]
 
@@ -342,7 +342,7 @@ def test_a_column_that_cannot_be_null_is_no_other_column() -> None:
     reader = RowReader(table)
     # The blank makes it doubtful.
     assert reader.read([b'{"a" : 1, "x": "\\": ", "l": ["b"]}'])[1] == [None]
-    assert list(reader.shapes) == ['{"a":"BIGINT","l":["STRING"],"x":"STRING"}']
+    assert list(reader.shapes) == ['{"a":"bigint","l":["string"],"x":"string"}']
     assert reader.read([b'{"a": 1, "A": null}'])[1] != [None]
     assert reader.read([b'{"a": 1e2}'])[1] == ["field a is bigint in the table, and a number here: 100.0"]
 
@@ -364,4 +364,4 @@ def test_parsed_objects_are_read_as_texts_are() -> None:
         None,
         "the record is null, not an object",
     ]
-    assert reader.shapes == {'{"b":"BIGINT"}': 1}
+    assert reader.shapes == {'{"b":"bigint"}': 1}
