@@ -8,6 +8,7 @@ up; 1 failed; 2 invalid options, or records were lost with --on-data-loss stop; 
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -33,7 +34,7 @@ from barnabas.pipeline.commands.options import (
     tables_root,
 )
 from barnabas.pipeline.commands.report import write_report
-from barnabas.pipeline.commands.running import Stopper, add_output_options, reporter, serve_metrics, tell
+from barnabas.pipeline.commands.running import Stopper, tell, tell_batch
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
 from barnabas.pipeline.job import Frames, Job, Parameters
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, check_reachable
@@ -47,6 +48,7 @@ from barnabas.pipeline.runner.plan import (
     check_plan,
     parse_value,
 )
+from barnabas.pipeline.runner.run_metrics import Metrics
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.terminal import print_table
 
@@ -144,7 +146,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     care.value("--give-up", "S", "exit after this long without contact to a cluster", 120.0, unit=" s")
     add_enforcement_options(parser)
     add_spark_options(parser)
-    add_output_options(parser)
+    output = Options(parser, "output")
+    output.value("--metrics-port", "PORT", "serve Prometheus metrics on this port", type=int)
+    output.flag("--json", "print one JSON object per line")
     others = Options(parser)
     others.value("--report", "FILE", "write the page of barnabas pipeline report at the end", type=Path)
     others.flag("--no-summary", "do not print a summary of the results at the end")
@@ -172,8 +176,10 @@ def run(arguments: argparse.Namespace) -> int:
 
         stopper.begin()
         tell(arguments, "session", seconds=seconds)
-        metrics = serve_metrics(arguments)
-        runs = run_jobs(spark, plans, metrics, reporter(arguments), warn, stopper.is_stopped, followers)
+        metrics = Metrics()
+        if arguments.metrics_port is not None:
+            tell(arguments, "metrics", url=f"http://127.0.0.1:{metrics.serve(arguments.metrics_port)}/metrics")
+        runs = run_jobs(spark, plans, metrics, partial(tell_batch, arguments), warn, stopper.is_stopped, followers)
         for each in runs:
             tell(
                 arguments,

@@ -5,12 +5,10 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable
 from types import FrameType
 
 from barnabas.core.peer_text import on_lines, to_json
-from barnabas.pipeline.commands.options import Options
-from barnabas.pipeline.runner.run_metrics import Figures, Metrics
+from barnabas.pipeline.runner.run_metrics import Figures
 
 REPEATED_S = 0.5
 """Signals that follow within so long are one: `timeout` of coreutils tells the process, and then all of its group."""
@@ -47,32 +45,10 @@ class Stopper:
         print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the output of a run."""
-    output = Options(parser, "output")
-    output.value("--metrics-port", "PORT", "serve Prometheus metrics on this port", type=int)
-    output.flag("--json", "print one JSON object per line")
-
-
-def serve_metrics(arguments: argparse.Namespace) -> Metrics:
-    """Return metrics, served where that is asked for."""
-    metrics = Metrics()
-    if arguments.metrics_port is not None:
-        port = metrics.serve(arguments.metrics_port)
-        tell(arguments, "metrics", url=f"http://127.0.0.1:{port}/metrics")
-    return metrics
-
-
-def reporter(arguments: argparse.Namespace) -> Callable[[Figures], None]:
-    """Return what tells of each batch."""
-
-    def report(figures: Figures) -> None:
-        if arguments.json:
-            _print(json.dumps({"event": "batch", **json.loads(figures.to_json())}))
-        else:
-            _print(figures.line())
-
-    return report
+def tell_batch(arguments: argparse.Namespace, figures: Figures) -> None:
+    """Say what a run has done by its latest batch."""
+    batch = {"event": "batch", **json.loads(figures.to_json())}
+    _print(json.dumps(batch) if arguments.json else figures.line())
 
 
 def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:

@@ -91,8 +91,7 @@ def most_common_site(path: Path) -> str | None:
     counts: Counter[str] = Counter()
     for number, text in read_lines(path):
         view = parse_line(number, text)
-        referrer = _split(view.referrer) if view is not None and view.referrer else None
-        host = _bare_host(_host_of(referrer)) if referrer is not None else ""
+        host = _host_of(_split(view.referrer)) if view is not None and view.referrer else ""
         if host and not any(pattern.fullmatch(host) for _, pattern, _ in _ENGINES):
             counts[host] += 1
     return min(counts, key=lambda host: (-counts[host], host), default=None)
@@ -127,7 +126,7 @@ def _found_pages(
     query, engine = results or (None, None)
     if engine is not None:
         yield SEARCH, {"id": f"{place}:search", **visitor, "query": query, "engine": engine}
-    is_ours = referrer is not None and bool(site) and _bare_host(_host_of(referrer)) == site
+    is_ours = bool(site) and _host_of(referrer) == site
     if results is not None or is_ours:
         click = {"item": view.page, "source": view.referrer, "query": query}
         yield CLICK, {"id": f"{place}:click", **visitor, **click}
@@ -139,7 +138,7 @@ def _found_pages(
 def _results(referrer: SplitResult, site: str) -> tuple[str, str | None] | None:
     """Return the search whose results a page shows: query and engine, None for this site's own."""
     host = _host_of(referrer)
-    if site and _bare_host(host) == site:
+    if site and host == site:
         query = _own_query(referrer)
         return None if query is None else (query, None)
     for name, pattern, parameters in _ENGINES:
@@ -189,9 +188,10 @@ def _split(address: str) -> SplitResult | None:
         return None
 
 
-def _host_of(address: SplitResult) -> str:
+def _host_of(address: SplitResult | None) -> str:
+    """Return the host of an address in small letters, without `www.`; empty where it has none."""
     try:
-        return address.hostname or ""
+        return _bare_host(address.hostname or "") if address is not None else ""
     except ValueError:
         return ""
 

@@ -1,15 +1,7 @@
 """Figures of brokers, as events of the type `broker_metric`; what requests tell of a cluster, made such figures. Pure.
 
-| metric | of | unit | is |
-| --- | --- | --- | --- |
-| throttle_ms | a client of a user, at a broker | ms | how long a request was throttled, on an average of a minute |
-| lag | a group and a topic | records | from its committed offsets to the ends, all partitions together |
-| offline_partitions | the cluster | partitions | without a leader |
-| under_replicated_partitions | the cluster | partitions | with fewer in-sync replicas than replicas |
-| clients_left_out, lags_left_out, groups_left_out | the cluster | series | how many there are beside what is told |
-
-Metrics of a broker's own page are in `broker_metrics_page.py`. Throttled clients and groups with lag are named; others
-are not.
+docs/pipeline/operations.md lists the metrics. Those of a broker's own page are in `broker_metrics_page.py`. Throttled
+clients and groups with lag are named; others are not.
 
 Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the answers' shape; Kafka's protocol guide: OffsetFetch,
 Metadata.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.pipeline.commands import running
-from barnabas.pipeline.commands.running import REPEATED_S, Stopper, reporter, tell
+from barnabas.pipeline.commands.running import REPEATED_S, Stopper, tell, tell_batch
 from barnabas.pipeline.runner.run_metrics import Figures
 
 
@@ -67,6 +67,6 @@ def test_a_line_is_written_whole_so_that_those_of_several_threads_do_not_mix(mon
     monkeypatch.setattr(sys, "stdout", parts)
     arguments = argparse.Namespace(json=True)
     tell(arguments, "session", seconds=1.5)
-    reporter(arguments)(Figures("load"))
+    tell_batch(arguments, Figures("load"))
     assert len(parts.parts) == 2
     assert all(part.endswith("}\n") for part in parts.parts)
