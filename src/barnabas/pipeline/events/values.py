@@ -28,6 +28,7 @@ from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import partial
 from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -249,31 +250,8 @@ def _column(data_type: DataType) -> Column:
     if isinstance(data_type, T.DecimalType):
         precision, scale = data_type.precision, data_type.scale
         return _Scalar(name, pa.decimal128(precision, scale), _NUMBERS, lambda value: _decimal(value, precision, scale))
-    match name:
-        case "tinyint":
-            return _Scalar(name, pa.int8(), (int,), lambda value: _whole(value, 7))
-        case "smallint":
-            return _Scalar(name, pa.int16(), (int,), lambda value: _whole(value, 15))
-        case "int":
-            return _Scalar(name, pa.int32(), (int,), lambda value: _whole(value, 31), lambda all: column(Kind.INT, all))
-        case "bigint":
-            return _Scalar(
-                name, pa.int64(), (int,), lambda value: _whole(value, 63), lambda all: column(Kind.LONG, all)
-            )
-        case "float":
-            return _Scalar(name, pa.float32(), _NUMBERS, _float)
-        case "double":
-            return _Scalar(name, pa.float64(), _NUMBERS, _double, _doubles)
-        case "boolean":
-            return _Scalar(name, pa.bool_(), (bool,), None)
-        case "timestamp":
-            return _Scalar(name, pa.timestamp("us", "UTC"), (str,), _time, lambda all: column(Kind.TIME, all))
-        case "timestamp_ntz":
-            return _Scalar(name, pa.timestamp("us"), (str,), lambda value: _local_time(value))
-        case "date":
-            return _Scalar(name, pa.date32(), (str,), _date)
-        case "binary":
-            return _Scalar(name, pa.binary(), (str,), lambda value: b64decode(value, validate=True))
+    if name in _SCALARS:
+        return _Scalar(name, *_SCALARS[name])
     if isinstance(data_type, T.StringType):
         return _Scalar(name, pa.string(), (str,), None)
     # JSON has no values of such a type: a value is a misfit by its shape.
@@ -375,3 +353,19 @@ def _date(text: str) -> date:
     if match is None:
         raise ValueError
     return date(*(int(part or 1) for part in match.groups()))
+
+
+_SCALARS: dict[str, tuple[Any, ...]] = {
+    "tinyint": (pa.int8(), (int,), partial(_whole, bits=7)),
+    "smallint": (pa.int16(), (int,), partial(_whole, bits=15)),
+    "int": (pa.int32(), (int,), partial(_whole, bits=31), partial(column, Kind.INT)),
+    "bigint": (pa.int64(), (int,), partial(_whole, bits=63), partial(column, Kind.LONG)),
+    "float": (pa.float32(), _NUMBERS, _float),
+    "double": (pa.float64(), _NUMBERS, _double, _doubles),
+    "boolean": (pa.bool_(), (bool,), None),
+    "timestamp": (pa.timestamp("us", "UTC"), (str,), _time, partial(column, Kind.TIME)),
+    "timestamp_ntz": (pa.timestamp("us"), (str,), _local_time),
+    "date": (pa.date32(), (str,), _date),
+    "binary": (pa.binary(), (str,), partial(b64decode, validate=True)),
+}
+"""What `_Scalar` is created with, by the type's name."""
