@@ -37,7 +37,7 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from fastavro import parse_schema, schemaless_reader
@@ -188,7 +188,7 @@ class _AvroBodies:
         if not isinstance(schema, dict) or schema.get("type") != "record":
             raise NoSuchSchemaError(f"schema {schema_id} is not a record schema")
         try:
-            data_type, self._convert = _Types().of(schema, 0)
+            data_type, self._convert, _ = _Types().of(schema, 0)
         except _UnsupportedError as error:
             raise NoSuchSchemaError(f"schema {schema_id} has {error}, which is not supported") from None
         self.fields: StructType = StructType() if isinstance(data_type, T.NullType) else data_type  # type: ignore[assignment]  # a record's
@@ -204,52 +204,61 @@ class _UnsupportedError(Exception):
     """An unsupported part of a schema."""
 
 
+class _Type(NamedTuple):
+    """A type of a schema: Spark's; how its values become JSON's (None: they are); whether they have no bytes.
+
+    A body can claim any number of values that have none.
+    """
+
+    data_type: DataType
+    convert: _Convert | None = None
+    is_empty: bool = False
+
+
 class _Types:
-    """The Spark types of a schema's types, and how their values become JSON's; None: they are."""
+    """The types of a schema."""
 
     def __init__(self) -> None:
         # By name; None while a type is being defined.
-        self._named: dict[str, tuple[DataType, _Convert | None] | None] = {}
-        self._empty: set[str] = set()
+        self._named: dict[str, _Type | None] = {}
 
-    def of(self, schema: Any, depth: int) -> tuple[DataType, _Convert | None]:
+    def of(self, schema: Any, depth: int) -> _Type:
         if depth > MAXIMUM_DEPTH:
             raise _UnsupportedError(f"types nested more than {MAXIMUM_DEPTH} deep")
         if isinstance(schema, list):
             return self._union(schema, depth)
-        found: tuple[DataType, _Convert | None]
         details = schema if isinstance(schema, dict) else {}
         name = details.get("type", schema)
         if isinstance(name, list | dict):
             return self.of(name, depth)
         match name:
             case "null":
-                return T.NullType(), None
+                return _Type(T.NullType(), is_empty=True)
             case "boolean":
-                return T.BooleanType(), None
+                return _Type(T.BooleanType())
             case "string" | "enum":
-                return T.StringType(), None
+                return _Type(T.StringType())
             case "int" | "long":
                 return _of_whole(name, details.get("logicalType"))
             case "float" | "double":
-                return T.DoubleType(), _plain_number
+                return _Type(T.DoubleType(), _plain_number)
             case "bytes" | "fixed":
                 found = _of_bytes(details)
             case "array":
-                if self._has_no_bytes(details["items"]):
+                element, convert, is_empty = self.of(details["items"], depth + 1)
+                if is_empty:
                     raise _UnsupportedError("an array whose elements have no bytes")
-                element, convert = self.of(details["items"], depth + 1)
                 made: DataType = element if isinstance(element, T.NullType) else T.ArrayType(element)
-                found = made, convert and (lambda all: [_converted(convert, each) for each in all])
+                found = _Type(made, convert and (lambda all: [_converted(convert, each) for each in all]))
             case "map":
-                element, convert = self.of(details["values"], depth + 1)
+                element, convert, _ = self.of(details["values"], depth + 1)
                 made = element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element)
-                found = made, convert and (lambda all: {key: _converted(convert, each) for key, each in all.items()})
+                found = _Type(
+                    made, convert and (lambda all: {key: _converted(convert, each) for key, each in all.items()})
+                )
             case "record" | "error":
                 self._named[details["name"]] = None
                 found = self._record(details["fields"], depth)
-                if all(self._has_no_bytes(field["type"]) for field in details["fields"]):
-                    self._empty.add(details["name"])
             case _:
                 if (known := self._named.get(name)) is None:
                     raise _UnsupportedError(f"the type {name} within itself")
@@ -258,28 +267,29 @@ class _Types:
             self._named[details["name"]] = found
         return found
 
-    def _record(self, fields: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
-        types, converts = [], []
-        for field in fields:
-            data_type, convert = self.of(field["type"], depth + 1)
-            if not isinstance(data_type, T.NullType):
-                types.append(T.StructField(field["name"], data_type))
-            if convert is not None:
-                converts.append((field["name"], convert))
+    def _record(self, fields: Sequence[Any], depth: int) -> _Type:
+        made = {field["name"]: self.of(field["type"], depth + 1) for field in fields}
+        types = [
+            T.StructField(name, each.data_type)
+            for name, each in made.items()
+            if not isinstance(each.data_type, T.NullType)
+        ]
+        converts = {name: each.convert for name, each in made.items() if each.convert is not None}
 
         def converted(found: dict[str, Any]) -> dict[str, Any]:
-            for name, convert in converts:
+            for name, convert in converts.items():
                 found[name] = _converted(convert, found[name])
             return found
 
-        return T.StructType(types) if types else T.NullType(), converted if converts else None
+        is_empty = all(each.is_empty for each in made.values())
+        return _Type(T.StructType(types) if types else T.NullType(), converted if converts else None, is_empty)
 
-    def _union(self, schema: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
+    def _union(self, schema: Sequence[Any], depth: int) -> _Type:
         members = [self.of(each, depth) for each in schema if _name_of(each) != "null"]
         if len(members) < 2:
-            return members[0] if members else (T.NullType(), None)
+            return members[0]._replace(is_empty=False) if members else _Type(T.NullType())
         names = {_name_of(each) for each in schema} - {"null"}
-        if names in ({"int", "long"}, {"float", "double"}) and len({str(each) for each, _ in members}) == 1:
+        if names in ({"int", "long"}, {"float", "double"}) and len({str(each.data_type) for each in members}) == 1:
             return members[0]
         by_type: dict[type, int] = {}
         for number, each in enumerate(each for each in schema if _name_of(each) != "null"):
@@ -288,21 +298,10 @@ class _Types:
 
         def converted(value: Any) -> dict[str, Any]:
             number = by_type[type(value)]
-            return {f"member{number}": _converted(members[number][1], value)}
+            return {f"member{number}": _converted(members[number].convert, value)}
 
-        return T.StructType([T.StructField(f"member{at}", each) for at, (each, _) in enumerate(members)]), converted
-
-    def _has_no_bytes(self, schema: Any) -> bool:
-        """Return whether values of a type have no bytes, so that a body can claim any number of them."""
-        if isinstance(schema, list):
-            return False
-        details = schema if isinstance(schema, dict) else {}
-        name = details.get("type", schema)
-        if isinstance(name, dict):
-            return self._has_no_bytes(name)
-        if name in ("record", "error"):
-            return all(self._has_no_bytes(field["type"]) for field in details["fields"])
-        return name == "null" or name in self._empty or (name == "fixed" and not details["size"])
+        fields = [T.StructField(f"member{at}", each.data_type) for at, each in enumerate(members)]
+        return _Type(T.StructType(fields), converted)
 
 
 _PYTHON = {
@@ -336,24 +335,25 @@ def _converted(convert: _Convert | None, value: Any) -> Any:
     return value if convert is None or value is None else convert(value)
 
 
-def _of_whole(name: str, logical_type: object) -> tuple[DataType, _Convert | None]:
-    known: dict[tuple[str, object], tuple[DataType, _Convert]] = {
-        ("int", "date"): (T.DateType(), _date_text),
-        ("long", "timestamp-millis"): (T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"),
-        ("long", "timestamp-micros"): (T.TimestampType(), lambda value: _time_text(value) + "Z"),
-        ("long", "local-timestamp-millis"): (T.TimestampNTZType(), lambda value: _time_text(value * 1_000)),
-        ("long", "local-timestamp-micros"): (T.TimestampNTZType(), _time_text),
+def _of_whole(name: str, logical_type: object) -> _Type:
+    known: dict[tuple[str, object], _Type] = {
+        ("int", "date"): _Type(T.DateType(), _date_text),
+        ("long", "timestamp-millis"): _Type(T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"),
+        ("long", "timestamp-micros"): _Type(T.TimestampType(), lambda value: _time_text(value) + "Z"),
+        ("long", "local-timestamp-millis"): _Type(T.TimestampNTZType(), lambda value: _time_text(value * 1_000)),
+        ("long", "local-timestamp-micros"): _Type(T.TimestampNTZType(), _time_text),
     }
-    return known.get((name, logical_type), (T.LongType(), None))
+    return known.get((name, logical_type), _Type(T.LongType()))
 
 
-def _of_bytes(details: Any) -> tuple[DataType, _Convert]:
+def _of_bytes(details: Any) -> _Type:
+    is_empty = details.get("type") == "fixed" and not details["size"]
     if details.get("logicalType") != "decimal":
-        return T.BinaryType(), lambda value: b64encode(value).decode()
+        return _Type(T.BinaryType(), lambda value: b64encode(value).decode(), is_empty)
     precision, scale = details.get("precision"), details.get("scale", 0)
     if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision <= _MAXIMUM_PRECISION:
         raise _UnsupportedError(f"a decimal number of precision {precision} and scale {scale}")
-    return T.DecimalType(precision, scale), lambda value: _decimal_number(value, scale)
+    return _Type(T.DecimalType(precision, scale), lambda value: _decimal_number(value, scale), is_empty)
 
 
 def _decimal_number(value: bytes, scale: int) -> int | Number:

@@ -19,7 +19,7 @@ Source: Kafka's default partitioner; KIP-98 for idempotence.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from functools import partial
 from typing import Literal, TypeVar
 
 from barnabas.clients.partitioner import partition_for_key
@@ -105,9 +105,14 @@ def feed(
         OtherLogError: a topic holds something else than this log.
         TopicUnavailableError: a broker was away for longer than `plan.give_up_s`.
     """
-    link = _Link(topics, plan, warn, sleep)
-    partition_counts, last_records = link.open()
-    filter_ = _Filter(last_records, plan.may_append)
+
+    def attempt(call: Callable[[bool], T]) -> T:
+        return _attempt(call, plan.give_up_s, warn, sleep)
+
+    names = [*(plan.topic_of(event_type) for event_type in plan.event_types), plan.dead_letter_topic]
+    partition_counts = attempt(lambda _: topics.create(dict.fromkeys(names, plan.partition_count)))
+    partitions = [TopicPartition(name, index) for name in names for index in range(partition_counts[name])]
+    filter_ = _Filter(attempt(lambda _: topics.last_records(partitions)), plan.may_append)
     pace = _Pace(plan.lines_per_s, sleep)
     progress = FeedProgress()
     batch: list[Outgoing] = []
@@ -119,13 +124,13 @@ def feed(
         progress.refused_count += line.refused is not None
         # Endless lines say where what is there now ends; else a slow source's events would wait for a batch to be full.
         if len(batch) >= pace.batch_count or (batch and line.is_last_for_now):
-            link.append(batch)
+            attempt(partial(_append, topics, batch))
             progress.sent_count += len(batch)
             report(progress)
             pace.wait(batch_line_count)
             batch, batch_line_count = [], 0
     if batch:
-        link.append(batch)
+        attempt(partial(_append, topics, batch))
         progress.sent_count += len(batch)
     filter_.check_end()
     report(progress)
@@ -192,48 +197,26 @@ class _Filter:
             )
 
 
-class _Link:
-    """Appends whatever the brokers do: waits for them, and sends again what is not there."""
+def _attempt(
+    call: Callable[[bool], T], give_up_s: float, warn: Callable[[str], None], sleep: Callable[[float], None]
+) -> T:
+    """Call again and again while the brokers are away; `call` is told whether it is called again."""
+    retry_s, start, is_again = _FIRST_RETRY_S, time.monotonic(), False
+    while True:
+        try:
+            return call(is_again)
+        except TopicUnavailableError as error:
+            if time.monotonic() - start > give_up_s:
+                raise
+            warn(f"{error}; trying again in {retry_s:.1f} s")
+            sleep(retry_s)
+            retry_s, is_again = min(2 * retry_s, _LONGEST_RETRY_S), True
 
-    def __init__(
-        self, topics: BrokerTopics, plan: FeedPlan, warn: Callable[[str], None], sleep: Callable[[float], None]
-    ) -> None:
-        self._topics = topics
-        self._plan = plan
-        self._warn = warn
-        self._sleep = sleep
 
-    def open(self) -> tuple[dict[str, int], dict[TopicPartition, LastRecord]]:
-        """Make sure that the topics are there, and look at their ends."""
-        plan = self._plan
-        names = [*(plan.topic_of(event_type) for event_type in plan.event_types), plan.dead_letter_topic]
-        counts = self._try(lambda: self._topics.create(dict.fromkeys(names, plan.partition_count)))
-        partitions = [TopicPartition(name, index) for name in names for index in range(counts[name])]
-        return counts, self._try(lambda: self._topics.last_records(partitions))
-
-    def append(self, records: list[Outgoing]) -> None:
-        """Append; after a failure only what is not there."""
-        attempts = count()
-
-        def attempt() -> None:
-            is_again = next(attempts) > 0
-            there = self._topics.last_records({each.partition for each in records}) if is_again else {}
-            self._topics.append(_behind(records, there))
-
-        self._try(attempt)
-
-    def _try(self, call: Callable[[], T]) -> T:
-        retry_s = _FIRST_RETRY_S
-        start = time.monotonic()
-        while True:
-            try:
-                return call()
-            except TopicUnavailableError as error:
-                if time.monotonic() - start > self._plan.give_up_s:
-                    raise
-                self._warn(f"{error}; trying again in {retry_s:.1f} s")
-                self._sleep(retry_s)
-                retry_s = min(2 * retry_s, _LONGEST_RETRY_S)
+def _append(topics: BrokerTopics, records: list[Outgoing], is_again: bool) -> None:
+    """Append records; after a failure only those that are not there."""
+    there = topics.last_records({each.partition for each in records}) if is_again else {}
+    topics.append(_behind(records, there))
 
 
 def _behind(records: list[Outgoing], last_records: Mapping[TopicPartition, LastRecord]) -> list[Outgoing]:
