@@ -515,7 +515,8 @@ class DeltaLakeTable:
         now_ms = int(time.time() * 1000)
         properties = deltalake.CommitProperties(
             custom_metadata={_NOTE_PROPERTY: note.to_json()},
-            max_commit_retries=race_retries,
+            # delta-rs would add a new table's first commit to the table that another writer has just made.
+            max_commit_retries=race_retries if made.replaced_by is None else 0,
             app_transactions=[deltalake.Transaction(progress.run, progress.sequence, now_ms)],
         )
         added = [
