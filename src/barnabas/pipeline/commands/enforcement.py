@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.clients.security import client_security
-from barnabas.core.errors import ConfigError
 from barnabas.pipeline.commands.options import Options, names, pairs, parse_duration
 from barnabas.pipeline.enforcement.audit import AUDIT_TOPIC
 from barnabas.pipeline.enforcement.policy import (
     ACCUSATIONS,
     ENFORCED,
     Policy,
-    PolicyError,
     parse_limits,
     parse_template,
 )
@@ -122,12 +120,9 @@ def line_of(entry: Entry) -> str:
 
 
 def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
-    try:
-        limits = parse_limits(pairs(arguments.limit, "--limit")) or dict(_DEFAULTS.limits)
-        subjects = pairs(arguments.subject, "--subject")
-        entities = {kind: parse_template(kind, text) for kind, text in subjects.items()} or _DEFAULTS.entities
-    except PolicyError as error:
-        raise PlanError(str(error)) from None
+    limits = parse_limits(pairs(arguments.limit, "--limit")) or dict(_DEFAULTS.limits)
+    subjects = pairs(arguments.subject, "--subject")
+    entities = {kind: parse_template(kind, text) for kind, text in subjects.items()} or _DEFAULTS.entities
     enforced = names(arguments.enforce_what)
     for what in enforced:
         if what not in ACCUSATIONS:
@@ -150,10 +145,7 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:
     """Return the run's own client id and user: a run that limits itself can't lift limits in time."""
-    try:
-        security = client_security(options)
-    except ConfigError as error:
-        raise PlanError(str(error)) from None
+    security = client_security(options)
     login = security.login if security is not None else None
     names = (options.get("client.id", ""), login.options.get("username", "") if login else "")
     return frozenset(name for name in names if name)

@@ -112,13 +112,16 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 def _code_of(error: Exception) -> int | None:
     """Return the exit code of an error of our own, which says what to do; None for a bug, whose trace is wanted."""
+    from barnabas.core.errors import ConfigError
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.runner.data_loss import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
     from barnabas.pipeline.sources.feeder import OtherLogError
+    from barnabas.pipeline.spark.catalogs import CatalogError
     from barnabas.pipeline.spark.java import JavaNotFoundError
 
-    if isinstance(error, (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, OtherLogError)):
+    refused = (CatalogError, ConfigError, DataLossError, JavaNotFoundError, NoSuchJobError, OtherLogError, PlanError)
+    if isinstance(error, refused):
         return REFUSED
     return FAILED if type(error).__module__.startswith("barnabas.") else None
 

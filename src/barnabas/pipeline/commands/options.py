@@ -10,11 +10,10 @@ from barnabas.clients import positions
 from barnabas.clients.librdkafka import librdkafka_options
 from barnabas.clients.security import ClientSecurity, client_security
 from barnabas.core.config.properties import read_properties
-from barnabas.core.errors import ConfigError
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError
 from barnabas.pipeline.runner.session import SessionOptions
-from barnabas.pipeline.spark.catalogs import CatalogError, catalog_settings, is_name
+from barnabas.pipeline.spark.catalogs import catalog_settings, is_name
 
 DEFAULT_DIRECTORY = "pipeline-data"
 FORMATS = ("delta", "iceberg", "parquet", "postgresql")
@@ -122,10 +121,7 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
     table_format = getattr(arguments, "format", None)
     settings = pairs(arguments.conf, "--conf")
     if table_format == "iceberg":
-        try:
-            settings |= catalog_settings(arguments.tables, settings)
-        except CatalogError as error:
-            raise PlanError(str(error)) from None
+        settings |= catalog_settings(arguments.tables, settings)
     return SessionOptions(
         table_format,
         arguments.master,
@@ -156,14 +152,11 @@ def absolute(place: str) -> str:
 def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:
     """Return the cluster of a command; `client.id` is the given one unless the options name another.
 
-    Raise PlanError if an option is invalid, or the file can't be read.
+    Raise PlanError or ConfigError if an option is invalid, or the file can't be read.
     """
     options = {"client.id": client_id}
     if arguments.command_config is not None:
-        try:
-            options |= read_properties(str(arguments.command_config))[0]
-        except ConfigError as error:
-            raise PlanError(str(error)) from None
+        options |= read_properties(str(arguments.command_config))[0]
     options |= pairs(arguments.kafka_option, "--kafka-option")
     level = options.get(ISOLATION, COMMITTED)
     if level not in ISOLATION_LEVELS:
@@ -172,24 +165,18 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
 
 
 def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
-    """Return the security of a command that feeds topics; raise PlanError if an option is invalid."""
-    try:
-        security = client_security(kafka_options(arguments, "").options)
-        if security is not None:
-            # Stores that can't be read are no reason to wait for a broker.
-            security.context()
-    except ConfigError as error:
-        raise PlanError(str(error)) from None
+    """Return the security of a command that feeds topics; raise ConfigError if an option is invalid."""
+    security = client_security(kafka_options(arguments, "").options)
+    if security is not None:
+        # Stores that can't be read are no reason to wait for a broker.
+        security.context()
     return security
 
 
 def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return librdkafka's settings of a command that sends records; raise PlanError if it does not support one."""
+    """Return librdkafka's settings of a command that sends records; raise ConfigError if it does not support one."""
     kafka = kafka_options(arguments, "barnabas-feeder")
-    try:
-        options = librdkafka_options(kafka.bootstrap_servers, kafka.options)
-    except ConfigError as error:
-        raise PlanError(str(error)) from None
+    options = librdkafka_options(kafka.bootstrap_servers, kafka.options)
     return {**options, "client.id": kafka.options["client.id"]}
 
 

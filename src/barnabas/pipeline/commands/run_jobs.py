@@ -6,14 +6,12 @@ up; 1 failed; 2 invalid options, or records were lost with --on-data-loss stop; 
 """
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from barnabas.core.errors import ConfigError
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.layout import add_layout_options, compact_every, layout
@@ -239,6 +237,9 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     if arguments.isolation_level:
         kafka = replace(kafka, options={**kafka.options, ISOLATION: arguments.isolation_level})
     of_registry, of_brokers = registry_settings(kafka.options)
+    registry = None
+    if arguments.schema_registry:
+        registry = SchemaRegistry(arguments.schema_registry, of_registry, arguments.on_registry_failure == "wait")
     return RunPlan(
         job=job,
         kafka=replace(kafka, options=of_brokers),
@@ -263,18 +264,9 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         delivery=Delivery(arguments.delivery),
         parameters={name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
         keeps_quotas=not arguments.ignore_quotas,
-        registry=_registry(arguments, of_registry),
+        registry=registry,
         keep_facts_s=parse_duration(arguments.keep_facts) / 1000 if arguments.keep_facts else None,
         by_key=by_key if is_own else (),
         keeps_deleted=arguments.keep_deleted and is_own,
         envelope=arguments.envelope if is_own else "",
     )
-
-
-def _registry(arguments: argparse.Namespace, settings: Mapping[str, str]) -> SchemaRegistry | None:
-    if not arguments.schema_registry:
-        return None
-    try:
-        return SchemaRegistry(arguments.schema_registry, settings, arguments.on_registry_failure == "wait")
-    except ConfigError as error:
-        raise PlanError(str(error)) from None

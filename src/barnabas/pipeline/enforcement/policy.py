@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from barnabas.pipeline.enforcement.entry import CLIENT_ID, USER, Entity, Verdict
+from barnabas.pipeline.runner.plan import PlanError
 
 # `controller_mutation_rate` does not throttle clients that only read and write.
 LIMITS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
@@ -21,10 +22,6 @@ ANONYMOUS = "ANONYMOUS"
 _MAX_NAME_BYTES = 2**15 - 1
 _PART = re.compile(r"\{(\w+)\}")
 _PARTS = ("subject", "address", "agent", "user")
-
-
-class PolicyError(ValueError):
-    """The policy is invalid; one line with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +92,11 @@ def wanted(verdicts: Iterable[Verdict], policy: Policy, now_ms: int) -> dict[Ent
 
 
 def parse_limits(pairs: Mapping[str, str]) -> dict[str, float]:
-    """Read quotas; raise PolicyError if one does not exist or its value is invalid."""
+    """Read quotas; raise PlanError if one does not exist or its value is invalid."""
     limits = {}
     for name, text in pairs.items():
         if name not in LIMITS:
-            raise PolicyError(f"limit {name!r} does not exist: use {', '.join(LIMITS)}")
+            raise PlanError(f"limit {name!r} does not exist: use {', '.join(LIMITS)}")
         try:
             value = float(text)
         except ValueError:
@@ -107,19 +104,19 @@ def parse_limits(pairs: Mapping[str, str]) -> dict[str, float]:
         # Kafka's byte rates are whole numbers.
         is_whole = name.endswith("_byte_rate")
         if not 0 < value < 2**53 or (is_whole and value != int(value)):
-            raise PolicyError(f"{name}={text} is invalid: must be a {'whole ' if is_whole else ''}number above 0")
+            raise PlanError(f"{name}={text} is invalid: must be a {'whole ' if is_whole else ''}number above 0")
         limits[name] = value
     return limits
 
 
 def parse_template(kind: str, text: str) -> EntityTemplate:
-    """Read `user`, `client-id`, or one of them, `:` and a template; raise PolicyError if kind or text is invalid."""
+    """Read `user`, `client-id`, or one of them, `:` and a template; raise PlanError if kind or text is invalid."""
     if kind not in SUBJECT_KINDS:
-        raise PolicyError(f"subject kind {kind!r} does not exist: use {', '.join(SUBJECT_KINDS)}")
+        raise PlanError(f"subject kind {kind!r} does not exist: use {', '.join(SUBJECT_KINDS)}")
     entity_kind, colon, name = text.partition(":")
     if entity_kind not in (USER, CLIENT_ID) or (colon and not name):
-        raise PolicyError(f"{text!r} is invalid: write {USER} or {CLIENT_ID}, optionally with :TEMPLATE")
+        raise PlanError(f"{text!r} is invalid: write {USER} or {CLIENT_ID}, optionally with :TEMPLATE")
     for part in _PART.findall(name):
         if part not in _PARTS:
-            raise PolicyError(f"{text!r} is invalid: a verdict has no part {{{part}}}; use {', '.join(_PARTS)}")
+            raise PlanError(f"{text!r} is invalid: a verdict has no part {{{part}}}; use {', '.join(_PARTS)}")
     return EntityTemplate(entity_kind, name or "{subject}")

@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from barnabas.clients.positions import parse_time
+from barnabas.core.errors import ConfigError
 from barnabas.pipeline.commands.options import (
     add_cluster_options,
     add_table_options,
@@ -76,9 +77,9 @@ def test_records_of_open_and_aborted_transactions_are_read_only_by_an_option(tmp
 def test_what_is_no_option_is_told_with_its_line(tmp_path):
     file = tmp_path / "client.properties"
     file.write_text("client.id=me\nx=\\u12\n")
-    with pytest.raises(PlanError, match=r"client.properties:2"):
+    with pytest.raises(ConfigError, match=r"client.properties:2"):
         options("--command-config", str(file))
-    with pytest.raises(PlanError, match="nowhere"):
+    with pytest.raises(ConfigError, match="nowhere"):
         options("--command-config", str(tmp_path / "nowhere"))
     with pytest.raises(PlanError, match="--kafka-option nonsense"):
         options("--kafka-option", "nonsense")
@@ -103,9 +104,9 @@ def test_feeders_reach_brokers_by_the_same_options(tmp_path):
     )
     assert given is not None
     assert given.mechanism == "PLAIN"
-    with pytest.raises(PlanError, match=r"sasl\.mechanism=GSSAPI is not supported"):
+    with pytest.raises(ConfigError, match=r"sasl\.mechanism=GSSAPI is not supported"):
         security("--kafka-option", "security.protocol=SASL_PLAINTEXT")
-    with pytest.raises(PlanError, match=r"/nowhere is unusable"):
+    with pytest.raises(ConfigError, match=r"/nowhere is unusable"):
         security("--kafka-option", "security.protocol=SSL", "--kafka-option", "ssl.truststore.location=/nowhere")
 
 
@@ -127,7 +128,7 @@ def test_senders_connect_by_the_same_options():
         "sasl.password": "b",
         "client.id": "c",
     }
-    with pytest.raises(PlanError, match=r"/nowhere is unusable"):
+    with pytest.raises(ConfigError, match=r"/nowhere is unusable"):
         sender("security.protocol=SSL", "ssl.truststore.location=/nowhere")
 
 

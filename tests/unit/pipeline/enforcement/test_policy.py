@@ -8,11 +8,11 @@ from barnabas.pipeline.enforcement.entry import Entity, Verdict
 from barnabas.pipeline.enforcement.policy import (
     EntityTemplate,
     Policy,
-    PolicyError,
     parse_limits,
     parse_template,
     wanted,
 )
+from barnabas.pipeline.runner.plan import PlanError
 
 NOW = 1_000_000
 SPAMMER = Verdict("user", "mallory", "spammer", 0.8, "posts", NOW - 10, NOW + 10, user="mallory")
@@ -101,7 +101,7 @@ def test_limits():
         ("request_percentage", "nan"),
         ("request_percentage", "inf"),
     ]:
-        with pytest.raises(PolicyError, match=name):
+        with pytest.raises(PlanError, match=name):
             parse_limits({name: text})
 
 
@@ -115,7 +115,7 @@ def test_limits():
     ],
 )
 def test_what_is_no_template(kind, text, reason):
-    with pytest.raises(PolicyError, match=reason):
+    with pytest.raises(PlanError, match=reason):
         parse_template(kind, text)
 
 
