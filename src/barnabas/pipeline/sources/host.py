@@ -8,9 +8,9 @@
 | disk_read_bytes_per_s, disk_write_bytes_per_s | | of all disks together, since the last time |
 | network_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s | interface | since the last time |
 
-What is a difference is missing the first time, and when a counter has gone back.
+What is a difference is missing the first time. psutil sees to it that no counter goes back.
 
-Source: psutil's documentation: cpu_times, virtual_memory, disk_usage, net_io_counters.
+Source: psutil's documentation: cpu_percent, virtual_memory, disk_usage, net_io_counters (nowrap).
 """
 
 import time
@@ -28,14 +28,13 @@ _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "i
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One look at a host: counters since it started, and levels in percent.
+    """One look at a host: counters since it started, and levels in percent, that of the processors since the last look.
 
     `elapsed_s` is of a clock that never goes back; `network` holds (bytes received, bytes sent) by interface.
     """
 
     elapsed_s: float
-    cpu_busy_s: float
-    cpu_all_s: float
+    cpu_percent: float
     memory_percent: float
     disk_percents: Mapping[str, float]
     disk_read_bytes: int
@@ -45,15 +44,10 @@ class Counters:
 
 def look_at_this_host() -> Counters:
     """Read all counters, through psutil."""
-    times = psutil.cpu_times()
-    # Guests' time is in that of users already.
-    all_s = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    idle_s = times.idle + getattr(times, "iowait", 0.0)
     disks = psutil.disk_io_counters()
     return Counters(
         time.monotonic(),
-        all_s - idle_s,
-        all_s,
+        psutil.cpu_percent(),
         psutil.virtual_memory().percent,
         _disk_percents(),
         disks.read_bytes if disks else 0,
@@ -84,25 +78,19 @@ class HostLook:
 
 def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | None, float]]:
     """Return (metric, instance, value) of a look, and of what has changed since the one before."""
-    found: list[tuple[str, str | None, float]] = []
-    if before is not None and now.cpu_all_s > before.cpu_all_s and now.cpu_busy_s >= before.cpu_busy_s:
-        share = (now.cpu_busy_s - before.cpu_busy_s) / (now.cpu_all_s - before.cpu_all_s)
-        found.append(("cpu_percent", None, min(100.0, 100 * share)))
-    found.append(("memory_percent", None, now.memory_percent))
+    found: list[tuple[str, str | None, float]] = [("memory_percent", None, now.memory_percent)]
     found += [("disk_percent", mount, percent) for mount, percent in sorted(now.disk_percents.items())]
-    if before is None or now.elapsed_s <= before.elapsed_s:
+    if before is None:
         return found
     seconds = now.elapsed_s - before.elapsed_s
-    read, written = now.disk_read_bytes - before.disk_read_bytes, now.disk_write_bytes - before.disk_write_bytes
-    if read >= 0 and written >= 0:
-        found.append(("disk_read_bytes_per_s", None, read / seconds))
-        found.append(("disk_write_bytes_per_s", None, written / seconds))
+    found.append(("cpu_percent", None, now.cpu_percent))
+    found.append(("disk_read_bytes_per_s", None, (now.disk_read_bytes - before.disk_read_bytes) / seconds))
+    found.append(("disk_write_bytes_per_s", None, (now.disk_write_bytes - before.disk_write_bytes) / seconds))
     for name in sorted(now.network.keys() & before.network.keys()):
         received, sent = (new - old for new, old in zip(now.network[name], before.network[name], strict=True))
-        if received >= 0 and sent >= 0:
-            found.append(("network_bytes_per_s", name, (received + sent) / seconds))
-            found.append(("network_received_bytes_per_s", name, received / seconds))
-            found.append(("network_sent_bytes_per_s", name, sent / seconds))
+        found.append(("network_bytes_per_s", name, (received + sent) / seconds))
+        found.append(("network_received_bytes_per_s", name, received / seconds))
+        found.append(("network_sent_bytes_per_s", name, sent / seconds))
     return found
 
 
