@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from barnabas.pipeline.enforcement.entry import CLIENT_ID, USER, Entity, Verdict
 from barnabas.pipeline.runner.plan import PlanError
+from barnabas.wire.quotas.limits import KINDS_BY_KEY
 
-# `controller_mutation_rate` does not throttle clients that only read and write.
-LIMITS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 SUBJECT_KINDS = ("user", "address", "agent", "visitor", "token")
 # All verdicts of the security job but `declared_bot`: such a client has done nothing yet.
 ENFORCED = ("crawler", "scraper", "spammer", "vote_ring", "credential_stuffing", "password_guessing", "rate")
@@ -95,17 +94,12 @@ def parse_limits(pairs: Mapping[str, str]) -> dict[str, float]:
     """Read quotas; raise PlanError if one does not exist or its value is invalid."""
     limits = {}
     for name, text in pairs.items():
-        if name not in LIMITS:
-            raise PlanError(f"limit {name!r} does not exist: use {', '.join(LIMITS)}")
+        if name not in KINDS_BY_KEY:
+            raise PlanError(f"limit {name!r} does not exist: use {', '.join(KINDS_BY_KEY)}")
         try:
-            value = float(text)
-        except ValueError:
-            value = 0.0
-        # Kafka's byte rates are whole numbers.
-        is_whole = name.endswith("_byte_rate")
-        if not 0 < value < 2**53 or (is_whole and value != int(value)):
-            raise PlanError(f"{name}={text} is invalid: must be a {'whole ' if is_whole else ''}number above 0")
-        limits[name] = value
+            limits[name] = KINDS_BY_KEY[name].parse(text)
+        except ValueError as error:
+            raise PlanError(str(error)) from None
     return limits
 
 
