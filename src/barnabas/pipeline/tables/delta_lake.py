@@ -552,9 +552,9 @@ class DeltaLakeTable:
         Raises:
             TableError: the log's older part was deleted, and its newer part does not say how far `run` came.
         """
-        head, limit = table.version(), 1
+        limit = 1
         while True:
-            commits = table.history(limit)
+            head, commits = table.version(), table.history(limit)
             runs: dict[str, Progress] = {}
             writers: dict[str, str] = {}
             known_until = -1
@@ -567,9 +567,14 @@ class DeltaLakeTable:
                 for name, progress in note.runs.items():
                     if name not in runs or runs[name].sequence < progress.sequence:
                         runs[name], writers[name] = progress, note.writers[name]
-            if commits[-1]["version"] - 1 <= known_until or len(commits) < limit:
+            if commits[-1]["version"] - 1 > known_until and len(commits) >= limit:
+                limit *= 8
+            elif len(commits if limit == 1 else table.history(1)) == 1:
                 break
-            limit *= 8
+            else:
+                # delta-rs lists commits that the table does not have yet, too, and numbers them as if it had.
+                table.update_incremental()
+                limit = 1
         # Delta keeps the numbers of transactions for ever, and commits only for a time.
         if run is not None and run not in runs and table.transaction_version(run) is not None:
             raise TableError(
