@@ -8,7 +8,7 @@
 
 orjson parses the records, and `values.py` converts whole columns at once. A doubtful record (a field that may occur
 twice, an unknown field, a value that does not convert) is judged alone: it is parsed again if digits may be lost, then
-checked by its shape (`tables/shapes.py`), then value by value.
+checked by its shape (`tables/schema_evolution.py`), then value by value.
 
 It needs pyarrow and no Spark session: Spark's Python workers run it.
 """

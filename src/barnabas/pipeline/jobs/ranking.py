@@ -1,36 +1,20 @@
-"""Ranking: how much people care for each item, and which items they choose for a query.
+"""Ranking: how much people care for each item, and which items they choose for a query (docs/pipeline/ranking.md).
 
 **Shape.** `make_facts` makes one slim fact of each view, click, search and vote. `aggregate` adds them up by hour, for
 the hours with new facts alone. `refresh` computes the rankings from the sums of the `half_life_hours` ×
 `horizon_half_lives` hours before that of the latest event; what is older has no weight left. There is no state that
 could be lost, so a kill, a rewind or a backfill can't make a ranking wrong: it is a function of the set of facts.
 
-**What counts.** An item's name is what votes and posts call it and, for pages, the request's target without its query:
-`/a?utm_source=x` is `/a`. A view counts when a page was shown (GET, status 2xx or 304, no image, style or
-script). Of the votes of one user for one item the last one counts, by its time; value 0 takes it back.
+**Score.** Age is counted in whole hours from the latest event's hour: an item's score then changes when something
+happened to it or the hour ends, not with every batch, and the topic carries what changed. Weights are whole millionths
+and sums are sums of whole numbers, so the score is the same to the last digit in whatever order and batches the events
+came.
 
-**Score.** Each view, click and vote gives points (a vote against takes them), and points halve every
-`half_life_hours`. Age is counted in whole hours from the latest event's hour: an item's score then changes when
-something happened to it or the hour ends, not with every batch, and the topic carries what changed. Weights are whole
-millionths and sums are sums of whole numbers, so the score is the same to the last digit in whatever order and
-batches the events came.
+**Click-through rate.** Rates are smoothed: else one search with one click would stand on top. More clicks than searches
+count as so many searches.
 
-**Click-through rate.** There are no events for results that were shown and not clicked. A search is taken to have
-shown every item that was ever clicked for its query in the horizon: the rate of (query, item) is its clicks per search
-for the query, and that of an item its clicks in results per search for any of those queries. Rates are smoothed: each
-starts with `prior_clicks` clicks in `prior_searches` searches, else one search with one click would stand on top. Of
-search engines only those searches are seen that ended in a click here, so there the rate is the item's share of the
-clicks. More clicks than searches count as so many searches.
-
-**Costs.** Of the hours with new facts, a sort by id for the repeats and one of the votes by user and item; of the
-horizon, sums over a row for each hour and item, hour and query, hour and user's vote.
-
-**Crawlers.** What was done by whom the job security accuses (`leave_out`) counts nowhere but in `left_out`. An hour's
-sums keep the two apart, and are made anew where a verdict on somebody in it has come or gone, which the runner sees by
-`mark`: so a verdict holds for all the past, at the price of those hours in which the accused did something.
-
-**What it gets wrong.** A vote older than the horizon is forgotten. Upper and lower case of a query are the same, its
-other spellings are not.
+**Crawlers.** An hour's sums keep those who are left out apart, and are made anew where a verdict on somebody in it has
+come or gone, which the runner sees by `mark`.
 """
 
 from __future__ import annotations
