@@ -73,14 +73,11 @@ def access_log_lines(lines: Iterable[RawLine], site: str | None = None) -> Itera
     time_ms: int | None = None
     for line in lines:
         view = parse_line(line.number, line.text)
-        if view is None:
-            # The time of the line before it, so that a partition's times don't jump.
-            refused = Refused(line.text, _why_refused(line.text))
-            yield SourceLine(line.log, line.number, time_ms, refused=refused, is_last_for_now=line.is_last_for_now)
-            continue
-        time_ms = view.time_s * 1000
-        events = _events(view, f"{line.log}:{line.number}", site)
-        yield SourceLine(line.log, line.number, time_ms, events, is_last_for_now=line.is_last_for_now)
+        refused = None if view is not None else Refused(line.text, _why_refused(line.text))
+        # A refused line has the time of the line before it, so that a partition's times don't jump.
+        time_ms = view.time_s * 1000 if view is not None else time_ms
+        events = _events(view, f"{line.log}:{line.number}", site) if view is not None else []
+        yield SourceLine(line.log, line.number, time_ms, events, refused, line.is_last_for_now)
 
 
 def most_common_site(path: Path) -> str | None:
