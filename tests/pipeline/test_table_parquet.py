@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -207,22 +206,6 @@ def test_files_stay_divided_as_they_are(spark: SparkSession, tmp_path: Path) -> 
 def test_an_object_store_is_refused(spark: SparkSession) -> None:
     with pytest.raises(TableError, match="must be on a local disk"):
         open_table(spark, "s3a://lake/table", "parquet")
-
-
-def test_a_replacement_that_an_earlier_version_did_not_finish_counts(
-    spark: SparkSession, two_commits: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(two_commits, tmp_path / "place")
-    table = open_table(spark, str(tmp_path / "place" / "table"), "parquet")
-    first, second = sorted((tmp_path / "place" / "table").iterdir())
-    shutil.copytree(second, tmp_path / "place" / "table" / f"{second.name}.0123abcd")
-    note = json.loads((second / "_progress.json").read_text()) | {"writer": "one"}
-    (tmp_path / "place" / "table" / f"{second.name}.0123abcd" / "_progress.json").write_text(json.dumps(note))
-    swap = {"name": f"{second.name}.0123abcd", "writer": "one", "replaced": [first.name, second.name]}
-    (tmp_path / "place" / "_table.work" / "swap.json").write_text(json.dumps(swap))
-    assert offsets_in(table) == list(range(10, 20))
-    table.append(rows_at(spark, 20, 21), progress_of(3))
-    assert offsets_in(table) == seen_by_others(tmp_path / "place" / "table") == list(range(10, 21))
 
 
 def test_the_newest_progress_of_each_run_counts_whichever_note_has_it() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
 
@@ -35,10 +35,26 @@ def literal(text: str) -> str:
 
 
 def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens: bool = False) -> DataFrame:
-    """Return rows under the table's own spelling of its columns; new columns stay, unless they are null throughout.
+    """Return rows in `aligned_columns`; new columns that are null throughout are left out: no format can hold them."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import NullType
+
+    own = rows.schema.fields
+    columns = aligned_columns(rows.schema, schema, location, widens=widens).fields
+    known = [each for each in columns if not isinstance(each.dataType, NullType)]
+    if [(each.name, each.dataType) for each in own] == [(each.name, each.dataType) for each in known]:
+        # Most often; each column of a selection is some calls of the JVM.
+        return rows
+    return rows.select(*(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in known))
+
+
+def aligned_columns(
+    columns: StructType, schema: StructType | None, location: str, *, widens: bool = False
+) -> StructType:
+    """Return columns of rows under the table's own spelling, in the order of the rows.
 
     Args:
-        rows: What is to be written.
+        columns: Those of the rows.
         schema: The table's; None when it is not there yet.
         location: Of the table, for the error.
         widens: Whether a number may be wider than the table's. One that is narrower comes as the table's then.
@@ -46,46 +62,7 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
     Raises:
         TableError: a column has another type than in the table, or two differ in case only.
     """
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import NullType
-
-    known = {field.name.lower(): field for field in schema.fields} if schema else {}
-    chosen: list[Column | str] = []
-    seen: dict[str, str] = {}
-    fields = rows.schema.fields
-    for field in fields:
-        name = field.name.lower()
-        if name in seen:
-            raise TableError(f"{location}: columns {seen[name]!r} and {field.name!r} differ in case only: rename one")
-        seen[name] = field.name
-        if name not in known:
-            # Spark's type of a column of which nothing is known yet; no format can hold it.
-            if not isinstance(field.dataType, NullType):
-                chosen.append(quoted(field.name))
-            continue
-        target = known[name]
-        there, here = target.dataType, field.dataType
-        if widens:
-            there, here = widened(there, here), widened(here, there)
-        if difference := type_difference(there, here, target.name):
-            raise _other_type(difference, location)
-        wanted = there if isinstance(here, NullType) else here
-        if (target.name, wanted) == (field.name, field.dataType):
-            chosen.append(quoted(field.name))
-        else:
-            chosen.append(F.col(quoted(field.name)).cast(wanted).alias(target.name))
-    # Most often all are as they should be; each column in a selection is some calls of the JVM.
-    is_same = len(chosen) == len(fields) and all(isinstance(each, str) for each in chosen)
-    return rows if is_same else rows.select(*chosen)
-
-
-def aligned_columns(columns: StructType, schema: StructType | None, location: str) -> StructType:
-    """Return columns of rows under the table's own spelling, in the order of the rows.
-
-    Raises:
-        TableError: a column has another type than in the table, or two differ in case only.
-    """
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import NullType, StructField, StructType
 
     known = {field.name.lower(): field for field in schema.fields} if schema else {}
     chosen: dict[str, StructField] = {}
@@ -96,29 +73,17 @@ def aligned_columns(columns: StructType, schema: StructType | None, location: st
                 f"{location}: columns {chosen[name].name!r} and {field.name!r} differ in case only: rename one"
             )
         target = known.get(name, field)
-        if difference := type_difference(target.dataType, field.dataType, target.name):
-            raise _other_type(difference, location)
-        chosen[name] = StructField(target.name, field.dataType)
+        there, here = target.dataType, field.dataType
+        if widens:
+            there, here = widened(there, here), widened(here, there)
+        if difference := type_difference(there, here, target.name):
+            column, of_table, of_rows = difference
+            raise TableError(
+                f"{location}: column {column} is {of_table} in the table and {of_rows} in the new rows: "
+                "convert it, or write to another column"
+            )
+        chosen[name] = StructField(target.name, there if isinstance(here, NullType) else here)
     return StructType(list(chosen.values()))
-
-
-def _other_type(difference: tuple[str, str, str], location: str) -> TableError:
-    column, of_table, of_rows = difference
-    return TableError(
-        f"{location}: column {column} is {of_table} in the table and {of_rows} in the new rows: "
-        "convert it, or write to another column"
-    )
-
-
-def with_all_columns(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Add the table's columns that rows do not have, as nulls; `rows` are aligned."""
-    there = {name.lower() for name in rows.columns}
-    missing = [field for field in schema.fields if field.name.lower() not in there]
-    if not missing:
-        return rows
-    from pyspark.sql import functions as F
-
-    return rows.select("*", *(F.lit(None).cast(field.dataType).alias(field.name) for field in missing))
 
 
 def type_difference(table: DataType, rows: DataType, column: str) -> tuple[str, str, str] | None:

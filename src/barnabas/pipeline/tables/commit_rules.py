@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import literal, quoted
 from barnabas.pipeline.tables.layout import Layout
-from barnabas.pipeline.tables.table import Progress, TableError, TableMovedError
+from barnabas.pipeline.tables.table import FILE_COLUMN, Progress, Scan, TableError, TableMovedError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_sequence(last: Progress | None, progress: Progress, location: str) -> None:
-    """See that a commit is the one after its run's last.
-
-    Raises:
-        TableMovedError: it is not.
-    """
+    """Raise TableMovedError unless a commit is the one after its run's last."""
     expected = last.sequence + 1 if last else 1
     if progress.sequence != expected:
         raise TableMovedError(
@@ -29,11 +25,7 @@ def check_sequence(last: Progress | None, progress: Progress, location: str) -> 
 
 
 def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
-    """See that rows of these columns have those that a new table's layout speaks of.
-
-    Raises:
-        TableError: one is not there.
-    """
+    """Raise TableError if rows of these columns lack one that a new table's layout names."""
     wanted = (*(each.column for each in layout.partition_columns), *layout.sorted_by)
     if missing := [name for name in wanted if name not in columns]:
         raise TableError(
@@ -43,12 +35,8 @@ def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
 
 
 def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
-    """See that a table's files are divided as is asked for, where anything is: what it was made with stays.
-
-    Raises:
-        TableError: they are divided by something else.
-    """
-    wanted = [each.name for each in layout.partition_columns]
+    """Raise TableError if a layout has partition columns, and the table has others: these can't be changed."""
+    wanted = layout.partition_names
     if wanted and list(there) != wanted:
         raise TableError(
             f"{location}: it is partitioned by {', '.join(there) or 'nothing'}, which can't be changed to "
@@ -57,11 +45,7 @@ def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
 
 
 def rewind_condition(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
-    """Return the SQL condition of the rows that a rewind deletes.
-
-    Raises:
-        TableError: the table has no columns that say where its rows were read.
-    """
+    """Return the SQL condition of the rows that a rewind deletes; raise TableError if they have no offsets."""
     missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
     if missing:
         raise TableError(f"{location}: can't be rewound to offsets: it has no column {', '.join(missing)}")
@@ -75,7 +59,7 @@ def rewind_condition(offsets: Mapping[str, Mapping[int, int]], schema: StructTyp
     )
 
 
-def is_later(new: str, there: str, partition: str = "_partition") -> str:
+def is_later(new: str, there: str) -> str:
     """Return as SQL, Spark's and PostgreSQL's, whether a record of a key comes after another one of the same key.
 
     In one partition offsets tell. A key moves when partitions are added: then the records' times do.
@@ -83,29 +67,48 @@ def is_later(new: str, there: str, partition: str = "_partition") -> str:
     Args:
         new: Name of the row that may take the place.
         there: Name of the row that has it.
-        partition: Name of the column with the partition.
     """
-    in_time = [f"({name}._timestamp, {name}.{partition}, {name}._offset)" for name in (new, there)]
+    in_time = [f"({name}._timestamp, {name}._partition, {name}._offset)" for name in (new, there)]
     return (
-        f"(CASE WHEN {new}.{partition} = {there}.{partition} THEN {new}._offset > {there}._offset "
+        f"(CASE WHEN {new}._partition = {there}._partition THEN {new}._offset > {there}._offset "
         f"ELSE {in_time[0]} > {in_time[1]} END)"
     )
 
 
-def with_rest(rows: DataFrame, there: DataFrame, where: str) -> DataFrame:
-    """Return all rows of a table in which these take the place of those for which `where` holds."""
-    return there.where(f"NOT coalesce({where}, false)").unionByName(rows)
+def without(scan: Scan, where: str) -> tuple[list[str], DataFrame]:
+    """Return the names of files that have rows for which a condition holds, and the other rows of these files."""
+    names = _files_with(scan.read(scan.files).where(where))
+    return names, scan.read(names).where(f"NOT coalesce({where}, false)").drop(FILE_COLUMN)
 
 
-def with_latest(
-    kept: DataFrame, new: DataFrame, key: str, partition: str, gone: str, marks: Sequence[str]
-) -> DataFrame:
-    """Return the rows that were there after new ones of their keys, see `Table.update`."""
+def updated(
+    scan: Scan, new: DataFrame, key: Sequence[str], gone: str, marks: Sequence[str]
+) -> tuple[list[str], DataFrame]:
+    """Return the names of files that have rows with keys of new rows, and their rows after `Table.update`."""
+    keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(key)))
+
+    def with_keys(there: DataFrame, how: str) -> DataFrame:
+        # Null equals null.
+        same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(key)]
+        return there.join(keys, same, how)
+
+    names = _files_with(with_keys(scan.read(scan.files), "left_semi"))
+    there = scan.read(names).drop(FILE_COLUMN)
+    if gone:
+        return names, _with_latest(there, new, key[0], gone, marks)
+    return names, with_keys(there, "left_anti").unionByName(new, allowMissingColumns=True)
+
+
+def _files_with(rows: DataFrame) -> list[str]:
+    return [row[0] for row in rows.select(FILE_COLUMN).distinct().collect()]
+
+
+def _with_latest(kept: DataFrame, new: DataFrame, key: str, gone: str, marks: Sequence[str]) -> DataFrame:
+    """Return the rows that were there after new ones of their keys, where some of these are `gone`."""
     from pyspark.sql import functions as F
 
     there, later = kept.alias("there"), new.alias("new")
-    same = f"there.{quoted(key)} = new.{quoted(key)}"
-    comes_later = is_later("new", "there", quoted(partition))
+    same, comes_later = f"there.{quoted(key)} = new.{quoted(key)}", is_later("new", "there")
     is_new = F.expr(f"{same} AND {comes_later}")
     is_late = F.expr(f"{same} AND NOT {comes_later}")
     result = there.join(later, is_new, "left_anti")
@@ -116,6 +119,12 @@ def with_latest(
         marked = there.join(later.where(gone), is_new).selectExpr(*columns)
         result = result.unionByName(marked, allowMissingColumns=True)
     return result
+
+
+def check_key(key: Sequence[str], columns: Sequence[str], location: str) -> None:
+    """Raise TableError if rows of these columns lack one of the key."""
+    if missing := [name for name in key if name not in columns]:
+        raise TableError(f"{location}: rows have no column {missing[0]} of the key")
 
 
 def moved(progress: Progress, location: str) -> TableMovedError:

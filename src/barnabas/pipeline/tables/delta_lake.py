@@ -24,41 +24,41 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 import deltalake
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from barnabas.pipeline.spark.object_stores import is_object_store, scheme_of
-from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted, with_all_columns
+from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
 from barnabas.pipeline.tables.commit_rules import (
     check_division,
+    check_key,
     check_layout,
     check_sequence,
     moved,
     rewind_condition,
-    with_latest,
+    updated,
+    without,
 )
 from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
-    USUAL_LIMITS,
     Compaction,
     Progress,
     Scan,
+    Table,
     TableError,
     TableUnavailableError,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType, StructType
 
 _NOTE_KEY = "barnabas"
 _NOTE_PROPERTY = "userMetadata"
@@ -73,11 +73,11 @@ _GENERATED = "delta.generationExpression"
 # Types and expressions of generated partition columns. From them readers derive which files a condition on the column
 # itself can match.
 _GENERATIONS = {
-    "year": ("INT", "YEAR({column})"),
-    "month": ("STRING", "DATE_FORMAT({column}, 'yyyy-MM')"),
-    "day": ("DATE", "CAST({column} AS DATE)"),
-    "hour": ("STRING", "DATE_FORMAT({column}, 'yyyy-MM-dd-HH')"),
-    "truncate": ("STRING", "SUBSTRING({column}, 1, {number})"),
+    "year": ("integer", "YEAR({column})"),
+    "month": ("string", "DATE_FORMAT({column}, 'yyyy-MM')"),
+    "day": ("date", "CAST({column} AS DATE)"),
+    "hour": ("string", "DATE_FORMAT({column}, 'yyyy-MM-dd-HH')"),
+    "truncate": ("string", "SUBSTRING({column}, 1, {number})"),
 }
 
 # Another writer was faster; the same again, from the new version, may succeed.
@@ -139,21 +139,19 @@ _NO_NOTE = _Note(-1, {}, {})
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The content of a commit: files added, paths of files removed, and the new columns of a table made anew."""
+    """The content of a commit: files added, names of files removed, and the new columns of a table made anew."""
 
     added: Sequence[DataFile]
     removed: Sequence[str] = ()
     replaced_by: StructType | None = None
 
 
-class DeltaLakeTable:
+class DeltaLakeTable(Table):
     """A Delta table in a directory. An object is for one thread at a time."""
-
-    column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
-        self._location = location
+        self.location = location
         self._uri = location if "://" in location else os.path.abspath(location.removeprefix("file:"))
         self._uri = self._uri.removeprefix("file://")
         self._layout = layout
@@ -163,10 +161,6 @@ class DeltaLakeTable:
         }
         self._table: deltalake.DeltaTable | None = None
 
-    @property
-    def location(self) -> str:
-        return self._location
-
     def exists(self) -> bool:
         return self._latest() is not None
 
@@ -174,13 +168,8 @@ class DeltaLakeTable:
         table = self._latest()
         return None if table is None else _schema_of(table)
 
-    def read(self) -> DataFrame:
-        return self.scan().rows()
-
     def scan(self) -> Scan:
-        table = self._there()
-        files = _files_of(table)
-        return Scan(files.keys(), lambda names: self._rows_of(table, [files[name] for name in names], names_files=True))
+        return self._scan(self._there())
 
     def progress(self, run: str) -> Progress | None:
         table = self._latest()
@@ -203,14 +192,11 @@ class DeltaLakeTable:
     def sink(self, columns: StructType) -> FileSink:
         table = self._latest()
         if table is None:
-            schema, partition_columns = (
-                self._new_schema(columns),
-                [each.name for each in self._layout.partition_columns],
-            )
+            schema, partition_columns = self._new_schema(columns), self._layout.partition_names
         else:
-            check_division(table.metadata().partition_columns, self._layout, self._location)
+            check_division(table.metadata().partition_columns, self._layout, self.location)
             schema, partition_columns = _schema_of(table), table.metadata().partition_columns
-        there = aligned_columns(columns, schema, self._location)
+        there = aligned_columns(columns, schema, self.location)
         sink = FileSink(
             self._uri,
             self._store,
@@ -223,18 +209,18 @@ class DeltaLakeTable:
             try:
                 generated_column(text, pa.schema(_delta_schema(there).to_arrow()).empty_table())
             except (ValueError, pa.ArrowException) as error:
-                raise TableError(f"{self._location}: its files can't be written: {error}") from None
+                raise TableError(f"{self.location}: its files can't be written: {error}") from None
         return sink
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         def change(table: deltalake.DeltaTable | None) -> _Change:
-            wanted = [each.name for each in self._layout.partition_columns]
+            wanted = self._layout.partition_names
             if table is not None:
-                self._extend(table, aligned_columns(columns, _schema_of(table), self._location))
+                self._extend(table, aligned_columns(columns, _schema_of(table), self.location))
                 wanted = table.metadata().partition_columns
             if any(list(file.partition) != wanted for file in files):
                 raise TableUnavailableError(
-                    f"{self._location}: another writer has created the table, with other partition columns"
+                    f"{self.location}: another writer has created the table, with other partition columns"
                 )
             return _Change(files, (), self._new_schema(columns) if table is None else None)
 
@@ -257,23 +243,8 @@ class DeltaLakeTable:
             if table is None:
                 return self._first(rows.where(f"NOT ({gone or 'false'})"))
             new = self._prepared(rows, table)
-            if missing := [name for name in key if name not in new.columns]:
-                raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
-            keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(key)))
-
-            def touched(there: DataFrame, how: str) -> DataFrame:
-                # Null equals null.
-                same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(key)]
-                return there.join(keys, same, how)
-
-            files = _files_of(table)
-            named = touched(self._rows_of(table, list(files.values()), names_files=True), "left_semi")
-            removed = [files[row[0]] for row in named.select(FILE_COLUMN).distinct().collect()]
-            there = self._rows_of(table, removed)
-            if gone:
-                result = with_latest(there, new, key[0], "_partition", gone, marks)
-            else:
-                result = touched(there, "left_anti").unionByName(new, allowMissingColumns=True)
+            check_key(key, new.columns, self.location)
+            removed, result = updated(self._scan(table), new, key, gone, marks)
             return _Change(self._written(result, table), removed)
 
         try:
@@ -283,33 +254,34 @@ class DeltaLakeTable:
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         if self._generated:
-            raise TableError(f"{self._location}: replaced tables cannot use generated partition columns")
+            raise TableError(f"{self.location}: replaced tables cannot use generated partition columns")
 
         def change(table: deltalake.DeltaTable | None) -> _Change:
             if table is None:
                 return self._first(rows)
             if where:
                 new = self._prepared(rows, table)
-                removed, kept = self._matching(table, where)
+                removed, kept = without(self._scan(table), where)
                 both = kept.unionByName(new, allowMissingColumns=True) if removed else new
                 return _Change(self._written(both, table), removed)
-            new = aligned(rows, None, self._location)
+            new = aligned(rows, None, self.location)
             if self._has_layout(new, table):
-                return _Change(self._written(new, table), list(_files_of(table).values()))
+                return _Change(self._written(new, table), list(_files_of(table)))
             return self._first(rows)
 
         self._commit(progress, change)
 
     def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        condition = where or rewind_condition(offsets, _schema_of(self._there()), self._location)
+        condition = where or rewind_condition(offsets, _schema_of(self._there()), self.location)
         count = 0
 
         def change(table: deltalake.DeltaTable | None) -> _Change:
             nonlocal count
             if table is None:
-                raise TableError(f"{self._location}: the Delta table does not exist")
-            removed, kept = self._matching(table, condition)
-            count = self._rows_of(table, removed).where(condition).count() if removed else 0
+                raise TableError(f"{self.location}: the Delta table does not exist")
+            scan = self._scan(table)
+            removed, kept = without(scan, condition)
+            count = scan.read(removed).where(condition).count() if removed else 0
             return _Change(self._written(kept, table) if removed else (), removed)
 
         self._commit(progress, change)
@@ -375,7 +347,7 @@ class DeltaLakeTable:
             and self._table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
         ):
             raise TableError(
-                f"{self._location}: the table uses the Delta feature columnMapping, which is not supported: rewrite it "
+                f"{self.location}: the table uses the Delta feature columnMapping, which is not supported: rewrite it "
                 "without the feature (CREATE TABLE ... AS SELECT), or load into a new table"
             )
         return self._table
@@ -383,38 +355,35 @@ class DeltaLakeTable:
     def _there(self) -> deltalake.DeltaTable:
         table = self._latest()
         if table is None:
-            raise TableError(f"{self._location}: the Delta table does not exist")
+            raise TableError(f"{self.location}: the Delta table does not exist")
         return table
 
-    def _rows_of(self, table: deltalake.DeltaTable, paths: Sequence[str], names_files: bool = False) -> DataFrame:
-        """Read some of a version's files, with their names in the column `FILE_COLUMN` if wanted."""
-        schema, more = _schema_of(table), ["_metadata.file_name AS " + FILE_COLUMN] if names_files else []
-        if not paths:
-            rows = self._spark.createDataFrame([], schema)
-            return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE_COLUMN}") if names_files else rows
+    def _scan(self, table: deltalake.DeltaTable) -> Scan:
+        """Return the files of a version."""
+        files, schema = _files_of(table), _schema_of(table)
         # Spark would look for a path without a scheme in the cluster's default file system.
         root = self._uri if "://" in self._uri else f"file:{self._uri}"
-        rows = self._spark.read.schema(schema).option("basePath", root).parquet(*(f"{root}/{each}" for each in paths))
-        # Spark puts partition columns at the end.
-        is_in_order = not table.metadata().partition_columns
-        names = ["*"] if is_in_order else [quoted(field.name) for field in schema.fields]
-        return rows if is_in_order and not more else rows.selectExpr(*names, *more)
 
-    def _matching(self, table: deltalake.DeltaTable, where: str) -> tuple[list[str], DataFrame]:
-        """Return the paths of files that have rows for which a condition holds, and the other rows of these files."""
-        files = _files_of(table)
-        named = self._rows_of(table, list(files.values()), names_files=True).where(where).select(FILE_COLUMN).distinct()
-        paths = [files[row[0]] for row in named.collect()]
-        return paths, self._rows_of(table, paths).where(f"NOT coalesce({where}, false)")
+        def read(names: Collection[str]) -> DataFrame:
+            if not names:
+                rows = self._spark.createDataFrame([], schema)
+                return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE_COLUMN}")
+            reader = self._spark.read.schema(schema).option("basePath", root)
+            rows = reader.parquet(*(f"{root}/{files[name]}" for name in names))
+            # Spark puts partition columns at the end.
+            columns = map(quoted, schema.names) if table.metadata().partition_columns else ["*"]
+            return rows.selectExpr(*columns, f"_metadata.file_name AS {FILE_COLUMN}")
+
+        return Scan(files.keys(), read)
 
     # What is written.
 
     def _prepared(self, rows: DataFrame, table: deltalake.DeltaTable) -> DataFrame:
         """Return rows in the table's columns, after the table has got those that are new."""
-        check_division(table.metadata().partition_columns, self._layout, self._location)
+        check_division(table.metadata().partition_columns, self._layout, self.location)
         schema = _schema_of(table)
         # Narrower numbers become the table's; wider ones are refused.
-        new = aligned(aligned(rows, schema, self._location, widens=True), schema, self._location)
+        new = aligned(aligned(rows, schema, self.location, widens=True), schema, self.location)
         self._extend(table, new.schema)
         return new
 
@@ -431,39 +400,38 @@ class DeltaLakeTable:
 
     def _new_schema(self, columns: StructType) -> StructType:
         """Return the schema of a table that is made for rows of these columns."""
-        from pyspark.sql.types import StructField, StructType
-
-        check_layout(self._layout, columns.names, self._location)
+        check_layout(self._layout, columns.names, self.location)
         schema = merged(None, columns).toNullable()
         for name, (kind, text) in self._generated.items():
-            schema = StructType([*schema.fields, StructField(name, _type(kind), metadata={_GENERATED: text})])
+            schema = schema.add(name, kind, True, {_GENERATED: text})
         return schema
 
     def _first(self, rows: DataFrame) -> _Change:
         """Write the files of a table that is made, or made anew, by the commit."""
-        new = aligned(rows, None, self._location)
+        new = aligned(rows, None, self.location)
         schema = self._new_schema(new.schema)
-        return _Change(self._files(new, schema, [each.name for each in self._layout.partition_columns]), (), schema)
+        return _Change(self._files(new, schema, self._layout.partition_names), (), schema)
 
     def _written(self, rows: DataFrame, table: deltalake.DeltaTable) -> list[DataFile]:
         """Write the files of rows that are prepared for a table."""
         return self._files(rows, _schema_of(table), table.metadata().partition_columns)
 
     def _files(self, rows: DataFrame, schema: StructType, partition_columns: Sequence[str]) -> list[DataFile]:
-        from pyspark.sql import functions as F
-        from pyspark.sql.types import StructType
-
         generated = _generations(schema)
-        needed = [field for field in schema.fields if field.name in partition_columns and field.name not in generated]
-        rows = with_all_columns(rows.drop(*generated), StructType(needed))
-        rows = rows.select("*", *(F.expr(text).alias(name) for name, text in generated.items()))
+        rows = rows.drop(*generated)
+        absent = {
+            field.name: F.lit(None).cast(field.dataType)
+            for field in schema.fields
+            if field.name in partition_columns and field.name not in (*generated, *rows.columns)
+        }
+        rows = rows.withColumns(absent).withColumns({name: F.expr(text) for name, text in generated.items()})
         if wanted := [name for name in self._layout.sorted_by if name in rows.columns]:
             rows = rows.sortWithinPartitions(*map(quoted, (*partition_columns, *wanted)))
         return write_files(rows, FileSink(self._uri, self._store, None, tuple(partition_columns)))
 
     def _has_layout(self, rows: DataFrame, table: deltalake.DeltaTable) -> bool:
         """Return whether a table has the columns of rows and its layout's partitions."""
-        if table.metadata().partition_columns != [each.name for each in self._layout.partition_columns]:
+        if table.metadata().partition_columns != self._layout.partition_names:
             return False
         there, new = (
             {field.name: field.dataType for field in each.fields} for each in (_schema_of(table), rows.schema)
@@ -487,7 +455,7 @@ class DeltaLakeTable:
         for last in range(_TRIES - 1, -1, -1):
             table = self._latest()
             history = _NO_NOTE if table is None else self._history(table, progress.run)
-            check_sequence(history.runs.get(progress.run), progress, self._location)
+            check_sequence(history.runs.get(progress.run), progress, self.location)
             writer = uuid.uuid4().hex
             note = _Note(
                 history.base, {**history.runs, progress.run: progress}, {**history.writers, progress.run: writer}
@@ -504,7 +472,7 @@ class DeltaLakeTable:
                     # The answer to the commit was lost, and delta-rs tried it once more.
                     return
                 if _SAME_RUN_CONFLICT in str(error):
-                    raise moved(progress, self._location) from error
+                    raise moved(progress, self.location) from error
                 if not last:
                     raise self._failure(error) from error
             time.sleep(random.uniform(*_PAUSE_S))
@@ -528,15 +496,16 @@ class DeltaLakeTable:
                 _delta_schema(made.replaced_by),
                 added,
                 mode="error" if table is None else "overwrite",
-                partition_by=[each.name for each in self._layout.partition_columns],
+                partition_by=self._layout.partition_names,
                 configuration={**_PROPERTIES, **_history_properties(self._layout)},
                 storage_options=self._store,
                 commit_properties=properties,
             )
             return
         assert table is not None
+        paths = _files_of(table) if made.removed else {}
         table.create_write_transaction(
-            [*added, *(RemoveAction(path, True, now_ms) for path in made.removed)],
+            [*added, *(RemoveAction(paths[name], True, now_ms) for name in made.removed)],
             "append",
             table.schema(),
             partition_by=table.metadata().partition_columns,
@@ -578,7 +547,7 @@ class DeltaLakeTable:
         # Delta keeps the numbers of transactions for ever, and commits only for a time.
         if run is not None and run not in runs and table.transaction_version(run) is not None:
             raise TableError(
-                f"{self._location}: only commits of other writers are left in _delta_log, and they do not say how far "
+                f"{self.location}: only commits of other writers are left in _delta_log, and they do not say how far "
                 f"run {run} has come: restore an older copy of the log, or start a new table"
             )
         return _Note(head, runs, writers)
@@ -593,25 +562,23 @@ class DeltaLakeTable:
         refused = _REFUSED.search(text)
         shown = f"{refused['status']} {refused['code']}: {refused['text']}" if refused else text
         if isinstance(error, CommitFailedError) and "Failed to commit transaction" in text:
-            return TableUnavailableError(f"{self._location}: other writers commit all the time: {text}")
+            return TableUnavailableError(f"{self.location}: other writers commit all the time: {text}")
         if "://" not in self._uri:
-            return TableError(f"{self._location}: {text}")
+            return TableError(f"{self.location}: {text}")
         if refused and refused["code"] == "NoSuchBucket":
             bucket = self._uri.partition("://")[2].partition("/")[0]
-            return TableError(f"{self._location}: bucket {bucket} does not exist: make it first")
+            return TableError(f"{self.location}: bucket {bucket} does not exist: make it first")
         if _INSTANCE_METADATA in text:
             return TableError(
-                f"{self._location}: no credentials for the store: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                f"{self.location}: no credentials for the store: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
                 "AWS_PROFILE, or give the machine a role"
             )
         if _STORE_SILENT.search(text):
-            return TableUnavailableError(f"{self._location}: the store does not answer: {shown}")
-        return TableError(f"{self._location}: the store refuses: {shown}")
+            return TableUnavailableError(f"{self.location}: the store does not answer: {shown}")
+        return TableError(f"{self.location}: the store refuses: {shown}")
 
 
 def _schema_of(table: deltalake.DeltaTable) -> StructType:
-    from pyspark.sql.types import StructType
-
     return StructType.fromJson(json.loads(table.schema().to_json()))
 
 
@@ -622,12 +589,6 @@ def _generations(schema: StructType) -> dict[str, str]:
 
 def _delta_schema(schema: StructType) -> deltalake.Schema:
     return deltalake.Schema.from_json(schema.json())
-
-
-def _type(ddl: str) -> DataType:
-    from pyspark.sql.types import DateType, IntegerType, StringType
-
-    return {"INT": IntegerType(), "STRING": StringType(), "DATE": DateType()}[ddl]
 
 
 def _files_of(table: deltalake.DeltaTable) -> dict[str, str]:

@@ -49,11 +49,7 @@ def open_table(spark: SparkSession, location: str, format_name: str, layout: Lay
 
 
 def check_location(format_name: str, location: str) -> None:
-    """Find that a table of a format can't be at a place, before anything is started for it.
-
-    Raises:
-        TableError: there is no such format; or Parquet tables can't be there.
-    """
+    """Raise TableError if a format does not exist, or its tables can't be at a place."""
     if format_name not in _CLASSES:
         raise TableError(f"table format {format_name!r} does not exist: use one of {', '.join(FORMATS)}")
     if format_name == "parquet" and scheme_of(location) not in ("", "file"):

@@ -36,14 +36,18 @@ from pyiceberg.table import TableProperties
 from pyiceberg.table.snapshots import ancestors_of
 from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import IdentityTransform, parse_transform
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructType
 
 from barnabas.pipeline.tables.columns import aligned, merged, quoted, type_difference
 from barnabas.pipeline.tables.commit_rules import (
     check_division,
+    check_key,
     check_layout,
     check_sequence,
     rewind_condition,
-    with_latest,
+    updated,
+    without,
 )
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
@@ -59,10 +63,10 @@ from barnabas.pipeline.tables.iceberg_types import iceberg_schema, part_of, spar
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
-    USUAL_LIMITS,
     Compaction,
     Progress,
     Scan,
+    Table,
     TableError,
     TableMovedError,
     TableUnavailableError,
@@ -72,8 +76,6 @@ if TYPE_CHECKING:
     from pyiceberg import table as pyiceberg
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table.metadata import TableMetadata
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from barnabas.pipeline.tables.data_files import DataFile
 
@@ -99,61 +101,41 @@ class _Change:
     removed: Sequence[IcebergFile] = ()
 
 
-class IcebergTable:
+class IcebergTable(Table):
     """One Iceberg table by its name in a catalog, or by its directory (see `iceberg_catalogs.py`): `Table`, see there.
 
     Columns whose names Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore behind, and
     `read` returns them without it.
     """
 
-    column_limits = USUAL_LIMITS
-
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
-        """Name a table; nothing is read yet.
-
-        Raises:
-            TableError: the catalog does not exist, or nothing can decide between two commits there.
-        """
+        """Name a table, without reading it; raise TableError as `CatalogEntry`."""
         self._spark = spark
         self._layout = layout
         self._entry = CatalogEntry(spark.conf.getAll, location)
-        self._location = self._entry.location
+        self.location = self._entry.location
         # The latest, with the columns and the table that it was made for.
         self._sink: tuple[object, IcebergSink] | None = None
 
-    @property
-    def location(self) -> str:
-        """Its place, for people."""
-        return self._location
-
     def exists(self) -> bool:
-        """Return whether there is a commit."""
         table = self._load()
         return table is not None and table.current_snapshot() is not None
 
     def schema(self) -> StructType | None:
-        """Return the columns of the latest commit; None where there is no table."""
         return self.read().schema if self.exists() else None
-
-    def read(self) -> DataFrame:
-        """Return all rows of the latest commit; later commits do not change them."""
-        return self.scan().rows()
 
     def scan(self) -> Scan:
         """Return the data files of the latest commit; one with row-level deletes has another name after each."""
         table = self._load()
         if table is None or table.current_snapshot() is None:
-            raise TableError(f"{self._location}: the Iceberg table does not exist")
-        tasks = {name_of(task): task for task in self._tasks_of(table)}
-        return Scan(tasks.keys(), lambda names: self._rows_of(table, [tasks[name] for name in names]))
+            raise TableError(f"{self.location}: the Iceberg table does not exist")
+        return self._scan(table, self._tasks_of(table))
 
     def progress(self, run: str) -> Progress | None:
-        """Return how far a run has come; None when it has committed nothing."""
         table = self._load()
         return None if table is None else _known(table.metadata).get(run)
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
-        """Add rows, see `Table.append`."""
         self._check(progress)
         table = self._fitted(rows.schema)
         files = self._written(table, table.metadata, self._aligned(rows, table))
@@ -180,14 +162,12 @@ class IcebergTable:
         return replace(self._sink[1], store=dict(table.io.properties))
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
-        """Commit files that tasks wrote, see `Table.append_files`."""
         if self._load() is None:
             # Without files there may have been no sink, which makes the table.
             self._fitted(columns)
         self._commit(progress, lambda _table, _transaction: _Change(files))
 
     def discard(self, files: Sequence[DataFile]) -> None:
-        """Delete files that will not be committed, as far as possible."""
         if table := self._load():
             for file in files:
                 with suppress(Exception):
@@ -206,23 +186,10 @@ class IcebergTable:
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
             new = self._aligned(rows, table)
-            if missing := [name for name in key if name not in new.columns]:
-                raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
-            keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(key)))
-
-            def touched(there: DataFrame, how: str) -> DataFrame:
-                # Null equals null.
-                same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(key)]
-                return there.join(keys, same, how)
-
+            check_key(key, new.columns, self.location)
             tasks = self._tasks_of(table)
-            found = _named(tasks, touched(self._rows_of(table, tasks), "left_semi")) if tasks else []
-            there = self._rows_of(table, found).drop(FILE_COLUMN)
-            if gone:
-                result = with_latest(there, new, key[0], "_partition", gone, marks)
-            else:
-                result = touched(there, "left_anti").unionByName(new, allowMissingColumns=True)
-            return _Change(self._written(table, table.metadata, result), [task.file for task in found])
+            removed, result = updated(self._scan(table, tasks), new, key, gone, marks)
+            return _Change(self._written(table, table.metadata, result), [tasks[name].file for name in removed])
 
         try:
             self._fitted(rows.schema)
@@ -237,41 +204,43 @@ class IcebergTable:
         def change(table: pyiceberg.Table, transaction: pyiceberg.Transaction) -> _Change:
             tasks = self._tasks_of(table)
             if where:
-                found, kept = self._matching(table, tasks, where)
+                removed, kept = without(self._scan(table, tasks), where)
                 both = kept.unionByName(self._aligned(rows, table), allowMissingColumns=True)
-                return _Change(self._written(table, table.metadata, both), [task.file for task in found])
-            new = aligned(rows, None, self._location)
+                return _Change(self._written(table, table.metadata, both), [tasks[name].file for name in removed])
+            new = aligned(rows, None, self.location)
             if not self._has_layout(table, new.schema):
                 self._reshape(table, transaction, new.schema)
-            return _Change(self._written(table, transaction.table_metadata, new), [task.file for task in tasks])
+            return _Change(
+                self._written(table, transaction.table_metadata, new), [task.file for task in tasks.values()]
+            )
 
         if self._load() is None:
             self._fitted(rows.schema)
         self._commit(progress, change)
 
     def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Delete the rows of these partitions from these offsets on, and return how many, see `Table.delete_rows`."""
         count = 0
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
             nonlocal count
-            condition = where or rewind_condition(offsets, spark_schema(table.schema()), self._location)
-            found, kept = self._matching(table, self._tasks_of(table), condition)
-            count = self._rows_of(table, found).where(condition).count() if found else 0
-            files = self._written(table, table.metadata, kept) if found else []
-            return _Change(files, [task.file for task in found])
+            condition = where or rewind_condition(offsets, spark_schema(table.schema()), self.location)
+            tasks = self._tasks_of(table)
+            scan = self._scan(table, tasks)
+            removed, kept = without(scan, condition)
+            count = scan.read(removed).where(condition).count() if removed else 0
+            files = self._written(table, table.metadata, kept) if removed else []
+            return _Change(files, [tasks[name].file for name in removed])
 
         self._commit(progress, change)
         return count
 
     def compact(self) -> Compaction:
-        """Write small files of each partition together, see `Table.compact`."""
         result = Compaction(0, 0)
         made: _Change | None = None
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change | None:
             nonlocal made, result
-            tasks = self._tasks_of(table)
+            tasks = list(self._tasks_of(table).values())
             there = {task.file.file_path for task in tasks}
             if made is None or not there.issuperset(file.file_path for file in made.removed):
                 if made is not None:
@@ -316,7 +285,7 @@ class IcebergTable:
             return None
         if table.format_version > 2:
             raise TableError(
-                f"{self._location}: the table has format version {table.format_version}, which is not supported: "
+                f"{self.location}: the table has format version {table.format_version}, which is not supported: "
                 "load into a table of version 2"
             )
         # Only in this object. PyIceberg's retries would commit on a snapshot in which the sequence was not checked.
@@ -327,21 +296,22 @@ class IcebergTable:
     def _there(self) -> pyiceberg.Table:
         table = self._load()
         if table is None:
-            raise TableError(f"{self._location}: the Iceberg table does not exist")
+            raise TableError(f"{self.location}: the Iceberg table does not exist")
         return table
 
-    def _tasks_of(self, table: pyiceberg.Table) -> list[pyiceberg.FileScanTask]:
-        """Return a table's data files, each with its row-level deletes."""
+    def _tasks_of(self, table: pyiceberg.Table) -> dict[str, pyiceberg.FileScanTask]:
+        """Return a table's data files by name, each with its row-level deletes."""
         with self._entry.reported():
             try:
-                return list(table.scan().plan_files())
+                return {name_of(task): task for task in table.scan().plan_files()}
             except ValueError as error:
-                raise TableError(f"{self._location}: {error}") from None
+                raise TableError(f"{self.location}: {error}") from None
+
+    def _scan(self, table: pyiceberg.Table, tasks: Mapping[str, pyiceberg.FileScanTask]) -> Scan:
+        return Scan(tasks.keys(), lambda names: self._rows_of(table, [tasks[name] for name in names]))
 
     def _rows_of(self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]) -> DataFrame:
         """Return the rows of some files, with the name of their file in the column `FILE_COLUMN`."""
-        from pyspark.sql.types import StringType
-
         columns = spark_schema(table.schema(), has_ids=True)
         if not tasks:
             return self._spark.createDataFrame([], spark_schema(table.schema()).add(FILE_COLUMN, StringType()))
@@ -351,18 +321,11 @@ class IcebergTable:
             sink = sink_of(table, table.metadata, schema, range(len(schema.fields)))
             return scanned(self._spark, sink, tasks, columns.add(FILE_COLUMN, StringType()))
         if other := [task.file for task in tasks if task.file.file_format.value != "PARQUET"]:
-            raise TableError(f"{self._location}: the table has files in {other[0].file_format.value}: only Parquet is")
+            raise TableError(f"{self.location}: the table has files in {other[0].file_format.value}: only Parquet is")
         # Directories of partitions are no columns: the files have these.
         reader = self._spark.read.schema(columns).option("recursiveFileLookup", "true")
         rows = reader.parquet(*(task.file.file_path for task in tasks))
         return rows.selectExpr(*map(quoted, columns.names), f"_metadata.file_name AS {FILE_COLUMN}")
-
-    def _matching(
-        self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask], where: str
-    ) -> tuple[list[pyiceberg.FileScanTask], DataFrame]:
-        """Return the files that have rows for which a condition holds, and the other rows of these files."""
-        found = _named(tasks, self._rows_of(table, tasks).where(where)) if tasks else []
-        return found, self._rows_of(table, found).where(f"NOT coalesce({where}, false)").drop(FILE_COLUMN)
 
     def _groups(
         self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]
@@ -398,10 +361,10 @@ class IcebergTable:
         """See that a commit is the next one of its run, before its rows are computed."""
         table = self._load()
         known = {} if table is None else _known(table.metadata)
-        check_sequence(known.get(progress.run), progress, self._location)
+        check_sequence(known.get(progress.run), progress, self.location)
 
     def _aligned(self, rows: DataFrame, table: pyiceberg.Table) -> DataFrame:
-        return aligned(rows, spark_schema(table.schema()), self._location, widens=True)
+        return aligned(rows, spark_schema(table.schema()), self.location, widens=True)
 
     def _fitted(self, columns: StructType) -> pyiceberg.Table:
         """Return the table with all of these columns, created or changed by a commit of its own if need be."""
@@ -409,12 +372,12 @@ class IcebergTable:
         for _ in range(_TRIES):
             table = self._load()
             if table is None:
-                self._entry.create(*self._parts(aligned(empty, None, self._location).schema), self._new_properties())
+                self._entry.create(*self._parts(aligned(empty, None, self.location).schema), self._new_properties())
                 continue
-            check_division([field.name for field in table.spec().fields], self._layout, self._location)
+            check_division([field.name for field in table.spec().fields], self._layout, self.location)
             there = spark_schema(table.schema())
             new = self._aligned(empty, table).schema
-            wanted = iceberg_schema(new, self._location)
+            wanted = iceberg_schema(new, self.location)
             if merged(there, new) == merged(None, there) and type_difference(there, new, "") is None:
                 return table
             with suppress(CommitFailedException), self._entry.reported():
@@ -431,15 +394,15 @@ class IcebergTable:
 
     def _parts(self, columns: StructType) -> tuple[Schema, PartitionSpec, SortOrder]:
         """Return the schema, partition spec and sort order of a new table for rows with some columns."""
-        check_layout(self._layout, columns.names, self._location)
-        schema = iceberg_schema(columns, self._location)
+        check_layout(self._layout, columns.names, self.location)
+        schema = iceberg_schema(columns, self.location)
         partitions, order = [], []
         for number, each in enumerate(self._layout.partition_columns):
             source = schema.find_field(stored_name(each.column))
             transform = parse_transform(f"{each.transform}[{each.number}]" if each.number else each.transform)
             if not transform.can_transform(source.field_type):
                 raise TableError(
-                    f"{self._location}: can't be partitioned by {each}: {each.column} has the type {source.field_type}"
+                    f"{self.location}: can't be partitioned by {each}: {each.column} has the type {source.field_type}"
                 )
             partitions.append(PartitionField(source.field_id, 1000 + number, transform, stored_name(each.name)))
         for name in self._layout.sorted_by:
@@ -502,7 +465,7 @@ class IcebergTable:
             table = self._there()
             known = _known(table.metadata)
             if progress is not None:
-                check_sequence(known.get(progress.run), progress, self._location)
+                check_sequence(known.get(progress.run), progress, self.location)
                 known = {**known, progress.run: progress}
             transaction = _light(table).transaction()
             made = change(table, transaction)
@@ -538,7 +501,7 @@ class IcebergTable:
         return True
 
     def _overtaken(self) -> TableUnavailableError:
-        return TableUnavailableError(f"{self._location}: other writers were first {_TRIES} times: try again")
+        return TableUnavailableError(f"{self.location}: other writers were first {_TRIES} times: try again")
 
 
 def _light(table: pyiceberg.Table) -> pyiceberg.Table:
@@ -555,12 +518,6 @@ def _light(table: pyiceberg.Table) -> pyiceberg.Table:
     light = copy.copy(table)
     light.metadata = table.metadata.model_copy(update=rest)
     return light
-
-
-def _named(tasks: Sequence[pyiceberg.FileScanTask], rows: DataFrame) -> list[pyiceberg.FileScanTask]:
-    """Return the files that rows are from."""
-    names = {row[0] for row in rows.select(FILE_COLUMN).distinct().collect()}
-    return [task for task in tasks if name_of(task) in names]
 
 
 def _known(metadata: TableMetadata) -> dict[str, Progress]:

@@ -62,7 +62,6 @@ class IcebergSink:
     store: Mapping[str, str]
 
     def open(self) -> IcebergWriter:
-        """Begin a task's part."""
         return IcebergWriter(self)
 
 
@@ -125,7 +124,6 @@ class IcebergWriter:
         self._files: list[DataFile] = []
 
     def write(self, rows: pa.Table) -> None:
-        """Write rows, see `SinkWriter.write`."""
         columns = [
             rows.column(place).cast(field.type) for place, field in zip(self._places, self._arrow_schema, strict=True)
         ]
@@ -135,14 +133,12 @@ class IcebergWriter:
             self._write_group()
 
     def close(self) -> list[DataFile]:
-        """End the files; return those with rows."""
         self._write_group()
         for values in list(self._open):
             self._finish(values)
         return self._files
 
     def abort(self) -> None:
-        """Close and delete what was written, as far as possible."""
         paths = [file.path for file in self._files]
         for path, writer in self._open.values():
             paths.append(path)

@@ -10,35 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import TYPE_CHECKING
 
 from pyiceberg import types as ice
 from pyiceberg.schema import Schema
+from pyspark.sql import types as T
 
 from barnabas.pipeline.tables.table import TableError
-
-if TYPE_CHECKING:
-    from pyspark.sql import types as T
 
 _FIELD_ID = "parquet.field.id"
 _RESERVED = frozenset(
     ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
 )
-# By the names of Spark's types.
-_PRIMITIVES: dict[str, ice.IcebergType] = {
-    "boolean": ice.BooleanType(),
-    "tinyint": ice.IntegerType(),
-    "smallint": ice.IntegerType(),
-    "int": ice.IntegerType(),
-    "bigint": ice.LongType(),
-    "float": ice.FloatType(),
-    "double": ice.DoubleType(),
-    "string": ice.StringType(),
-    "binary": ice.BinaryType(),
-    "date": ice.DateType(),
-    "timestamp": ice.TimestamptzType(),
-    "timestamp_ntz": ice.TimestampType(),
-}
+# Of several types of Spark for one of Iceberg, the last one is that of columns which are read.
+_PRIMITIVES: tuple[tuple[T.DataType, ice.IcebergType], ...] = (
+    (T.BooleanType(), ice.BooleanType()),
+    (T.ByteType(), ice.IntegerType()),
+    (T.ShortType(), ice.IntegerType()),
+    (T.IntegerType(), ice.IntegerType()),
+    (T.LongType(), ice.LongType()),
+    (T.FloatType(), ice.FloatType()),
+    (T.DoubleType(), ice.DoubleType()),
+    (T.StringType(), ice.StringType()),
+    (T.BinaryType(), ice.BinaryType()),
+    (T.DateType(), ice.DateType()),
+    (T.TimestampType(), ice.TimestamptzType()),
+    (T.TimestampNTZType(), ice.TimestampType()),
+)
+_OF_SPARK = {spark.simpleString(): iceberg for spark, iceberg in _PRIMITIVES}
+_OF_ICEBERG = {str(iceberg): spark for spark, iceberg in _PRIMITIVES}
 
 
 def stored_name(name: str) -> str:
@@ -52,16 +51,10 @@ def shown_name(name: str) -> str:
 
 
 def iceberg_schema(columns: T.StructType, location: str) -> Schema:
-    """Return Iceberg's schema of Spark's columns, with ids of its own; all columns are optional.
-
-    Raises:
-        TableError: Iceberg has no such type.
-    """
+    """Return Iceberg's schema of Spark's columns, all optional; raise TableError if Iceberg lacks a type."""
     ids = count(1)
 
     def translated(kind: T.DataType, column: str) -> ice.IcebergType:
-        from pyspark.sql import types as T
-
         match kind:
             case T.StructType():
                 return ice.StructType(*fields_of(kind, f"{column}."))
@@ -72,7 +65,7 @@ def iceberg_schema(columns: T.StructType, location: str) -> Schema:
                 return ice.MapType(next(ids), key, next(ids), value, False)
             case T.DecimalType():
                 return ice.DecimalType(kind.precision, kind.scale)
-        if (found := _PRIMITIVES.get(kind.simpleString())) is None:
+        if (found := _OF_SPARK.get(kind.simpleString())) is None:
             raise TableError(f"{location}: column {column} has the type {kind.simpleString()}, which Iceberg lacks")
         return found
 
@@ -91,20 +84,6 @@ def spark_schema(schema: Schema, *, has_ids: bool = False) -> T.StructType:
         schema: The table's.
         has_ids: Whether each field carries its Iceberg id.
     """
-    from pyspark.sql import types as T
-
-    primitives: dict[str, T.DataType] = {
-        "boolean": T.BooleanType(),
-        "int": T.IntegerType(),
-        "long": T.LongType(),
-        "float": T.FloatType(),
-        "double": T.DoubleType(),
-        "string": T.StringType(),
-        "binary": T.BinaryType(),
-        "date": T.DateType(),
-        "timestamptz": T.TimestampType(),
-        "timestamp": T.TimestampNTZType(),
-    }
 
     def translated(kind: ice.IcebergType) -> T.DataType | None:
         match kind:
@@ -118,7 +97,7 @@ def spark_schema(schema: Schema, *, has_ids: bool = False) -> T.StructType:
                 return T.MapType(key, value) if key and value else None
             case ice.DecimalType():
                 return T.DecimalType(kind.precision, kind.scale)
-        return primitives.get(str(kind))
+        return _OF_ICEBERG.get(str(kind))
 
     def struct_of(fields: Iterable[ice.NestedField], *, is_top: bool) -> T.StructType:
         found = []
@@ -138,7 +117,6 @@ def part_of(schema: Schema, columns: T.StructType) -> Schema:
         schema: The table's, with all of these columns.
         columns: The rows'; fields of objects that they lack are left out as well.
     """
-    from pyspark.sql import types as T
 
     def fields_of(there: ice.StructType | Schema, wanted: T.StructType, *, is_top: bool) -> Iterable[ice.NestedField]:
         known = {field.name.lower(): field for field in there.fields}

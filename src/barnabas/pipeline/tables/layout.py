@@ -66,25 +66,22 @@ class Layout:
     file_bytes: int = COMPACTED_FILE_BYTES
     keep_history_s: float | None = None
 
+    @property
+    def partition_names(self) -> list[str]:
+        """Names of the partition columns."""
+        return [each.name for each in self.partition_columns]
+
 
 PLAIN = Layout()
 
 
 def parse_divisions(text: str) -> tuple[Division, ...]:
-    """Read what divides files: columns and transforms, with commas between.
-
-    Raises:
-        TableError: it is something else.
-    """
+    """Read partition columns and transforms, with commas between; raise TableError if one is invalid."""
     return tuple(_parse(part) for part in re.split(r",(?![^()]*\))", text) if part.strip())
 
 
 def check_divisions(divisions: Sequence[Division], format_name: str) -> None:
-    """See that tables of a format can be divided so.
-
-    Raises:
-        TableError: they can't.
-    """
+    """Raise TableError if tables of a format can't have such partition columns."""
     possible = _POSSIBLE[format_name]
     for division in divisions:
         if division.transform not in possible:

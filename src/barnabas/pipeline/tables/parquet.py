@@ -33,7 +33,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
 from barnabas.pipeline.tables.commit_rules import (
@@ -42,31 +44,25 @@ from barnabas.pipeline.tables.commit_rules import (
     check_sequence,
     moved,
     rewind_condition,
-    with_rest,
+    without,
 )
 from barnabas.pipeline.tables.data_files import DataFile, FileSink, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.table import (
     COMMIT_COLUMN,
     FILE_COLUMN,
-    USUAL_LIMITS,
     Compaction,
     Progress,
     Scan,
+    Table,
     TableError,
     TableUnavailableError,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 # Readers take a column of this name from the names of directories, so the rows can't have one.
 
 _COMMIT = re.compile(rf"{COMMIT_COLUMN}=([a-z0-9-]+)-(\d{{12}})(?:\.[0-9a-f]{{8}})?")
 _NOTE = "_progress.json"
-# Of earlier versions: the replaced commits of the newest replacement.
-_SWAP = "swap.json"
 # A replacement is computed again if another writer has changed the commits that it replaces.
 _TRIES = 10
 # What a killed writer left is deleted when no writer can be using it any more.
@@ -85,12 +81,10 @@ class Note:
     schema: str
     partition_by: tuple[str, ...]
     replaces: tuple[str, ...] = ()
-    writer: str = ""
 
     def to_json(self) -> str:
         return json.dumps(
             {
-                "writer": self.writer,
                 "runs": [progress.to_json() for progress in self.runs.values()],
                 "schema": self.schema,
                 "partition_by": self.partition_by,
@@ -107,7 +101,6 @@ class Note:
             found["schema"],
             tuple(found["partition_by"]),
             tuple(found.get("replaces", ())),
-            found["writer"],
         )
 
 
@@ -131,8 +124,6 @@ class Snapshot:
     @property
     def schema(self) -> StructType | None:
         """The columns; None if there is no commit."""
-        from pyspark.sql.types import StructType
-
         schema = None
         for text in dict.fromkeys(note.schema for note in self.commits.values()):
             schema = merged(schema, StructType.fromJson(json.loads(text)))
@@ -144,21 +135,15 @@ class Snapshot:
         return [note.partition_by for note in self.commits.values()][-1]
 
 
-class ParquetTable:
+class ParquetTable(Table):
     """A table of Parquet files in a directory of a local disk."""
-
-    column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
-        self._location = location
+        self.location = location
         self._layout = layout
         self._directory = Path(os.path.abspath(re.sub("^file:(//)?", "", location)))
         self._work = self._directory.with_name(f"_{self._directory.name}.work")
-
-    @property
-    def location(self) -> str:
-        return self._location
 
     def exists(self) -> bool:
         return bool(self._snapshot().commits)
@@ -166,47 +151,37 @@ class ParquetTable:
     def schema(self) -> StructType | None:
         return self._snapshot().schema
 
-    def read(self) -> DataFrame:
-        return self.scan().rows()
-
     def scan(self) -> Scan:
         """Return the commits, as their files never change either."""
-        snapshot = self._there()
-        names = {name.partition("=")[2]: name for name in snapshot.commits}
-
-        def read(some: Collection[str]) -> DataFrame:
-            rows = self._rows(snapshot, [names[each] for each in some])
-            return rows.withColumnRenamed(COMMIT_COLUMN, FILE_COLUMN)
-
-        return Scan(names.keys(), read)
+        return self._scan(self._there())
 
     def progress(self, run: str) -> Progress | None:
         return self._snapshot().runs.get(run)
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         snapshot = self._snapshot()
-        check_sequence(snapshot.runs.get(progress.run), progress, self._location)
-        new = aligned(rows, snapshot.schema, self._location)
+        check_sequence(snapshot.runs.get(progress.run), progress, self.location)
+        new = aligned(rows, snapshot.schema, self.location)
         sink = self.sink(new.schema)
         self.append_files(self._written(new, sink.partition_columns), new.schema, progress)
 
     def sink(self, columns: StructType) -> FileSink:
         snapshot = self._snapshot()
-        there = aligned_columns(columns, snapshot.schema, self._location)
+        there = aligned_columns(columns, snapshot.schema, self.location)
         self._check_columns(there)
         if snapshot.commits:
-            check_division(snapshot.partition_by, self._layout, self._location)
+            check_division(snapshot.partition_by, self._layout, self.location)
         partition_by = snapshot.partition_by if snapshot.commits else self._partition_columns(there)
         order = tuple(name for name in self._layout.sorted_by if name in there.names)
         return FileSink(str(self._work / "files"), {}, tuple(there.names), partition_by, order)
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         snapshot = self._snapshot()
-        schema = merged(snapshot.schema, aligned_columns(columns, snapshot.schema, self._location))
+        schema = merged(snapshot.schema, aligned_columns(columns, snapshot.schema, self.location))
         partition_by = snapshot.partition_by if snapshot.commits else self._partition_columns(schema)
         if any(tuple(file.partition) != partition_by for file in files):
             raise TableUnavailableError(
-                f"{self._location}: another writer has created the table, with other partition columns"
+                f"{self.location}: another writer has created the table, with other partition columns"
             )
         self._commit(files, schema, partition_by, progress)
 
@@ -216,14 +191,16 @@ class ParquetTable:
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        raise TableError(f"{self._location}: a Parquet table can't be updated by key: use delta, iceberg or postgresql")
+        raise TableError(f"{self.location}: a Parquet table can't be updated by key: use delta, iceberg or postgresql")
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         for _ in range(_TRIES):
             snapshot = self._snapshot()
-            check_sequence(snapshot.runs.get(progress.run), progress, self._location)
-            new = with_rest(rows, self.read(), where) if where else rows
-            new = aligned(new, None, self._location)
+            check_sequence(snapshot.runs.get(progress.run), progress, self.location)
+            new = rows
+            if where:
+                new = self.read().where(f"NOT coalesce({where}, false)").unionByName(rows)
+            new = aligned(new, None, self.location)
             self._check_columns(new.schema)
             partition_by = self._partition_columns(new.schema)
             files = self._written(new, partition_by)
@@ -232,22 +209,18 @@ class ParquetTable:
         raise self._busy()
 
     def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        from pyspark.sql import functions as F
-
         for _ in range(_TRIES):
             snapshot = self._there()
-            check_sequence(snapshot.runs.get(progress.run), progress, self._location)
+            check_sequence(snapshot.runs.get(progress.run), progress, self.location)
             schema, partition_by = snapshot.schema, snapshot.partition_by
             assert schema is not None
-            goes = F.coalesce(F.expr(where or rewind_condition(offsets, schema, self._location)), F.lit(False))
-            rows = self._rows(snapshot, list(snapshot.commits))
-            counts = {row[0]: row[1] for row in rows.where(goes).groupBy(COMMIT_COLUMN).count().collect()}
-            cut = [name for name in snapshot.commits if name.partition("=")[2] in counts]
-            files: list[DataFile] = []
-            if cut:
-                files = self._written(self._rows(snapshot, cut).where(~goes).drop(COMMIT_COLUMN), partition_by)
-            if self._commit(files, schema, partition_by, progress, cut):
-                return sum(counts.values())
+            condition = where or rewind_condition(offsets, schema, self.location)
+            scan = self._scan(snapshot)
+            removed, kept = without(scan, condition)
+            count = scan.read(removed).where(condition).count() if removed else 0
+            files = self._written(kept, partition_by) if removed else []
+            if self._commit(files, schema, partition_by, progress, [f"{COMMIT_COLUMN}={name}" for name in removed]):
+                return count
         raise self._busy()
 
     def compact(self) -> Compaction:
@@ -298,34 +271,34 @@ class ParquetTable:
     def _listed(self) -> Snapshot:
         names = sorted(filter(_COMMIT.fullmatch, os.listdir(self._directory)) if self._directory.exists() else ())
         notes = {name: Note.from_json((self._directory / name / _NOTE).read_text()) for name in names}
-        replaced = {name for note in notes.values() for name in note.replaces} | self._swapped(notes)
+        replaced = {name for note in notes.values() for name in note.replaces}
         return Snapshot(
             {name: note for name, note in notes.items() if name not in replaced},
             tuple(name for name in names if name in replaced),
         )
 
-    def _swapped(self, notes: Mapping[str, Note]) -> set[str]:
-        """Return the commits that an earlier version replaced, and was killed before it had deleted them."""
-        try:
-            swap = json.loads((self._work / _SWAP).read_text())
-        except (FileNotFoundError, ValueError):
-            return set()
-        made = notes.get(swap["name"])
-        return set(swap["replaced"]) if made and made.writer == swap["writer"] else set()
-
     def _there(self) -> Snapshot:
         snapshot = self._snapshot()
         if not snapshot.commits:
-            raise TableError(f"{self._location}: the Parquet table does not exist")
+            raise TableError(f"{self.location}: the Parquet table does not exist")
         return snapshot
+
+    def _scan(self, snapshot: Snapshot) -> Scan:
+        names = {name.partition("=")[2]: name for name in snapshot.commits}
+
+        def read(some: Collection[str]) -> DataFrame:
+            rows = self._rows(snapshot, [names[each] for each in some])
+            return rows.withColumnRenamed(COMMIT_COLUMN, FILE_COLUMN)
+
+        return Scan(names.keys(), read)
 
     def _rows(self, snapshot: Snapshot, names: Sequence[str]) -> DataFrame:
         """Read some commits; the rows have the commit in the column `COMMIT_COLUMN`."""
-        from pyspark.sql.types import StringType, StructField, StructType
-
         schema = snapshot.schema
         assert schema is not None
         with_commit = StructType([*schema.fields, StructField(COMMIT_COLUMN, StringType())])
+        if not names:
+            return self._spark.createDataFrame([], with_commit)
         reader = self._spark.read.schema(with_commit).option("basePath", f"file:{self._directory}")
         rows = reader.parquet(*(f"file:{self._directory / name}" for name in names))
         # Spark puts partition columns last.
@@ -338,10 +311,10 @@ class ParquetTable:
 
     def _check_columns(self, columns: StructType) -> None:
         if COMMIT_COLUMN in (name.lower() for name in columns.names):
-            raise TableError(f"{self._location}: a Parquet table can't have a column {COMMIT_COLUMN}: rename it")
+            raise TableError(f"{self.location}: a Parquet table can't have a column {COMMIT_COLUMN}: rename it")
 
     def _partition_columns(self, columns: StructType) -> tuple[str, ...]:
-        check_layout(self._layout, columns.names, self._location)
+        check_layout(self._layout, columns.names, self.location)
         return tuple(each.column for each in self._layout.partition_columns)
 
     def _written(self, rows: DataFrame, partition_by: Sequence[str]) -> list[DataFile]:
@@ -386,7 +359,7 @@ class ParquetTable:
                 last = runs.get(progress.run)
                 if progress.sequence != (last.sequence + 1 if last else 1):
                     shutil.rmtree(staged)
-                    raise moved(progress, self._location)
+                    raise moved(progress, self.location)
                 runs[progress.run] = progress
                 name = _commit_name(progress.run, progress.sequence)
             else:
@@ -413,8 +386,6 @@ class ParquetTable:
             shutil.rmtree(dead, ignore_errors=True)
         if names:
             _flush(self._directory)
-        # Its commits are deleted now.
-        (self._work / _SWAP).unlink(missing_ok=True)
 
     @contextmanager
     def _lock(self, kind: int) -> Iterator[None]:
@@ -432,7 +403,7 @@ class ParquetTable:
             yield
 
     def _busy(self) -> TableError:
-        return TableError(f"{self._location}: other writers changed the table {_TRIES} times meanwhile: try again")
+        return TableError(f"{self.location}: other writers changed the table {_TRIES} times meanwhile: try again")
 
 
 def _commit_name(run: str, sequence: int) -> str:

@@ -5,14 +5,7 @@ progress, checks the sequence, moves the rows to the table, stores the progress 
 those that a killed driver of the run left. The numbers of copied and moved rows must be equal: a crash of the server
 empties staging tables, which are unlogged.
 
-`barnabas_progress`, in the table's schema:
-
-| column | type | meaning |
-| --- | --- | --- |
-| table_name, run | text | the key |
-| sequence | bigint | of the run's last commit |
-| progress | jsonb | `Progress` |
-| committed_at | timestamptz | by the server's clock |
+docs/pipeline/postgresql.md describes the table `barnabas_progress`, in the schema of the tables.
 
 Source: PostgreSQL 15, "COPY", "INSERT", "Explicit Locking"; psycopg 3.
 """
@@ -28,9 +21,13 @@ from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
 
 from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
-from barnabas.pipeline.tables.commit_rules import is_later
+from barnabas.pipeline.tables.commit_rules import check_key, is_later
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.postgresql_rows import PostgresqlSink, read_rows, selected
@@ -55,8 +52,6 @@ from barnabas.pipeline.tables.table import (
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructField, StructType
 
     from barnabas.pipeline.tables.data_files import DataFile
 
@@ -84,40 +79,26 @@ class PostgresqlTable:
     column_limits = COLUMN_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, _layout: Layout = PLAIN) -> None:
-        """Name a table, without connecting. The server decides on its layout.
-
-        Raises:
-            TableError: the URL names no table.
-        """
+        """Name a table, without connecting; raise TableError if the URL names none."""
         self._spark = spark
         self._server = Server(location)
         self._schema, self._name = self._server.schema, self._server.table
-        self._location = self._server.location
+        self.location = self._server.location
         self._target = sql.Identifier(self._schema, self._name)
         self._progress_table = sql.Identifier(self._schema, _PROGRESS_TABLE)
         # The run that `sink` copies for: a writer asks for its progress first.
         self._run = ""
 
-    @property
-    def location(self) -> str:
-        """Its place for people: without the password."""
-        return self._location
-
     def exists(self) -> bool:
-        """Return whether there is a commit."""
         with self._server.cursor() as cursor:
             return self._there(cursor, self._name)
 
     def schema(self) -> StructType | None:
-        """Return the table's columns; None without a table."""
         with self._server.cursor() as cursor:
             return self._columns(cursor)[0] if self._there(cursor, self._name) else None
 
     def read(self) -> DataFrame:
         """Return all rows of the latest commit at the time of each action: one statement reads them, in one task."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-        from pyspark.sql.types import StringType, StructField, StructType
-
         with self._server.cursor() as cursor:
             self._check_exists(cursor)
             schema, has_nul = self._columns(cursor)
@@ -160,7 +141,6 @@ class PostgresqlTable:
         return None if row is None else Progress.from_json(row[0])
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
-        """Add rows, see `Table.append`."""
         with self._written(rows, progress) as (files, columns):
             self.append_files(files, columns, progress)
 
@@ -170,7 +150,7 @@ class PostgresqlTable:
         The next commit of the run drops staging tables that neither a commit nor `discard` names.
         """
         with self._server.cursor() as cursor:
-            aligned_columns(columns, self._columns(cursor)[0], self._location)
+            aligned_columns(columns, self._columns(cursor)[0], self.location)
         return self._sink(columns, self._run)
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
@@ -184,7 +164,7 @@ class PostgresqlTable:
         """
         with self._transaction(progress, files) as cursor:
             copied_names = columns.names
-            columns = aligned_columns(columns, self._columns(cursor)[0], self._location)
+            columns = aligned_columns(columns, self._columns(cursor)[0], self.location)
             staged = self._staged(files, columns, copied_names)
             self._widen(cursor, staged, columns)
             index, index_of_several = self._short_name("place"), self._short_name("places")
@@ -200,7 +180,7 @@ class PostgresqlTable:
                 several = "SELECT 1 FROM ({}) AS new GROUP BY {} HAVING count(*) > 1 LIMIT 1"
                 if not is_guarded or not execute(cursor, several, staged.query, identifiers(_PLACE)).fetchone():
                     raise TableError(
-                        f"{self._location}: rows of these records already exist: {error.diag.message_detail}"
+                        f"{self.location}: rows of these records already exist: {error.diag.message_detail}"
                     ) from None
                 execute(cursor, "DROP INDEX {}", sql.Identifier(self._schema, index))
                 name = sql.Identifier(index_of_several)
@@ -208,7 +188,6 @@ class PostgresqlTable:
                 self._insert(cursor, staged)
 
     def discard(self, files: Sequence[DataFile]) -> None:
-        """Drop staging tables, see `Table.discard`."""
         # Without a server the run's next commit drops them.
         with suppress(TableError), self._server.cursor() as cursor:
             self._drop(cursor, [file.path for file in files if file.path])
@@ -216,13 +195,11 @@ class PostgresqlTable:
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        """Put each row in the place of the one with the same key, or add it, see `Table.update`."""
         with self._written(rows, progress) as (files, columns), self._transaction(progress, files) as cursor:
             staged = self._staged(files, columns)
             if cursor.connection.info.server_version < _MIN_UPDATE_VERSION:
-                raise TableError(f"{self._location}: update needs PostgreSQL 15 or later")
-            if missing := [name for name in key if name not in columns.names]:
-                raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
+                raise TableError(f"{self.location}: update needs PostgreSQL 15 or later")
+            check_key(key, columns.names, self.location)
             self._widen(cursor, staged, columns)
             if NUL_COLUMN in staged.names:
                 with_nul = "SELECT 1 FROM ({}) AS new WHERE {} ?| {}::text[] LIMIT 1"
@@ -288,12 +265,11 @@ class PostgresqlTable:
             self._insert(cursor, staged)
 
     def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Delete the rows of these partitions from these offsets on; return their number. See `Table.delete_rows`."""
         with self._transaction(progress) as cursor:
             self._check_exists(cursor)
             if not set(_PLACE) <= set(self._columns(cursor)[0].names):
                 raise TableError(
-                    f"{self._location} can't be rewound: it lacks one of the columns _topic, _partition, _offset"
+                    f"{self.location} can't be rewound: it lacks one of the columns _topic, _partition, _offset"
                 )
             condition = "_topic = {} AND _partition = {} AND _offset >= {}"
             conditions: list[sql.Composable] = [sql.SQL(where)] if where else []
@@ -339,7 +315,7 @@ class PostgresqlTable:
             assert row is not None
             if progress.sequence != row[0] + 1:
                 raise TableMovedError(
-                    f"{self._location}: run {progress.run} has committed number {row[0]}, so {progress.sequence} is "
+                    f"{self.location}: run {progress.run} has committed number {row[0]}, so {progress.sequence} is "
                     "out of order: another writer uses the run's name"
                 )
             yield cursor
@@ -357,14 +333,12 @@ class PostgresqlTable:
         self, rows: DataFrame, progress: Progress, is_new: bool = False
     ) -> Iterator[tuple[list[DataFile], StructType]]:
         """Copy rows into staging tables for a commit; drop these if the commit fails."""
-        from pyspark.sql import functions as F
-
         with self._server.cursor() as cursor:
             known = None if is_new else self._columns(cursor)[0]
         # PostgreSQL has no smaller numbers.
         tiny = [name for name, kind in rows.dtypes if kind == "tinyint"]
         rows = rows.withColumns({name: F.col(quoted(name)).cast("smallint") for name in tiny})
-        rows = aligned(rows, known, self._location)
+        rows = aligned(rows, known, self.location)
         files = write_files(rows, self._sink(rows.schema, progress.run))
         try:
             yield files, rows.schema
@@ -387,7 +361,7 @@ class PostgresqlTable:
         errors = [note for note in notes if "error" in note]
         for error in errors:
             if not error["is_refusal"]:
-                raise TableError(f"{self._location}: rows could not be copied: {error['error']}")
+                raise TableError(f"{self.location}: rows could not be copied: {error['error']}")
         if errors:
             raise RowsRefusedError(errors[0]["error"])
         nul = [NUL_COLUMN] if any("has_nul" in note for note in notes) else []
@@ -411,11 +385,7 @@ class PostgresqlTable:
         is_exact: bool = True,
         where: sql.Composable = sql.SQL("true"),  # noqa: B008
     ) -> None:
-        """Move staged rows to the table.
-
-        Raises:
-            TableError: there are not as many as were copied.
-        """
+        """Move staged rows to the table; raise TableError if there are not as many as were copied."""
         if staged.row_count:
             names = identifiers(staged.names)
             insert = "INSERT INTO {} AS there ({}) SELECT {} FROM ({}) AS new WHERE {} {}"
@@ -426,7 +396,7 @@ class PostgresqlTable:
     def _check_count(self, count: int, staged: _Staged) -> None:
         if count != staged.row_count:
             raise TableError(
-                f"{self._location}: {staged.row_count} rows were sent, but {count} were found at the commit, as after "
+                f"{self.location}: {staged.row_count} rows were sent, but {count} were found at the commit, as after "
                 "a crash of the server: start again from the table's progress"
             )
 
@@ -437,11 +407,11 @@ class PostgresqlTable:
             known, has_nul = self._columns(cursor)
             if not _new_columns(known, columns) and has_nul >= needs_nul:
                 return
-        lock = int.from_bytes(hashlib.sha256(self._location.encode()).digest()[:8], signed=True)
+        lock = int.from_bytes(hashlib.sha256(self.location.encode()).digest()[:8], signed=True)
         execute(cursor, "SELECT pg_advisory_xact_lock({})", lock)
         execute(cursor, "CREATE TABLE IF NOT EXISTS {} ()", self._target)
         known, has_nul = self._columns(cursor)
-        aligned_columns(columns, known, self._location)
+        aligned_columns(columns, known, self.location)
         add = "ALTER TABLE {} ADD COLUMN {} {}"
         if needs_nul and not has_nul:
             execute(cursor, add, self._target, sql.Identifier(NUL_COLUMN), sql.SQL("jsonb"))
@@ -457,7 +427,7 @@ class PostgresqlTable:
             execute(cursor, create, sql.Identifier(name), self._target, columns)
         except psycopg.Error as error:
             # Rows of the table are the reason, and not those of the batch.
-            raise TableError(f"{self._location}: {one_line(error)}") from None
+            raise TableError(f"{self.location}: {one_line(error)}") from None
 
     def _drop(self, cursor: Cursor, names: Iterable[str]) -> None:
         if tables := [sql.Identifier(self._schema, name) for name in names]:
@@ -470,12 +440,10 @@ class PostgresqlTable:
 
     def _check_exists(self, cursor: Cursor) -> None:
         if not self._there(cursor, self._name):
-            raise TableError(f"table {self._location} does not exist")
+            raise TableError(f"table {self.location} does not exist")
 
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
         """Return the columns with Spark types (none without a table), and whether there is one for NUL characters."""
-        from pyspark.sql.types import StructField, StructType
-
         find = (
             "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute "
             "WHERE attrelid = to_regclass({}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"

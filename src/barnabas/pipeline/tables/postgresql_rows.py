@@ -223,18 +223,19 @@ def _float(text: str | None) -> float | None:
 
 def selected(names: Sequence[str], columns: pa.Schema, table: sql.Identifier) -> sql.Composed:
     """Return the query that `read_rows` expects."""
-    chosen = [sql.SQL(_selected(each.type)).format(sql.Identifier(n)) for n, each in zip(names, columns, strict=True)]
+    chosen = [sql.SQL(_copied(each.type)[0]).format(sql.Identifier(n)) for n, each in zip(names, columns, strict=True)]
     return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(chosen), table)
 
 
-def _selected(kind: pa.DataType) -> LiteralString:
+def _copied(kind: pa.DataType) -> tuple[LiteralString, pa.DataType]:
+    """Return how a query selects a column of a type, and the type that it is read as."""
     if pa.types.is_timestamp(kind):
-        return "(extract(epoch FROM {}) * 1000000)::bigint"
+        return "(extract(epoch FROM {}) * 1000000)::bigint", pa.int64()
     if pa.types.is_date(kind):
-        return "{} - date '1970-01-01'"
+        return "{} - date '1970-01-01'", pa.int32()
     if pa.types.is_binary(kind):
-        return "encode({}, 'hex')"
-    return "{}::text" if pa.types.is_string(kind) else "{}"
+        return "encode({}, 'hex')", pa.string()
+    return "{}::text" if pa.types.is_string(kind) else "{}", kind
 
 
 def read_rows(conninfo: str, query: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -249,7 +250,7 @@ def read_rows(conninfo: str, query: str, columns: pa.Schema) -> Iterator[pa.Reco
     def batches() -> Iterator[pa.RecordBatch]:
         data = b"".join(lines)
         convert = csv.ConvertOptions(
-            column_types={each.name: _copied_type(each.type) for each in columns},
+            column_types={each.name: _copied(each.type)[1] for each in columns},
             null_values=[""],
             true_values=["t"],
             false_values=["f"],
@@ -275,14 +276,6 @@ def read_rows(conninfo: str, query: str, columns: pa.Schema) -> Iterator[pa.Reco
                     lines, size = [], 0
         if lines:
             yield from batches()
-
-
-def _copied_type(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind):
-        return pa.int64()
-    if pa.types.is_date(kind):
-        return pa.int32()
-    return pa.string() if pa.types.is_binary(kind) else kind
 
 
 def _restored(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -23,11 +23,7 @@ class Server:
     """A table's address: a URL of libpq with `table=schema.name` among its parameters."""
 
     def __init__(self, url: str) -> None:
-        """Take a URL apart; nobody is connected to yet.
-
-        Raises:
-            TableError: it names no table.
-        """
+        """Take a URL apart, without connecting; raise TableError if it names no table."""
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query))
         schema, _, self.table = options.pop("table", "").rpartition(".")

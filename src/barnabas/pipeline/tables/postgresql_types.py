@@ -1,14 +1,6 @@
 """How Spark's types and values stand in PostgreSQL, both ways.
 
-| Spark | PostgreSQL |
-| --- | --- |
-| BYTE, SHORT; INT; LONG | smallint; integer; bigint |
-| FLOAT; DOUBLE | real; double precision |
-| DECIMAL(p, s) | numeric(p,s) |
-| BOOLEAN; BINARY; DATE | boolean; bytea; date |
-| STRING | text |
-| TIMESTAMP; TIMESTAMP_NTZ | timestamp with time zone; without |
-| STRUCT, ARRAY, MAP | jsonb; the Spark type stands, as JSON, in the column's comment |
+docs/pipeline/postgresql.md lists the types.
 
 No text of PostgreSQL holds the character NUL. It is stored as its picture, U+2400, and what was there stands, whole, in
 the column `_nul` of the same row: a JSON object of the values in base64 by their columns. A table gets this column with
@@ -66,11 +58,7 @@ _NUMERIC = re.compile(r"numeric\((\d+),(\d+)\)")
 
 
 def postgresql_type(field: StructField) -> str:
-    """Name the type of a column as PostgreSQL does.
-
-    Raises:
-        TableError: PostgreSQL has none for it, or the column's name is too long or taken.
-    """
+    """Return PostgreSQL's type of a column; raise TableError if it has none, or refuses the column's name."""
     from pyspark.sql.types import ArrayType, DecimalType, MapType, StringType, StructType
 
     kind = field.dataType

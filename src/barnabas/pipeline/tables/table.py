@@ -130,11 +130,7 @@ class Progress:
 
     @classmethod
     def from_json(cls, text: str) -> Progress:
-        """Read what `to_json` gave.
-
-        Raises:
-            TableError: it is something else.
-        """
+        """Read what `to_json` gave; raise TableError if it is something else."""
         try:
             found = json.loads(text)
             return cls(
@@ -183,45 +179,30 @@ class Table(Protocol):
     """One table at one place.
 
     One that is not there yet is made by its first commit, in the layout it was opened with; others keep theirs.
+
+    Attributes:
+        location: Its place, for people: without a password.
+        column_limits: The columns that the table can have.
     """
 
-    @property
-    def location(self) -> str:
-        """Its place, for people."""
-        ...
-
-    @property
-    def column_limits(self) -> ColumnLimits:
-        """The columns that the table can have."""
-        ...
+    location: str
+    column_limits: ColumnLimits = USUAL_LIMITS
 
     def exists(self) -> bool:
         """Return whether there is a commit."""
-        ...
 
     def schema(self) -> StructType | None:
         """Return the columns of the latest commit; None if the table does not exist."""
-        ...
 
     def read(self) -> DataFrame:
-        """Return all rows of the latest commit.
-
-        Raises:
-            TableError: there is no table.
-        """
-        ...
+        """Return all rows of the latest commit; raise TableError if the table does not exist."""
+        return self.scan().rows()
 
     def scan(self) -> Scan:
-        """Return the data files of the latest commit.
-
-        Raises:
-            TableError: the table does not exist.
-        """
-        ...
+        """Return the data files of the latest commit; raise TableError if the table does not exist."""
 
     def progress(self, run: str) -> Progress | None:
         """Return how far a run has come; None when it has committed nothing."""
-        ...
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         """Add rows.
@@ -232,7 +213,6 @@ class Table(Protocol):
             TableMovedError: `progress.sequence` is not the one after the run's last.
             TableError: a column has another type than in the table.
         """
-        ...
 
     def sink(self, columns: StructType) -> Sink:
         """Return what tasks write rows of these columns with; the table need not exist yet.
@@ -243,18 +223,15 @@ class Table(Protocol):
         Raises:
             TableError: a column has another type than in the table.
         """
-        ...
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         """Commit what tasks wrote through `sink(columns)`: as `append`, and with the same errors.
 
         No files is a commit of the progress alone.
         """
-        ...
 
     def discard(self, files: Sequence[DataFile]) -> None:
         """Delete files that will not be committed; what can't be deleted now is left to maintenance."""
-        ...
 
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
@@ -264,17 +241,15 @@ class Table(Protocol):
         Columns are added as by `append`.
 
         With `gone` the rows are the records of one text column as key, and one that is not later than the row which is
-        there (`rules.is_later`) changes nothing. Rows for which `gone` (SQL of one column) holds take the other row
-        away, or put their values of the columns `marks` into it; where there is none they add none.
+        there (`commit_rules.is_later`) changes nothing. Rows for which `gone` (SQL of one column) holds take the other
+        row away, or put their values of the columns `marks` into it; where there is none they add none.
         """
-        ...
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         """Put rows in the place of all that are there, or of those for which `where` (SQL) holds.
 
         `rows` may have been read from this very table. With `where` they have its columns, and hold for it themselves.
         """
-        ...
 
     def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         """Delete the rows of these partitions from these offsets on (columns `_topic`, `_partition`, `_offset`).
@@ -284,12 +259,9 @@ class Table(Protocol):
         Returns:
             The number of deleted rows.
         """
-        ...
 
     def compact(self) -> Compaction:
         """Write small files together into larger ones; rows and progress stay, runs may go on beside it."""
-        ...
 
     def trim_history(self) -> None:
         """Forget how the table was before its layout's `keep_history_s`, and remove the files that only that has."""
-        ...
