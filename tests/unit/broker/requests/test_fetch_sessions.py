@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.requests.fetches import sessions
+from barnabas.broker.requests.fetches import delayed_fetch, sessions
 from barnabas.broker.requests.fetches.reader import refused_answer
 from barnabas.broker.requests.fetches.sessions import EVICTION_MS, FetchSession, FetchSessions, next_epoch
 from barnabas.broker.requests.handlers import fetch
@@ -150,7 +150,12 @@ def test_a_large_fetch_of_no_replica_waits_its_time(path):
     assert found[2] > 0
 
 
-def test_a_large_session_of_a_follower_is_told_what_it_does_not_know(path):
+@pytest.mark.parametrize(
+    ("is_large", "is_known", "watched_keys"),
+    [(True, False, 32), (False, False, 32), (False, True, 32), (False, True, 1)],
+)
+def test_a_session_of_a_follower_is_told_what_it_does_not_know(path, monkeypatch, is_large, is_known, watched_keys):
+    monkeypatch.setattr(delayed_fetch, "_MOST_WATCHED_KEYS", watched_keys)
     for name in ("t", "u"):
         path.leadership(name, BROKER_ID, [BROKER_ID, 2])
         path.produce(name, batch())
@@ -160,9 +165,11 @@ def test_a_large_session_of_a_follower_is_told_what_it_does_not_know(path):
         made = request({"t": offset, "u": 1}, session, replica_id=2, **changes)
         for topic in made.topics:
             topic.partitions[0].current_leader_epoch = path.partition(topic.topic).leader_epoch
-        return path.begin(fetch.HANDLER, VERSION, made, is_large=True)
+        return path.begin(fetch.HANDLER, VERSION, made, is_large=is_large)
 
     session = path.finish(fetch.HANDLER, VERSION, ask_as_follower(0, (0, 0))).session_id
+    # A follower by the metadata, too, waits without a pass where it has everything.
+    path.services.fetch_sessions.get(session).is_privileged = is_known
     # That it has it raises the high watermark, which it is told.
     (topic,) = path.finish(fetch.HANDLER, VERSION, ask_as_follower(1, (session, 1))).responses
     assert (topic.topic, topic.partitions[0].high_watermark) == ("t", 1)
@@ -184,7 +191,7 @@ def test_a_large_session_of_a_follower_is_told_what_it_does_not_know(path):
     path.produce("t", batch())
     assert [size > 0 for _, _, size in told(path.finish(fetch.HANDLER, VERSION, pending))] == [True]
     path.partition("u").leader_epoch += 1
-    pending = path.begin(fetch.HANDLER, VERSION, request({}, (session, 5), replica_id=2), is_large=True)
+    pending = path.begin(fetch.HANDLER, VERSION, request({}, (session, 5), replica_id=2), is_large=is_large)
     answer = path.finish(fetch.HANDLER, VERSION, pending)
     assert ("u", ErrorCode.FENCED_LEADER_EPOCH, 0) in told(answer)
 

@@ -10,7 +10,6 @@ waiting fetches are bounded (`core/purgatory.py`), except those of small ones.
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """
 
-from collections.abc import Hashable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -33,6 +32,9 @@ _MOST_COLD_PARTITIONS = 500
 _BYTES_OF_BYTE, _PARTITION_BYTES = 4, 1_000
 # Less than this, as nearly all fetches keep, is not counted.
 _UNCOUNTED_BYTES = 64 * 1024
+
+# A follower of more partitions is asked at every append: that is cheaper than to watch each of them, fetch by fetch.
+_MOST_WATCHED_KEYS = 32
 
 # Where a fetch began to read a partition: an offset, and where the segment begins that it is in. A bare tuple, since
 # one is made for each partition of each fetch.
@@ -82,12 +84,23 @@ class DelayedFetch:
             return
         if left_ms <= 0 or self._is_due(reading):
             self._answer(reading)
+        elif self._is_follower:
+            self._wait_for_ends(left_ms)
         else:
-            keys: Iterable[Hashable] = reading.keys
-            if self._is_follower:
-                # It reads up to the log's end.
-                keys = [end_key(key) for key in reading.keys]
-            self._ctx.services.fetches.watch(self, keys, left_ms, self._kept_bytes())
+            self._ctx.services.fetches.watch(self, reading.keys, left_ms, self._kept_bytes())
+
+    def wait(self) -> None:
+        """Wait for data without a first pass: a follower has everything (`reader.has_everything`)."""
+        self._refused = {}
+        self._wait_for_ends(self._request.max_wait_ms)
+
+    def _wait_for_ends(self, left_ms: int) -> None:
+        """Wait as a follower, which reads up to the ends of the logs."""
+        fetches, wanted = self._ctx.services.fetches, self._wanted
+        if len(wanted) > _MOST_WATCHED_KEYS:
+            fetches.watch_many(self, EndKeys(wanted), left_ms, self._kept_bytes())
+        else:
+            fetches.watch(self, [end_key(key) for key in wanted], left_ms, self._kept_bytes())
 
     def _kept_bytes(self) -> int:
         """Return the memory of the waiting fetch; 0 if it is too small to count."""

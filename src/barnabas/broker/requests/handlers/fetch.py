@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fanout import in_slices
 from barnabas.broker.requests.fetches.delayed_fetch import DelayedFetch, LargeDelayedFetch
-from barnabas.broker.requests.fetches.reader import FetchReader, is_follower, refused_answer
+from barnabas.broker.requests.fetches.reader import FetchReader, has_everything, is_follower, refused_answer
 from barnabas.broker.requests.fetches.sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Wanted
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.broker.requests.table import Handler
@@ -51,6 +51,11 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
         # Also one that names little, as its session knows the rest.
         ctx.is_large = True
         yield LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
+        return
+    if session is not None and session.is_privileged and has_everything(ctx, request, session):
+        waiting = DelayedFetch(ctx, request, dict(wanted), session)
+        waiting.wait()
+        yield waiting.pending
         return
     reading = FetchReader(ctx, request, wanted, session)
     reading.read()
