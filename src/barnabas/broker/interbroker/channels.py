@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES, BrokerConnection
 from barnabas.broker.net.channel import Channel, Network
@@ -101,25 +101,38 @@ class LinkFigures:
 
 
 class _Request:
-    """A request and its callbacks."""
+    """A request, and what becomes of its answer."""
 
-    __slots__ = ("answered", "failed", "max_bytes", "request", "timeout_ms", "version")
+    __slots__ = ("answer", "max_bytes", "pending", "request", "timeout_ms", "version")
 
     def __init__(
         self,
         request: Message,
         version: int,
+        answer: type[Message],
         timeout_ms: int,
         max_bytes: int,
-        answered: Callable[[memoryview, int], object],
-        failed: Callable[[KafkaError], object],
+        # Any: each answer has a class of its own.
+        pending: Pending[Any],
     ) -> None:
         self.request = request
         self.version = version
+        self.answer = answer
         self.timeout_ms = timeout_ms
         self.max_bytes = max_bytes
-        self.answered = answered
-        self.failed = failed
+        self.pending = pending
+
+    def answered(self, frame: memoryview, correlation_id: int) -> None:
+        """Decode the answer, and complete the pending one. Raises ProtocolError."""
+        try:
+            got, position = decode_response_header(frame, self.request.API_KEY, self.version)
+            if got != correlation_id:
+                raise ProtocolError(f"response to request {got}, expected {correlation_id}")
+            decoded, _ = self.answer.decode(self.version, frame, position)
+        except ProtocolError as error:
+            self.pending.fail(error)
+            raise
+        self.pending.complete(decoded)
 
 
 class BrokerChannels:
@@ -181,18 +194,6 @@ class BrokerChannels:
             request may have arrived nevertheless), or with ProtocolError where the answer is none.
         """
         pending: Pending[R] = Pending()
-
-        def answered(frame: memoryview, correlation_id: int) -> None:
-            try:
-                got, position = decode_response_header(frame, request.API_KEY, version)
-                if got != correlation_id:
-                    raise ProtocolError(f"response to request {got}, expected {correlation_id}")
-                decoded = answer.decode(version, frame, position)[0]
-            except ProtocolError as error:
-                pending.fail(error)
-                raise
-            pending.complete(decoded)
-
         if self._is_closed:
             pending.fail(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the broker stops"))
             return pending
@@ -202,7 +203,7 @@ class BrokerChannels:
             figures = self.figures.setdefault((broker_id, lane), LinkFigures(broker_id, lane))
             link = self._links[broker_id, lane] = _Link(self, broker_id, client_id, figures)
         limit_ms = self.timeout_ms() if timeout_ms is None else timeout_ms
-        link.add(_Request(request, version, limit_ms, max_answer_bytes, answered, pending.fail))
+        link.add(_Request(request, version, answer, limit_ms, max_answer_bytes, pending))
         return pending
 
     def drop(self, broker_id: int, lane: str = CONTROL_LANE) -> None:
@@ -322,24 +323,26 @@ class _Link:
         self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} refuses the login"))
 
     def _send(self, connection: BrokerConnection) -> None:
+        # hot path: benchmarks/cluster (every fetch of a follower)
         request = self._sent = self._queue.popleft()
-        correlation_id = self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
-        frame = _request_frame(request.request, request.version, correlation_id, self._client_id)
+        self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
+        frame = _request_frame(request.request, request.version, self._correlation_id, self._client_id)
         self._timer = self._channels.timers.call_later(request.timeout_ms, self._late)
         self._figures.request_count += 1
         self._figures.sent_bytes += len(frame)
-        connection.send(frame, lambda answer: self._answered(request, answer, correlation_id), request.max_bytes)
+        connection.send(frame, self._answered, request.max_bytes)
 
-    def _answered(self, request: _Request, frame: memoryview, correlation_id: int) -> None:
+    def _answered(self, frame: memoryview) -> None:
         self._cancel_timer()
-        self._sent = None
+        request, self._sent = self._sent, None
+        assert request is not None, "a connection that was given up answers nothing"
         self._figures.answer_count += 1
         self._figures.received_bytes += len(_SIZE_PLACE) + len(frame)
         if self._is_unproved:
             self._is_unproved = False
             self._reported = ""
         try:
-            request.answered(frame, correlation_id)
+            request.answered(frame, self._correlation_id)
         except ProtocolError as error:
             log.error("invalid response from broker %d: %s", self._broker_id, error)
             if self._connection is not None:
@@ -402,13 +405,13 @@ class _Link:
             self._talk.fail(error)
         sent, self._sent = self._sent, None
         if sent is not None:
-            sent.failed(error)
+            sent.pending.fail(error)
         self._go_on()
 
     def _fail_all(self, error: KafkaError) -> None:
         queue, self._queue = self._queue, deque()
         for request in queue:
-            request.failed(error)
+            request.pending.fail(error)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -439,16 +442,14 @@ class _Talk:
         version = answer.MAX_VERSION if max_version is None else max_version
         waiting = self._waiting = asyncio.get_running_loop().create_future()
         self._correlation_id += 1
-        frame = _request_frame(request, version, self._correlation_id, self._client_id)
-
-        def answered(got: memoryview) -> None:
-            if not waiting.done():
-                waiting.set_result(bytes(got))
-
-        self._connection.send(frame, answered)
+        self._connection.send(_request_frame(request, version, self._correlation_id, self._client_id), self._answered)
         got = memoryview(await waiting)
         _, position = decode_response_header(got, request.API_KEY, version)
         return answer.decode(version, got, position)[0]
+
+    def _answered(self, got: memoryview) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(bytes(got))
 
     def fail(self, error: KafkaError) -> None:
         if self._waiting is not None and not self._waiting.done():

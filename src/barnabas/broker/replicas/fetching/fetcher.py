@@ -367,35 +367,41 @@ class Fetcher:
         self, progress: Progress, followed: FollowerReplica, change: Callable[[], Pending[None]], phase: Phase
     ) -> None:
         """Truncate a log; afterwards its partition enters a phase."""
-        key, busy = progress.key, self._surroundings.busy
         if not self._truncating_count:
             self._patient_until_ms = self._surroundings.clock.monotonic_ms() + _PATIENCE_MS
         self._truncating_count += 1
-        busy.add(key)
-
-        def end() -> None:
-            self._truncating_count -= 1
-            busy.discard(key)
-            if not self.state.is_current(progress):
-                self._surroundings.is_free(key)
-            self.go_on()
-
-        def done(_: None) -> None:
-            if self.state.is_current(progress):
-                offset = followed.log_end_offset if phase is Phase.FETCHING else progress.offset
-                self.state.enter(progress, phase, offset)
-            end()
-
-        def failed(error: BaseException) -> None:
-            self._change_failed(progress, error)
-            end()
-
+        self._surroundings.busy.add(progress.key)
         try:
             pending = change()
         except Exception as error:
-            failed(error)
+            self._truncation_failed(progress, error)
         else:
-            pending.then(done, failed)
+            pending.then(
+                partial(self._truncated, progress, followed, phase), partial(self._truncation_failed, progress)
+            )
+
+    def _truncated(self, progress: Progress, followed: FollowerReplica, phase: Phase, _: None) -> None:
+        if self.state.is_current(progress):
+            offset = followed.log_end_offset if phase is Phase.FETCHING else progress.offset
+            self.state.enter(progress, phase, offset)
+        self._truncation_ended(progress)
+
+    def _truncation_failed(self, progress: Progress, error: BaseException) -> None:
+        self._change_failed(progress, error)
+        self._truncation_ended(progress)
+
+    def _truncation_ended(self, progress: Progress) -> None:
+        self._truncating_count -= 1
+        self._is_free(progress)
+        self.go_on()
+
+    def _is_free(self, progress: Progress) -> bool:
+        """Note that the log of a partition is not busy any more; return whether the partition is still the same."""
+        self._surroundings.busy.discard(progress.key)
+        is_current = self.state.is_current(progress)
+        if not is_current:
+            self._surroundings.is_free(progress.key)
+        return is_current
 
     # --- offsets that the leader does not have
 
@@ -414,17 +420,24 @@ class Fetcher:
         request = offsets_request(surroundings.broker_id, seeking, timestamp)
         take = self._take_end if timestamp == LATEST else self._take_start
 
-        def take_one(progress: Progress, followed: FollowerReplica, answer: ListOffsetsPartitionResponse) -> None:
-            offset = offset_of(answer, version)
-            if offset < 0:
-                self._delay(progress, f"the leader returned offset {offset}")
-            else:
-                take(progress, followed, offset)
-
         def take_all(response: ListOffsetsResponse) -> None:
-            self._take_round(seeking, offsets_answers(response), take_one)
+            self._take_round(seeking, offsets_answers(response), partial(self._take_offset, version, take))
 
         self._send(request, version, ListOffsetsResponse).then(take_all, self._lost)
+
+    def _take_offset(
+        self,
+        version: int,
+        take: Callable[[Progress, FollowerReplica, int], None],
+        progress: Progress,
+        followed: FollowerReplica,
+        answer: ListOffsetsPartitionResponse,
+    ) -> None:
+        offset = offset_of(answer, version)
+        if offset < 0:
+            self._delay(progress, f"the leader returned offset {offset}")
+        else:
+            take(progress, followed, offset)
 
     def _take_end(self, progress: Progress, followed: FollowerReplica, leader_end_offset: int) -> None:
         if leader_end_offset < followed.log_end_offset:
@@ -562,28 +575,29 @@ class Fetcher:
         if pending is None:
             self._appended(progress, followed, data.high_watermark, len(view))
             return
-        key, busy = progress.key, self._surroundings.busy
-        busy.add(key)
+        self._surroundings.busy.add(progress.key)
         self._appending_count += 1
+        pending.then(
+            partial(self._appended_late, progress, followed, data.high_watermark, len(view)),
+            partial(self._append_failed, progress),
+        )
 
-        def end() -> None:
-            self._appending_count -= 1
-            busy.discard(key)
-            if not self.state.is_current(progress):
-                self._surroundings.is_free(key)
-                self._is_unused(key)
-            self._finish_fetch()
+    def _appended_late(
+        self, progress: Progress, followed: FollowerReplica, leader_high_watermark: int, size_bytes: int, _: None
+    ) -> None:
+        if self.state.is_current(progress):
+            self._appended(progress, followed, leader_high_watermark, size_bytes)
+        self._append_ended(progress)
 
-        def done(_: None) -> None:
-            if self.state.is_current(progress):
-                self._appended(progress, followed, data.high_watermark, len(view))
-            end()
+    def _append_failed(self, progress: Progress, error: BaseException) -> None:
+        self._change_failed(progress, error)
+        self._append_ended(progress)
 
-        def failed(error: BaseException) -> None:
-            self._change_failed(progress, error)
-            end()
-
-        pending.then(done, failed)
+    def _append_ended(self, progress: Progress) -> None:
+        self._appending_count -= 1
+        if not self._is_free(progress):
+            self._is_unused(progress.key)
+        self._finish_fetch()
 
     def _appended(
         self, progress: Progress, followed: FollowerReplica, leader_high_watermark: int, size_bytes: int
