@@ -220,7 +220,12 @@ def write_uvarint(value: int, out: WireBuffer) -> None:
 
 def read_compact_count(buf: memoryview, pos: int, least_bytes: int, budget: Budget) -> tuple[int, int]:
     """Read and check the count of a compact array that may not be null."""
-    count, pos = read_uvarint(buf, pos)
+    # hot path: nearly every count fits into one byte (benchmarks/cluster, every fetch of a follower)
+    count = buf[pos]
+    if count >= 0x80:
+        count, pos = read_uvarint(buf, pos)
+    else:
+        pos += 1
     check_count(count - 1, len(buf) - pos, least_bytes, budget)
     return count - 1, pos
 
