@@ -133,8 +133,11 @@ def test_messages_of_old_formats_are_written_anew(magic: int, codec: Codec) -> N
 
 
 def test_a_batch_that_was_refused_becomes_smaller_ones() -> None:
-    made = list(outgoing(find(batch(3, 4))[0], 3, rewritten_bytes=1))
+    source = batch(3, 4)
+    made = list(outgoing(find(source)[0], 3, rewritten_bytes=1))
     assert [list(each.source_offsets) for each in made] == [[3], [4], [5], [6]]
+    # The first record's value is empty, not null.
+    assert [each[1:] for one in made for each in records(one.data)] == [each[1:] for each in iterate_records(source)]
 
 
 def damaged(position: int, value: int, *, has_crc: bool) -> bytes:
