@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import cast
 
+import pytest
+
+from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.events.types import FOLLOW
+from barnabas.pipeline.ingest import task as task_module
 from barnabas.pipeline.ingest.ingest import Request, divided, ranges_of
-from barnabas.pipeline.ingest.source import OffsetRange
-from barnabas.pipeline.ingest.task import Result, TopicTask
+from barnabas.pipeline.ingest.parse import event_parser
+from barnabas.pipeline.ingest.source import OffsetRange, ReadError, Records, Source
+from barnabas.pipeline.ingest.task import Result, Task, TopicTask, run_task
 from barnabas.pipeline.runner.dead_letters import DeadLetter
-from barnabas.pipeline.tables.data_files import DataFile
+from barnabas.pipeline.tables.data_files import DataFile, FileSink
 from barnabas.pipeline.tables.table import Mark, Offsets
 
 
@@ -91,3 +100,24 @@ def test_a_task_that_failed_fails_the_batch_whatever_came_before_or_after_it():
     for each in (Result(), Result(failure="gone", is_of_registry=True), Result(failure="late"), Result()):
         batch.add(each)
     assert (batch.failure, batch.is_of_registry) == ("gone", True)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_task_that_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_lost: bool):
+    fields = {"id": "1", "time": datetime(2026, 3, 6, tzinfo=UTC), "user": "ann", "followee": "bert"}
+    value = encode_json(FOLLOW, {"type": "follow", "version": 1, **fields, "is_following": True})
+
+    def read(source: Source, seconds: float) -> Iterator[Records]:
+        yield Records("t", [0], [0], [-1], [None], [value])
+        # Written before all is read, as many rows are.
+        assert list(tmp_path.iterdir())
+        if is_lost:
+            raise ReadError("the broker is gone")
+
+    monkeypatch.setattr(task_module, "_PARSED_COUNT", 1)
+    monkeypatch.setattr(task_module, "_WRITTEN_COUNT", 1)
+    monkeypatch.setattr(Source, "read", read)
+    topics = [{"t": TopicTask(event_parser(FOLLOW, "json"), "rows", FileSink(str(tmp_path), {}))}]
+    (result,) = run_task(Task({}, (OffsetRange("t", 0, 0, 2),), topics, [{"t": {0: 0}}]))
+    assert result.failure == ("the broker is gone" if is_lost else "")
+    assert [path.name for path in tmp_path.iterdir()] == [file.path for file in result.files.get("rows", [])]
