@@ -191,6 +191,14 @@ class TestAppend:
             assert read_header(found.read()).last_offset >= offset
             assert read_header(found.read()).base_offset <= offset
 
+    def test_a_reader_in_a_gap_gets_the_batch_behind_it(self, log):
+        take(log, batch(0), batch(1))
+        take(log, batch(5))
+        take(log, batch(6), batch(9))
+        for offset, base_offset in ((2, 5), (4, 5), (7, 9), (8, 9)):
+            found = log.read(offset, 1, log.log_end_offset)
+            assert read_header(found.read()).base_offset == base_offset
+
     def test_what_was_copied_is_read_again_after_a_kill(self, log, open_partition_log):
         batches = [batch(offset, 2, epoch=offset // 500, value=b"v" * 50) for offset in range(0, 2_000, 2)]
         for start in range(0, 1_000, 300):

@@ -106,10 +106,20 @@ def overrides():
 
 
 @pytest.fixture
-def make_replicas(clock, topic_config, overrides, heard):
+def unregistered():
+    """The ids of brokers that are not registered."""
+    return set()
+
+
+@pytest.fixture
+def make_replicas(clock, topic_config, overrides, heard, unregistered):
     def make(logs: LogManager) -> ReplicaManager:
         fetches = Purgatory(clock, lambda callback, *args: callback(*args))
-        leader_replicas = LeaderReplicas(BROKER_ID, clock, clock, fetches, lambda: 30_000)
+
+        def is_alive(broker_id: int) -> bool:
+            return broker_id not in unregistered
+
+        leader_replicas = LeaderReplicas(BROKER_ID, clock, clock, fetches, lambda: 30_000, is_alive)
 
         def config_of(topic: str) -> TopicConfig:
             return topic_config.with_overrides(overrides)
@@ -302,6 +312,31 @@ def test_with_followers_in_sync_the_high_watermark_waits(replicas):
     # When the follower leaves the in-sync replicas, this broker alone decides.
     replicas.leader_and_isr(leaders(epoch=1, replicas=(1, 2), isr=(1,)))
     assert replicas.high_watermarks() == {PARTITION: 3}
+
+
+class ProposedIsrs:
+    """The ISR changes that a leader proposed, and nobody decides on."""
+
+    def __init__(self) -> None:
+        self.isrs = []
+
+    def withdraw(self, key):
+        pass
+
+    def propose(self, key, leader, leader_epoch, isr, zk_version, controller_epoch, then):
+        self.isrs.append(isr)
+
+
+def test_a_follower_joins_the_isr_only_when_its_broker_is_registered(replicas, unregistered):
+    changes = replicas.leader_replicas.changes = ProposedIsrs()
+    replicas.leader_and_isr(leaders(replicas=(1, 2), isr=(1,)))
+    partition = replicas.partition(PARTITION)
+    unregistered.add(2)
+    replicas.leader_replicas.note_fetch(partition, 2, 0, 0)
+    assert changes.isrs == []
+    unregistered.clear()
+    replicas.leader_replicas.note_fetch(partition, 2, 0, 0)
+    assert changes.isrs == [(1, 2)]
 
 
 @pytest.mark.parametrize(("checkpointed", "taken_up"), [(2, 2), (5, 5), (50, 5)])
