@@ -379,17 +379,19 @@ async def test_elect_leaders(cluster: Cluster, client: Client, /, version: int) 
 
 async def test_reassignments(cluster: Cluster, client: Client, /) -> None:
     await cluster.add_broker(9)
-    await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9]), (1, [0])])], 1000)
+    await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9]), (1, [0]), (2, [0])])], 1000)
     await cluster.remove_broker(9)
-    topics = [ReassignableTopic("t", [ReassignablePartition(0, [0]), ReassignablePartition(1, [])])]
+    wanted_replicas = {0: [0], 1: [], 2: [0, 0]}
+    topics = [ReassignableTopic("t", [ReassignablePartition(*each) for each in wanted_replicas.items()])]
     alter = AlterPartitionReassignmentsRequest(1000, topics)
     answer = await client.ask(alter_partition_reassignments.HANDLER, 0, alter)
     assert (answer.error_code, answer.error_message) == (0, "")
     assert [(each.partition_index, each.error_code) for each in answer.responses[0].partitions] == [
         (0, E.NONE),
         (1, E.INVALID_REPLICA_ASSIGNMENT),
+        (2, E.INVALID_REPLICA_ASSIGNMENT),
     ]
-    for wanted in (None, [ListPartitionReassignmentsTopics("t", [0, 1])]):
+    for wanted in (None, [ListPartitionReassignmentsTopics("t", [0, 1, 2])]):
         listing = ListPartitionReassignmentsRequest(1000, wanted)
         answer = await client.ask(list_partition_reassignments.HANDLER, 0, listing)
         (each,) = answer.topics[0].partitions

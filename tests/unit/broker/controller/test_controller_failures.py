@@ -10,7 +10,16 @@ from barnabas.broker.controller.controller import RECONNECT_BACKOFF_MS, TAKE_OVE
 from barnabas.broker.controller.sender import RETRY_BACKOFF_MS
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import ConnectionLostError, EventType, RegistryError, SessionState, SetOp, WatchEvent
+from barnabas.wire.registry.store import (
+    ConnectionLostError,
+    CreateOp,
+    DeleteOp,
+    EventType,
+    RegistryError,
+    SessionState,
+    SetOp,
+    WatchEvent,
+)
 from barnabas.wire.registry.znodes.brokers import encode_registration
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from tests.unit.broker.controller.harness import Cluster, play, registration, settle, until
@@ -238,6 +247,14 @@ async def test_a_connection_lost_in_the_middle_of_an_election(cluster: Cluster, 
     assert cluster.controller.epoch == 2
     await put_topic(cluster, "t", {0: [0]})
     await until(lambda: cluster.view.image.has_leaders("t", 1))
+
+
+async def test_a_controller_node_that_no_session_owns_is_replaced(cluster: Cluster, /) -> None:
+    data = b'{"version":1,"brokerid":7,"timestamp":"1"}'
+    await cluster.registry.multi([DeleteOp(paths.CONTROLLER), CreateOp(paths.CONTROLLER, data)])
+    await until(lambda: cluster.controller.epoch == 2 and cluster.controller.is_active)
+    _, stat = await cluster.registry.get(paths.CONTROLLER)
+    assert stat.ephemeral_owner == cluster.registry.session_id
 
 
 async def test_a_session_that_expired_ends_the_term_and_another_begins(cluster: Cluster, /) -> None:
