@@ -278,6 +278,8 @@ def test_points_add_up_and_only_signs_that_hold_are_given_as_reasons(spark: Spar
         ("unknown", "bad", "11 pages; 6 errors", 5),
     ]
     assert found[0]["until"] - found[0]["last_seen"] == timedelta(hours=24)
+    # Only twice the points are as sure as it gets.
+    assert found[0]["score"] == 0.5
 
 
 # What a person's figures are, as far as the signs look at them.
