@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -127,7 +128,12 @@ def session_for(
                 locks=locks,
                 log=log,
                 # Who stops a service does not want to wait.
-                on_archive=None if options.is_continuous else warn,
+                on_archive=None if options.is_continuous else _note,
             )
         )
         yield spark, round(time.monotonic() - began_s, 1)
+
+
+def _note(text: str) -> None:
+    # Results and their JSON have stdout for themselves.
+    print(text, file=sys.stderr, flush=True)
