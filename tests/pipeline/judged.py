@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipeline.job import Frames, Parameters
 from barnabas.pipeline.jobs.operations import JOB, aggregate, refresh
 from barnabas.pipeline.jobs.operations.alerts import alerts
-from barnabas.pipeline.jobs.operations.rules import judged
 from tests.pipeline.literal_events import START, Inputs, values
 from tests.spark import frame_of
 
@@ -70,7 +69,7 @@ class Judged:
         columns |= {"value": "DOUBLE", "count": "BIGINT", "detail": "STRING"}
         ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         rows = [dict(zip(columns, row, strict=True)) for row in self.rows]
-        found = values(alerts(judged(frame_of(self._spark, rows, ddl), self._parameters)))
+        found = values(alerts(frame_of(self._spark, rows, ddl), self._parameters))
         for row in found:
             for name in ("since", "fired_at", "resolved_at"):
                 row[name] = None if row[name] is None else minute(row[name])

@@ -47,9 +47,9 @@ def line(inputs: Inputs, second: float, level: str, **fields: Any) -> None:
     inputs.add("service_log", second, **{"service": "mail", "host": "web-1", "level": level, "message": "-", **fields})
 
 
-def test_nothing_gives_nothing_of_facts_from_before_there_were_brokers_figures_too(spark: SparkSession) -> None:
+def test_nothing_gives_nothing(spark: SparkSession) -> None:
     facts = Inputs(spark, ["page_view"]).facts(JOB)
-    found = refreshed(facts.drop("detail"), JOB.defaults())
+    found = refreshed(facts, JOB.defaults())
     assert (values(found["figures_per_minute"]), values(found["alerts"])) == ([], [])
 
 

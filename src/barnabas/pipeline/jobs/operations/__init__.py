@@ -11,15 +11,7 @@ the very thing that is to be noticed would hold up the news of it. And the last 
 state, late events would be missing in the figures, and a rule could not be changed for the time that has passed. From
 facts all of this is right, and what an alert says does not depend on when its events came.
 
-**Costs.** Each refresh reads the facts of the hours with new ones, and drops repeats by id there; of the others it
-counts the times. Judging costs by `history_hours`, not by events. Where that is too much, take fewer hours: rules look
-back one hour, an alert that began before the history seems to begin with it, and one that was resolved before it is
-gone (its key gets a tombstone).
-
-**What it gets wrong.** Events that come late can make an alert fire, or go, after the fact. While the job catches up
-with topics that are not equally far behind, the ones behind seem silent until they are read. A 4xx is no error here:
-it is the client's. A change that lasts half an hour is the new usual. Silence is noticed only as long as something else
-is heard, since without events time stands still: let the collector of a host's figures run beside whatever is watched.
+docs/pipeline/operations.md lists figures, alerts and parameters, and says what the job gets wrong.
 """
 
 from __future__ import annotations
@@ -42,7 +34,7 @@ from barnabas.pipeline.job import (
 from barnabas.pipeline.jobs.operations.alerts import FIRING, alerts
 from barnabas.pipeline.jobs.operations.brokers import of_broker
 from barnabas.pipeline.jobs.operations.minute_metrics import MINUTE_S, minute_figures, without_gaps
-from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
+from barnabas.pipeline.jobs.operations.rules import PARAMETERS
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -90,11 +82,7 @@ def aggregate(tables: Frames, parameters: Parameters) -> Frames:
     """Compute what the facts of some hours tell of each minute."""
     from pyspark.sql import functions as F
 
-    facts = tables["operations_facts"]
-    if "detail" not in facts.columns:
-        # A table from before there were brokers' figures, to which nothing was added since.
-        facts = facts.withColumn("detail", F.lit(None).cast("STRING"))
-    facts = facts.withColumn("topic", F.col("_topic")).withColumn("believed", believed_micros())
+    facts = tables["operations_facts"].withColumn("topic", F.col("_topic")).withColumn("believed", believed_micros())
     unit = F.floor(F.col("minute") * MINUTE_S / HOUR_S).alias("unit")
     return {"operations_minutes": minute_figures(once(facts)).select(unit, "*")}
 
@@ -111,7 +99,7 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
     minute = F.timestamp_seconds(F.col("minute") * MINUTE_S)
     return {
         "figures_per_minute": found.withColumn("minute", minute),
-        "alerts": alerts(judged(found, parameters)),
+        "alerts": alerts(found, parameters),
     }
 
 

@@ -3,16 +3,7 @@
 A figure is a row (minute, subject, figure, value, count, detail): `minute` counts minutes since 1970, `count` says how
 many events the value was computed from, `detail` what else is known of it, in words.
 
-| subject | figures |
-| --- | --- |
-| site | requests, errors (5xx), error_share, latency_p50_ms, latency_p95_ms, bytes_p50, bytes_p95 |
-| service NAME | events, warnings, errors (ERROR and FATAL) |
-| host NAME | events; the median of each metric (of disks and network cards: host NAME INSTANCE) |
-| broker N, cluster | events; of each metric the worst: the sum of what counts since the last look, else the highest |
-| run NAME | the same; of lag the lowest |
-| client ID of user NAME at broker N | throttle_ms, the highest |
-| group ID on topic NAME | lag, the lowest: what a consumer never got below |
-| topic NAME | events |
+docs/pipeline/operations.md lists subjects and figures.
 
 Invariants: `events` and `requests` have a value for each minute from the subject's first on, 0 where nothing came.
 `throttle_ms` and `lag` are told of those clients and groups alone that are held or lag, so they are 0 where nothing
@@ -22,6 +13,7 @@ don't depend on the order of the facts: counts, shares of counts, sums, the high
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,7 +33,36 @@ _NAMED_MINUTES = 60
 # Of brokers' figures these are added up, as each says what came since the look before, and these are told at their
 # lowest; of all others the highest counts.
 SINCE_LAST_LOOK = ("loop_stalls", "loop_stalled_ms", "failed_logins", "failed_requests")
-_LOWEST = ("lag",)
+_LOWEST = "lag"
+
+
+# As SQL: subject, figure, value, count, and detail if there is one.
+_OF_TOPIC = ("concat('topic ', topic)", "'events'", "count", "count")
+_WORST = f"CASE WHEN figure IN {SINCE_LAST_LOOK} THEN total WHEN figure = '{_LOWEST}' THEN lowest ELSE highest END"
+_OF_KIND: dict[str, tuple[tuple[str, ...], ...]] = {
+    "page_view": (
+        (f"'{SITE}'", "'requests'", "count", "count"),
+        (f"'{SITE}'", "'errors'", "errors", "count"),
+        (f"'{SITE}'", "'error_share'", "round(errors / count, 6)", "count"),
+        (f"'{SITE}'", "'latency_p50_ms'", "round(latencies[0], 3)", "latency_count"),
+        (f"'{SITE}'", "'latency_p95_ms'", "round(latencies[1], 3)", "latency_count"),
+        (f"'{SITE}'", "'bytes_p50'", "round(sizes[0], 3)", "size_count"),
+        (f"'{SITE}'", "'bytes_p95'", "round(sizes[1], 3)", "size_count"),
+    ),
+    "service_log": (
+        ("subject", "'events'", "count", "count"),
+        ("subject", "'warnings'", "if(figure IN ('WARN', 'WARNING'), count, 0)", "count"),
+        ("subject", "'errors'", "if(figure IN ('ERROR', 'FATAL'), count, 0)", "count"),
+    ),
+    "host_metric": (
+        ("subject", "'events'", "count", "count"),
+        ("concat_ws(' ', subject, instance)", "figure", "round(median, 3)", "count"),
+    ),
+    "broker_metric": (
+        ("subject", "'events'", "count", "count"),
+        ("coalesce(instance, subject)", "figure", f"round({_WORST}, 3)", "count", "detail"),
+    ),
+}
 
 
 def minute_figures(facts: DataFrame) -> DataFrame:
@@ -90,62 +111,16 @@ def _figure_rows() -> Column:
     """Return what a row of `_aggregated` tells: an array of (subject, figure, value, count, detail)."""
     from pyspark.sql import functions as F
 
-    kind, count, errors, level = (F.col(name) for name in ("kind", "count", "errors", "figure"))
-    subject, site, topic = F.col("subject"), F.lit(SITE), F.concat(F.lit("topic "), "topic")
-    latencies, latency_count = F.col("latencies"), F.col("latency_count")
-    sizes, size_count = F.col("sizes"), F.col("size_count")
-    of_topic = F.array(_row(topic, F.lit("events"), count, count))
-    of_site = F.array(
-        _row(site, F.lit("requests"), count, count),
-        _row(site, F.lit("errors"), errors, count),
-        _row(site, F.lit("error_share"), F.round(errors / count, 6), count),
-        _row(site, F.lit("latency_p50_ms"), F.round(latencies[0], 3), latency_count),
-        _row(site, F.lit("latency_p95_ms"), F.round(latencies[1], 3), latency_count),
-        _row(site, F.lit("bytes_p50"), F.round(sizes[0], 3), size_count),
-        _row(site, F.lit("bytes_p95"), F.round(sizes[1], 3), size_count),
-    )
-    of_service = F.array(
-        _row(subject, F.lit("events"), count, count),
-        _row(subject, F.lit("warnings"), F.when(level.isin("WARN", "WARNING"), count).otherwise(0), count),
-        _row(subject, F.lit("errors"), F.when(level.isin("ERROR", "FATAL"), count).otherwise(0), count),
-    )
-    of_host = F.array(
-        _row(subject, F.lit("events"), count, count),
-        _row(F.concat_ws(" ", subject, "instance"), level, F.round("median", 3), count),
-    )
-    of_broker = F.array(
-        _row(subject, F.lit("events"), count, count),
-        _row(F.coalesce("instance", subject), level, F.round(_worst(), 3), count, F.col("detail")),
-    )
-    return F.concat(
-        of_topic,
-        F.when(kind == "page_view", of_site)
-        .when(kind == "service_log", of_service)
-        .when(kind == "host_metric", of_host)
-        .when(kind == "broker_metric", of_broker)
-        .otherwise(F.slice(of_topic, 1, 0)),
-    )
+    def array(rows: Sequence[tuple[str, ...]]) -> str:
+        structs = [
+            f"named_struct('subject', {subject}, 'figure', {figure}, 'value', double({value}), 'count', {count}, "
+            f"'detail', string({', '.join(detail) or 'NULL'}))"
+            for subject, figure, value, count, *detail in (_OF_TOPIC, *rows)
+        ]
+        return f"array({', '.join(structs)})"
 
-
-def _worst() -> Column:
-    """Return the worst of a minute, by what the figure is."""
-    from pyspark.sql import functions as F
-
-    figure = F.col("figure")
-    since_last_look = F.when(figure.isin(*SINCE_LAST_LOOK), F.col("total"))
-    return since_last_look.when(figure.isin(*_LOWEST), F.col("lowest")).otherwise(F.col("highest"))
-
-
-def _row(subject: Column, figure: Column, value: Column, count: Column, detail: Column | None = None) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.struct(
-        subject.alias("subject"),
-        figure.alias("figure"),
-        value.cast("DOUBLE").alias("value"),
-        count.alias("count"),
-        (F.lit(None) if detail is None else detail).cast("STRING").alias("detail"),
-    )
+    kinds = " ".join(f"WHEN '{kind}' THEN {array(rows)}" for kind, rows in _OF_KIND.items())
+    return F.expr(f"CASE kind {kinds} ELSE {array(())} END")
 
 
 def without_gaps(told: DataFrame, last_minute: int) -> DataFrame:

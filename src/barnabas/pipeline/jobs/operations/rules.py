@@ -1,8 +1,8 @@
 """Rules: which minutes of which figures are bad. What becomes of them is in `alerts.py`.
 
-`judged` gives rows (alert, subject, minute, value, threshold, detail, is_bad, fire_after, resolve_after): so many bad
-minutes in a row make the alert fire, so many good ones end it. A minute without its figure has no row, nor has one
-whose figure is beyond a limit and comes from too few events to say so: these are neither.
+`judged` says of each minute of a figure whether it is bad: so many bad ones in a row make the alert fire, so many good
+ones end it. A minute without its figure is neither, nor is one whose figure is beyond a limit and comes from too few
+events to say so. Pure.
 
 Four kinds of rule:
 
@@ -25,15 +25,17 @@ Four kinds of rule:
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log
-from typing import TYPE_CHECKING, assert_never
+from functools import partial
+from itertools import pairwise
+from math import ceil, floor, inf, log, sqrt
+from statistics import median
+from typing import NamedTuple
 
 from barnabas.pipeline.job import Parameter, Parameters
 from barnabas.pipeline.jobs.operations.minute_metrics import SITE
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 # Of these so many minutes are looked back.
 BASELINE_MINUTES = 60
@@ -47,102 +49,85 @@ LEAST_CHANCE = 1e-9
 MAD_TO_DEVIATION = 1.4826
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Fires where a figure is at or above the parameter `limit` for as many minutes as the parameter `after` says.
+LIMIT, CHANGE, GROWTH, SILENCE = "limit", "change", "growth", "silence"
 
-    `subjects` is how the subject begins. `least_count` and `least_hits` keep small numbers out: of events behind the
-    figure, and of those events times the figure, where it is a share. `says` is the sentence where the usual one would
-    not do: `%1$s` is the subject, `%2$s` the value, `%3$s` the limit, `%4$s` the detail.
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; `limit`, `least` and `after` are numbers, or names of parameters.
+
+    Attributes:
+        kind: LIMIT, CHANGE, GROWTH or SILENCE.
+        alert, figure: Names of the alert, and of the figure that is judged.
+        subjects: Beginning of the names of its subjects.
+        limit: The value at which a limit fires.
+        after: Bad minutes in a row until it fires.
+        least: Fewer events behind a limit's figure, or a smaller value of a change or growth, don't count.
+        least_hits: The same for events behind a limit's figure times the figure, where that is a share.
+        is_rise, is_count: Whether a change is one to a larger value; whether its figure is a number of events.
+        says: The sentence where the usual one would not do, with places for subject, value, limit and detail.
     """
 
+    kind: str
     alert: str
     subjects: str
     figure: str
-    limit: str
-    after: str
-    least_count: int = 0
+    limit: str | float = 0.0
+    after: str | int = 1
+    least: str | float = 0.0
     least_hits: int = 0
+    is_rise: bool = True
+    is_count: bool = True
     says: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Fires where a figure is far above what it was, or below; `is_count`: it is a number of events."""
+_limit = partial(Rule, LIMIT)
+_change = partial(Rule, CHANGE, after="change_minutes")
+_growth = partial(Rule, GROWTH)
 
-    alert: str
-    subjects: str
-    figure: str
-    is_rise: bool
-    is_count: bool
-    least_value: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """Fires where a figure has only grown for as many minutes as the parameter `within` says, to `least` or more."""
-
-    alert: str
-    subjects: str
-    figure: str
-    within: str
-    least: str
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """Fires where a figure is 0 for longer than chance allows."""
-
-    alert: str
-    subjects: str
-    figure: str
-
-
-Rule = Limit | Change | Growth | Silence
-
-RULES: tuple[Rule, ...] = (
-    Limit("error-share", SITE, "error_share", "error_share_limit", "fire_minutes", least_hits=5),
-    Limit("latency", SITE, "latency_p95_ms", "latency_p95_limit_ms", "slow_minutes", least_count=20),
-    Limit("service-errors", "service ", "errors", "service_errors_limit", "fire_minutes"),
-    Limit("cpu", "host ", "cpu_percent", "cpu_percent_limit", "host_minutes"),
-    Limit("memory", "host ", "memory_percent", "memory_percent_limit", "host_minutes"),
-    Limit("disk", "host ", "disk_percent", "disk_percent_limit", "host_minutes"),
-    Limit(
+RULES = (
+    _limit("error-share", SITE, "error_share", "error_share_limit", "fire_minutes", least_hits=5),
+    _limit("latency", SITE, "latency_p95_ms", "latency_p95_limit_ms", "slow_minutes", least=20),
+    _limit("service-errors", "service ", "errors", "service_errors_limit", "fire_minutes"),
+    _limit("cpu", "host ", "cpu_percent", "cpu_percent_limit", "host_minutes"),
+    _limit("memory", "host ", "memory_percent", "memory_percent_limit", "host_minutes"),
+    _limit("disk", "host ", "disk_percent", "disk_percent_limit", "host_minutes"),
+    _limit(
         "throttled",
         "client ",
         "throttle_ms",
         "throttle_ms_limit",
         "throttled_minutes",
-        says="%1$s was throttled %2$s ms a request by %4$s",
+        says="{subject} was throttled {value} ms a request by {detail}",
     ),
-    Limit("lag", "group ", "lag", "lag_limit", "lag_minutes"),
-    Growth("lag-grows", "group ", "lag", "lag_growth_minutes", "lag_growth_least"),
-    Limit("lag", "run ", "lag", "lag_limit", "lag_minutes"),
-    Growth("lag-grows", "run ", "lag", "lag_growth_minutes", "lag_growth_least"),
-    Limit(
+    _limit("lag", "group ", "lag", "lag_limit", "lag_minutes"),
+    _growth("lag-grows", "group ", "lag", least="lag_growth_least"),
+    _limit("lag", "run ", "lag", "lag_limit", "lag_minutes"),
+    _growth("lag-grows", "run ", "lag", least="lag_growth_least"),
+    _limit(
         "run-silent",
         "run ",
         "silent_s",
         "run_silent_limit_s",
         "fire_minutes",
-        says="%1$s was not stopped, and has said nothing for %2$s s",
+        says="{subject} was not stopped, and has said nothing for {value} s",
     ),
-    Limit("stalls", "broker ", "loop_stalled_ms", "loop_stalled_ms_limit", "fire_minutes"),
-    Limit("broker-busy", "broker ", "busy_percent", "busy_percent_limit", "busy_minutes"),
-    Limit("failed-logins", "broker ", "failed_logins", "failed_logins_limit", "fire_minutes"),
-    Limit("cleaner", "broker ", "uncleanable_partitions", "failed_limit", "failed_minutes"),
-    Limit("cleaner-dead", "broker ", "cleaner_dead_threads", "failed_limit", "failed_minutes"),
-    Limit("cleaner-behind", "broker ", "cleaner_max_dirty_percent", "dirty_percent_limit", "dirty_minutes"),
-    Limit("log-dirs", "broker ", "offline_log_dirs", "failed_limit", "failed_minutes"),
-    Limit("offline-partitions", "cluster", "offline_partitions", "failed_limit", "failed_minutes"),
-    Limit("under-replicated", "cluster", "under_replicated_partitions", "failed_limit", "failed_minutes"),
+    _limit("stalls", "broker ", "loop_stalled_ms", "loop_stalled_ms_limit", "fire_minutes"),
+    _limit("broker-busy", "broker ", "busy_percent", "busy_percent_limit", "busy_minutes"),
+    _limit("failed-logins", "broker ", "failed_logins", "failed_logins_limit", "fire_minutes"),
+    _limit("cleaner", "broker ", "uncleanable_partitions", "failed_limit", "failed_minutes"),
+    _limit("cleaner-dead", "broker ", "cleaner_dead_threads", "failed_limit", "failed_minutes"),
+    _limit("cleaner-behind", "broker ", "cleaner_max_dirty_percent", "dirty_percent_limit", "dirty_minutes"),
+    _limit("log-dirs", "broker ", "offline_log_dirs", "failed_limit", "failed_minutes"),
+    _limit("offline-partitions", "cluster", "offline_partitions", "failed_limit", "failed_minutes"),
+    _limit("under-replicated", "cluster", "under_replicated_partitions", "failed_limit", "failed_minutes"),
     # One visitor more or less brings ten requests, and is no change.
-    Change("requests-rose", SITE, "requests", is_rise=True, is_count=True, least_value=30),
-    Change("requests-fell", SITE, "requests", is_rise=False, is_count=True),
-    Change("errors-rose", SITE, "errors", is_rise=True, is_count=True, least_value=5),
-    Change("latency-rose", SITE, "latency_p95_ms", is_rise=True, is_count=False),
-    Change("service-errors-rose", "service ", "errors", is_rise=True, is_count=True, least_value=3),
-    Silence("silence", "", "events"),
+    _change("requests-rose", SITE, "requests", least=30),
+    _change("requests-fell", SITE, "requests", is_rise=False),
+    _change("errors-rose", SITE, "errors", least=5),
+    _change("latency-rose", SITE, "latency_p95_ms", is_count=False),
+    _change("service-errors-rose", "service ", "errors", least=3),
+    Rule(SILENCE, "silence", "", "events"),
 )
 
 PARAMETERS = (
@@ -184,145 +169,86 @@ PARAMETERS = (
 )
 
 
-def judged(figures: DataFrame, parameters: Parameters) -> DataFrame:
-    """Judge each minute by each rule, all in one pass: figures are dear, and rules are many."""
-    from pyspark.sql import functions as F
+class Figure(NamedTuple):
+    """A figure of a subject in a minute; `event_count` is of the events behind it."""
 
-    rules = F.array(*(_as_column(rule, parameters) for rule in RULES))
-    own = F.filter(
-        rules, lambda rule: (rule["figure"] == F.col("figure")) & F.col("subject").startswith(rule["subjects"])
-    )
-    minutes = figures.select("minute", "subject", "value", "count", "detail", F.inline(own).alias(*_COLUMNS))
-    minutes = _with_silence(_with_growth(_with_baseline(minutes), parameters), parameters)
-    kind, value, count = F.col("kind"), F.col("value"), F.col("count")
-    by_limit = value >= F.col("limit")
-    is_enough = (count >= F.col("least")) & (F.round(count * value) >= F.col("least_hits"))
-    beyond = _beyond(parameters)
-    by_change = F.when(F.col("is_rise"), value > beyond).otherwise(value < beyond)
-    by_silence, needed = F.col("silent_minutes") > 0, F.col("needed_minutes")
-    minutes = minutes.where((kind != _GROWTH) | F.col("grown_from").isNotNull())
-    minutes = minutes.where((kind != _CHANGE) | (F.col("baseline_minutes") >= LEAST_BASELINE_MINUTES))
-    return minutes.where((kind != _LIMIT) | ~by_limit | is_enough).select(
-        "alert",
-        "subject",
-        "minute",
-        F.when(kind == _SILENCE, F.col("silent_minutes")).otherwise(value).cast("DOUBLE").alias("value"),
-        F.when(kind == _LIMIT, F.col("limit"))
-        .when(kind == _CHANGE, F.round(beyond, 3))
-        .when(kind == _GROWTH, F.col("grown_from"))
-        .otherwise(needed)
-        .alias("threshold"),
-        "detail",
-        F.when(kind == _LIMIT, by_limit)
-        .when(kind == _CHANGE, by_change)
-        .when(kind == _GROWTH, (value > F.col("grown_from")) & (value >= F.col("least")))
-        .otherwise(by_silence)
-        .alias("is_bad"),
-        F.when(kind == _SILENCE, F.col("needed_minutes"))
-        .otherwise(F.col("fire_after"))
-        .cast("INT")
-        .alias("fire_after"),
-        F.when(kind == _SILENCE, 1).otherwise(F.lit(parameters["resolve_minutes"])).alias("resolve_after"),
-    )
+    minute: int
+    value: float
+    event_count: int
+    detail: str | None
 
 
-_LIMIT, _CHANGE, _GROWTH, _SILENCE = "limit", "change", "growth", "silence"
-_COLUMNS = ("kind", "alert", "subjects", "figure", "limit", "least", "least_hits", "is_rise", "is_count", "fire_after")
+class Judged(NamedTuple):
+    """A minute that is good or bad; `fire_after`: so many bad ones in a row make the alert fire."""
+
+    minute: int
+    value: float
+    threshold: float
+    detail: str | None
+    is_bad: bool
+    fire_after: float
 
 
-def _as_column(rule: Rule, parameters: Parameters) -> Column:
-    """Return a rule as a struct of `_COLUMNS`; `least` is of the count for a limit, of the value for the others."""
-    from pyspark.sql import functions as F
-
-    match rule:
-        case Limit():
-            limit, after = float(parameters[rule.limit]), int(parameters[rule.after])
-            own = (_LIMIT, limit, float(rule.least_count), rule.least_hits, True, False, after)
-        case Change():
-            after = int(parameters["change_minutes"])
-            own = (_CHANGE, 0.0, rule.least_value, 0, rule.is_rise, rule.is_count, after)
-        case Growth():
-            own = (_GROWTH, 0.0, float(parameters[rule.least]), 0, True, True, 1)
-        case Silence():
-            own = (_SILENCE, 0.0, 0.0, 0, False, True, 0)
-        case _:
-            assert_never(rule)
-    values = (own[0], rule.alert, rule.subjects, rule.figure, *own[1:])
-    return F.struct(*(F.lit(value).alias(name) for name, value in zip(_COLUMNS, values, strict=True)))
+def judged(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> Iterator[Judged]:
+    """Judge a subject's figure by a rule, in the order of the minutes."""
+    judge = {LIMIT: _beyond_limit, CHANGE: _changed, GROWTH: _grown, SILENCE: _silent}[rule.kind]
+    return judge(rule, figures, parameters)
 
 
-def _with_baseline(minutes: DataFrame) -> DataFrame:
-    """Put the hour before beside the minutes that are judged by it: `baseline_minutes`, `median`, `distance`."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    before = Window.partitionBy("alert", "subject").orderBy("minute").rangeBetween(-BASELINE_MINUTES, -1)
-    # What is null is not collected: other rules need no baseline.
-    values = F.collect_list(F.when(F.col("kind") == _CHANGE, F.col("value"))).over(before)
-    minutes = minutes.withColumn("_before", values).withColumn("baseline_minutes", F.size("_before"))
-    minutes = minutes.withColumn("median", _median(F.col("_before")))
-    distances = F.transform("_before", lambda each: F.abs(each - F.col("median")))
-    return minutes.withColumn("distance", _median(distances)).drop("_before")
+def _number(value: str | float, parameters: Parameters) -> float:
+    return float(parameters[value] if isinstance(value, str) else value)
 
 
-def _beyond(parameters: Parameters) -> Column:
-    """Return the value beyond which a change is one."""
-    from pyspark.sql import functions as F
-
-    median, factor = F.col("median"), F.lit(float(parameters["change_factor"]))
-    floor = F.when(F.col("is_count"), F.sqrt("median")).otherwise(median * 0.1)
-    deviation = F.greatest(F.col("distance") * MAD_TO_DEVIATION, floor)
-    far = deviation * F.lit(float(parameters["change_deviations"]))
-    rise = F.greatest(median + far, median * factor, F.col("least"))
-    return F.when(F.col("is_rise"), rise).otherwise(F.least(median - far, median / factor))
+def _beyond_limit(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> Iterator[Judged]:
+    limit, least, after = (_number(each, parameters) for each in (rule.limit, rule.least, rule.after))
+    for minute, value, count, detail in figures:
+        is_enough = count >= least and floor(count * value + 0.5) >= rule.least_hits
+        if value < limit or is_enough:
+            yield Judged(minute, value, limit, detail, value >= limit, after)
 
 
-def _with_growth(minutes: DataFrame, parameters: Parameters) -> DataFrame:
-    """Put beside each minute what the figure has grown from (`grown_from`): its own value where it has fallen since.
-
-    Null where it was not told in each minute since, and in rules that are none of growth.
-    """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    within = max(int(parameters[rule.within]) for rule in RULES if isinstance(rule, Growth))
-    in_order = Window.partitionBy("alert", "subject").orderBy("minute")
-    value, growing = F.col("value"), in_order.rangeBetween(-within, 0)
-    minutes = minutes.withColumn("_fell", value < F.lag("value").over(in_order))
-    falls = F.count_if("_fell").over(in_order.rangeBetween(1 - within, 0))
-    is_told = (F.col("kind") == _GROWTH) & (F.count("*").over(growing) == within + 1)
-    grown_from = F.when(falls == 0, F.first("value").over(growing)).otherwise(value)
-    return minutes.withColumn("grown_from", F.when(is_told, grown_from)).drop("_fell")
-
-
-def _with_silence(minutes: DataFrame, parameters: Parameters) -> DataFrame:
-    """Put beside each minute how many in a row are empty by then, and how many are no chance any more.
-
-    These are `silent_minutes` and `needed_minutes`, which is null where too little was heard to say.
-    """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    in_order = Window.partitionBy("alert", "subject").orderBy("minute")
-    is_heard = F.col("value") > 0
-    # The last minute with an event, and in how many of the hour up to it there were some.
-    heard = F.count_if(is_heard).over(in_order.rangeBetween(1 - BASELINE_MINUTES, 0))
-    last_heard = F.last(F.when(is_heard, F.col("minute")), ignorenulls=True).over(in_order)
-    minutes = minutes.withColumn("silent_minutes", F.col("minute") - last_heard).withColumn("_heard", heard)
-    heard_then = F.last(F.when(is_heard, F.col("_heard")), ignorenulls=True).over(in_order)
-    # Half an empty one and half a heard one more than were seen: 60 of 60 is no proof that a minute is never empty.
-    empty_share = (BASELINE_MINUTES - heard_then + 0.5) / F.lit(BASELINE_MINUTES + 1.0)
-    by_chance = F.ceil(F.lit(log(LEAST_CHANCE)) / F.log(empty_share))
-    needed = F.greatest(F.lit(int(parameters["silence_minutes"])), by_chance)
-    return minutes.withColumn("needed_minutes", F.when(heard_then * 2 >= BASELINE_MINUTES, needed).cast("DOUBLE")).drop(
-        "_heard"
-    )
+def _changed(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> Iterator[Judged]:
+    factor, deviations = float(parameters["change_factor"]), float(parameters["change_deviations"])
+    least, after = _number(rule.least, parameters), _number(rule.after, parameters)
+    before: deque[Figure] = deque()
+    for figure in figures:
+        while before and before[0].minute < figure.minute - BASELINE_MINUTES:
+            before.popleft()
+        if len(before) >= LEAST_BASELINE_MINUTES:
+            usual = median(each.value for each in before)
+            distance = median(abs(each.value - usual) for each in before)
+            far = deviations * max(distance * MAD_TO_DEVIATION, sqrt(usual) if rule.is_count else usual * 0.1)
+            beyond = max(usual + far, usual * factor, least) if rule.is_rise else min(usual - far, usual / factor)
+            is_bad = figure.value > beyond if rule.is_rise else figure.value < beyond
+            yield Judged(figure.minute, figure.value, round(beyond, 3), figure.detail, is_bad, after)
+        before.append(figure)
 
 
-def _median(values: Column) -> Column:
-    """Return the middle one of an array, or the mean of the two in the middle; null where it is empty."""
-    from pyspark.sql import functions as F
+def _grown(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> Iterator[Judged]:
+    within, least = int(parameters["lag_growth_minutes"]), _number(rule.least, parameters)
+    for place in range(within, len(figures)):
+        minute, value, _, detail = figures[place]
+        # It was told in each minute since.
+        if figures[place - within].minute == minute - within:
+            values = [each.value for each in figures[place - within : place + 1]]
+            has_fallen = any(later < earlier for earlier, later in pairwise(values))
+            grown_from = value if has_fallen else values[0]
+            yield Judged(minute, value, grown_from, detail, value > grown_from and value >= least, 1)
 
-    ordered, size = F.sort_array(values), F.size(values)
-    low, high = F.floor((size - 1) / 2).cast("INT"), F.floor(size / 2).cast("INT")
-    return (F.get(ordered, low) + F.get(ordered, high)) / 2
+
+def _silent(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> Iterator[Judged]:
+    least_minutes = int(parameters["silence_minutes"])
+    heard: deque[int] = deque()
+    needed = inf
+    for minute, value, _, detail in figures:
+        if value > 0:
+            heard.append(minute)
+            while heard[0] <= minute - BASELINE_MINUTES:
+                heard.popleft()
+            # Half an empty one and half a heard one more than were seen: 60 of 60 is no proof that a minute is never
+            # empty.
+            empty_share = (BASELINE_MINUTES - len(heard) + 0.5) / (BASELINE_MINUTES + 1)
+            by_chance = ceil(log(LEAST_CHANCE) / log(empty_share))
+            needed = max(least_minutes, by_chance) if 2 * len(heard) >= BASELINE_MINUTES else inf
+        if heard:
+            yield Judged(minute, float(minute - heard[-1]), needed, detail, minute > heard[-1], needed)
