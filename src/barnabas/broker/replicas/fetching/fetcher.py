@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
-from barnabas.broker.interbroker.channels import FETCHER_LANE, BrokerChannels
+from barnabas.broker.interbroker.channels import FETCHER_LANE, AddressOf
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.quotas.replication import ReplicationQuota
@@ -91,6 +91,26 @@ _USUAL_ERRORS: Final = frozenset(
 _NOTHING: Final = memoryview(b"")
 
 
+class LeaderChannels(Protocol):
+    """The channels to all brokers, as a fetcher uses them: see `BrokerChannels`."""
+
+    @property
+    def address_of(self) -> AddressOf: ...
+
+    def send(
+        self,
+        broker_id: int,
+        request: Message,
+        version: int,
+        answer: type[R],
+        lane: str,
+        timeout_ms: int,
+        max_answer_bytes: int,
+    ) -> Pending[R]: ...
+
+    def drop(self, broker_id: int, lane: str) -> None: ...
+
+
 class Surroundings(Protocol):
     """The environment that all fetchers share.
 
@@ -101,11 +121,13 @@ class Surroundings(Protocol):
 
     broker_id: int
     config: BrokerConfig
-    channels: BrokerChannels
     timers: Timers
     clock: Clock
     busy: set[TopicPartition]
     quota: ReplicationQuota
+
+    @property
+    def channels(self) -> LeaderChannels: ...
 
     def is_free(self, key: TopicPartition) -> None:
         """Note that the log of a partition is not busy any more; another fetcher may have the partition by now."""
