@@ -246,12 +246,7 @@ async def test_several_partitions_are_fetched_in_one_request_and_fail_alone(cons
         return FetchResponse(responses=[FetchableTopicResponse(name, parts[name]) for name in "ba" if parts[name]])
 
     broker.will_answer({ApiKey.FETCH: answer})
-    asked = [
-        FetchRequest("a", 0, 0),
-        FetchRequest("b", 1, 0, 100),
-        FetchRequest("a", 1, 7),
-        FetchRequest("a", 2, 0),
-    ]
+    asked = [FetchRequest("a", 0, 0), FetchRequest("b", 1, 0, 100), FetchRequest("a", 1, 7), FetchRequest("a", 2, 0)]
     first, second, third, fourth = await consumer.multifetch(asked)
     assert [len(each.message.payload) for each in first] == [10]
     assert [len(each.message.payload) for each in second] == [LARGE]
@@ -387,11 +382,7 @@ async def test_offsets_are_fetched_and_what_is_not_there_is_no_error(
 
 
 @pytest.mark.parametrize(
-    "response",
-    [
-        fetched((-1, ErrorCode.NOT_COORDINATOR)),
-        fetched(error_code=ErrorCode.NOT_COORDINATOR),
-    ],
+    "response", [fetched((-1, ErrorCode.NOT_COORDINATOR)), fetched(error_code=ErrorCode.NOT_COORDINATOR)]
 )
 async def test_a_group_is_asked_for_where_it_is_coordinated(
     consumer: AsyncSimpleConsumer, broker, /, response: OffsetFetchResponse

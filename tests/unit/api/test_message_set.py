@@ -27,10 +27,7 @@ from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.unit.wire.records.java_vectors import gathered
 
 HEADERS = (("h", b"1"), ("n", None))
-FORMATS = [
-    *product((0, 1), (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)),
-    *product((2,), Codec),
-]
+FORMATS = [*product((0, 1), (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)), *product((2,), Codec)]
 
 
 def pair(offset: int, magic: int = 2) -> tuple[int, Message]:
@@ -258,9 +255,7 @@ def test_any_bytes_are_messages_or_an_invalid_message(data: bytes, fetch_offset:
     st.integers(0, 2_000),
     st.integers(0, 40),
 )
-def test_any_run_that_is_cut_anywhere(
-    runs: list[tuple[tuple[int, Codec], int]], length: int, fetch_offset: int
-) -> None:
+def test_any_run_that_is_cut_anywhere(runs: list[tuple[tuple[int, Codec], int]], length: int, fetch_offset: int):
     parts, expected, offset = [], [], 0
     for (magic, codec), count in runs:
         parts.append(written(magic, codec, offset, count))

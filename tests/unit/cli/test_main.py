@@ -150,10 +150,7 @@ def test_every_tool_of_kafka_leads_to_a_command_that_exists():
     ("arguments", "expected"),
     [
         (["topcis"], "barnabas: command topcis does not exist; did you mean topics?"),
-        (
-            ["fly"],
-            "barnabas: command fly does not exist; the commands are broker, cluster, topics, produce, consume, ",
-        ),
+        (["fly"], "barnabas: command fly does not exist; the commands are broker, cluster, topics, produce, consume, "),
         (["perf", "fly"], "barnabas perf: No such command 'fly' (barnabas perf --help shows all options)"),
         (["topics"], "barnabas topics: exactly one action is required: --list, --create, --describe, --alter"),
         (["topics", "--list", "--delete"], "barnabas topics: exactly one action is required"),
@@ -332,10 +329,7 @@ def test_every_tool_of_kafka_leads_to_a_command_that_exists():
         (["delete-records"], "barnabas delete-records: the following arguments are required: --offset-json-file"),
         (["delete-records", "--offset-json-file", "/nowhere"], "cannot read /nowhere: No such file or directory"),
         (["log-dirs", "--describe", "--broker-list", "a"], "--broker-list a: must be broker ids such as 0,1"),
-        (
-            ["elect-leaders", "--all-topic-partitions"],
-            "the following arguments are required: --election-type",
-        ),
+        (["elect-leaders", "--all-topic-partitions"], "the following arguments are required: --election-type"),
         (["elect-leaders", "--election-type", "FAIR"], "--election-type FAIR: must be one of PREFERRED, UNCLEAN"),
         (["elect-leaders", "--election-type", "PREFERRED"], "exactly one is required: --topic NAME with --partition N"),
         (

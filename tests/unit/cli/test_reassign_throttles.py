@@ -65,8 +65,7 @@ def test_sizes(size, text):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (59, "59 s"), (61, "1 min 1 s"), (7_325, "2 h 2 min"), (90_000, "1 d 1 h")],
+    ("seconds", "text"), [(0, "0 s"), (59, "59 s"), (61, "1 min 1 s"), (7_325, "2 h 2 min"), (90_000, "1 d 1 h")]
 )
 def test_durations(seconds, text):
     assert duration_text(seconds) == text

@@ -103,11 +103,7 @@ async def test_it_joins_again_with_the_id_that_it_is_given(pool, joins, /):
 
 @pytest.mark.parametrize(
     ("code", "second_id"),
-    [
-        (ErrorCode.REBALANCE_IN_PROGRESS, "m-1"),
-        (ErrorCode.ILLEGAL_GENERATION, ""),
-        (ErrorCode.UNKNOWN_MEMBER_ID, ""),
-    ],
+    [(ErrorCode.REBALANCE_IN_PROGRESS, "m-1"), (ErrorCode.ILLEGAL_GENERATION, ""), (ErrorCode.UNKNOWN_MEMBER_ID, "")],
 )
 async def test_a_sync_that_comes_too_late_joins_again(pool, late, /, code, second_id):
     late.will_answer({ApiKey.SYNC_GROUP: [synced(code), synced()]})

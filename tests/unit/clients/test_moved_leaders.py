@@ -157,10 +157,7 @@ async def test_an_offset_that_a_new_leader_does_not_know_yet_is_asked_for_again(
     assert await Admin(pool).offsets([partition(0), partition(1)], EARLIEST) == {partition(0): 3, partition(1): 2}
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE],
-)
+@pytest.mark.parametrize("refusal", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 async def test_offsets_are_committed_with_the_coordinator_that_there_is_now(
     pool: Pool, /, cluster: MemoryCluster, refusal: ErrorCode
 ) -> None:

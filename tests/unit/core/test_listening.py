@@ -8,10 +8,7 @@ from barnabas.core.listening import listening_socket
 
 
 def test_what_is_written_to_who_comes_goes_out_at_once() -> None:
-    with (
-        listening_socket("127.0.0.1", 0) as listening,
-        socket.create_connection(listening.getsockname()),
-    ):
+    with listening_socket("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         listening.setblocking(True)
         peer, _ = listening.accept()
         with peer:

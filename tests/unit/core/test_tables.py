@@ -9,8 +9,7 @@ ROWS = [["reporting", "views clicks and searches"], ["日本", "-"]]
 
 
 @pytest.mark.parametrize(
-    ("available", "expected"),
-    [(100, [9, 25]), (34, [9, 25]), (33, [9, 24]), (17, [9, 8]), (16, None), (0, None)],
+    ("available", "expected"), [(100, [9, 25]), (34, [9, 25]), (33, [9, 24]), (17, [9, 8]), (16, None), (0, None)]
 )
 def test_columns_shrink_to_their_longest_words_and_no_further(available, expected):
     assert column_widths(COLUMNS, ROWS, available) == expected

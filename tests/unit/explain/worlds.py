@@ -52,10 +52,7 @@ def log(start: int = 0, stable: int = 1_000, end: int | None = None, per_s: floa
 
 
 def group(
-    committed: dict[TopicPartition, int],
-    members: Sequence[Member] = (),
-    state: str = "Stable",
-    per_s: float = 0.0,
+    committed: dict[TopicPartition, int], members: Sequence[Member] = (), state: str = "Stable", per_s: float = 0.0
 ) -> Group:
     """A group that committed so many records each second of the last half minute."""
     commits = {

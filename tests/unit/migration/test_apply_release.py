@@ -126,9 +126,7 @@ def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(
     assert (data_dir / REGISTRY_FILE).exists()
 
 
-def test_an_interrupted_release_is_finished_by_running_it_again(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_release_is_finished_by_running_it_again(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(apply, "in_packets", partial(in_packets, most_ops=3))
 
     async def break_off(registry: EmbeddedRegistry, write_count: int) -> None:

@@ -39,12 +39,7 @@ def ask(settings: Settings, path: str, headers: Mapping[str, str]) -> tuple[int,
 @pytest.mark.parametrize("root_path", ["", "/kafka"])
 @pytest.mark.parametrize(
     ("path", "location"),
-    [
-        ("/", "/c/a/"),
-        ("/c/a", "/c/a/?a=%26"),
-        ("/c/a/topics/", "/c/a/topics?a=%26"),
-        ("/login", "/"),
-    ],
+    [("/", "/c/a/"), ("/c/a", "/c/a/?a=%26"), ("/c/a/topics/", "/c/a/topics?a=%26"), ("/login", "/")],
 )
 def test_redirects_are_relative(root_path: str, path: str, location: str) -> None:
     settings = Settings({"a": "127.0.0.1:1"}, root_path=root_path)

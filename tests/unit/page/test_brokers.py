@@ -25,11 +25,7 @@ def test_whether_it_may_stop_is_unknown_to_who_may_not_see_what_brokers_run():
 
 def test_what_partitions_lack_is_listed_the_worst_first():
     rows = lacking_rows(
-        [
-            partition(VIEWS[0]),
-            partition(VIEWS[1], isr=[1, 2], min_isr=1),
-            partition(VIEWS[2], leader_id=-1, isr=[]),
-        ]
+        [partition(VIEWS[0]), partition(VIEWS[1], isr=[1, 2], min_isr=1), partition(VIEWS[2], leader_id=-1, isr=[])]
     )
     assert [(row.partition, row.leader_id) for row in rows] == [(VIEWS[2], None), (VIEWS[1], 1)]
     assert rows[0].troubles == ("offline", "under min.insync.replicas", "under-replicated")

@@ -190,11 +190,7 @@ async def test_a_process_that_stands_still_loses_its_session_and_learns_it_when_
     loop.go_on(process)
     went_on_s = loop.time()
     await asyncio.sleep(5)
-    assert [state for state, _ in states] == [
-        SessionState.SUSPENDED,
-        SessionState.EXPIRED,
-        SessionState.CONNECTED,
-    ]
+    assert [state for state, _ in states] == [SessionState.SUSPENDED, SessionState.EXPIRED, SessionState.CONNECTED]
     assert states[0][1] == went_on_s
 
 

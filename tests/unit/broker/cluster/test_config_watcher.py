@@ -150,9 +150,7 @@ async def test_each_change_of_each_entity_is_told_once_and_in_order(watched: Wat
     assert watched.told[-1] == ("topics/t", {})
 
 
-def test_notifications_that_are_none_and_those_that_nobody_goes_by_are_passed_over(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_notifications_that_are_none_and_those_that_nobody_goes_by_are_passed_over(caplog: pytest.LogCaptureFixture):
     async def story(watched: Watched) -> None:
         await watched.watcher.start()
         watched.is_answering.clear()

@@ -151,10 +151,7 @@ async def test_metadata_of_everything(cluster: Cluster, client: Client, /, versi
     partitions = next(topic.partitions for topic in answer.topics if topic.name == "t")
     assert sorted(
         (each.partition_index, each.leader_id, each.replica_nodes, each.isr_nodes) for each in partitions
-    ) == [
-        (0, 0, [0], [0]),
-        (1, 0, [0], [0]),
-    ]
+    ) == [(0, 0, [0], [0]), (1, 0, [0], [0])]
     assert {each.leader_epoch for each in partitions} == {0 if version >= 7 else -1}
     assert answer.controller_id == (0 if version >= 1 else -1)
     assert answer.cluster_id == ("cluster" if version >= 2 else None)

@@ -199,10 +199,7 @@ async def test_a_broker_that_changes_its_endpoints_is_told_of_to_all(cluster: Cl
 
 async def test_a_controller_whose_epoch_was_raised_by_another_resigns(cluster: Cluster, /) -> None:
     await cluster.registry.multi(
-        [
-            SetOp("/controller_epoch", b"2"),
-            SetOp("/controller", b'{"version":1,"brokerid":7,"timestamp":"1"}'),
-        ]
+        [SetOp("/controller_epoch", b"2"), SetOp("/controller", b'{"version":1,"brokerid":7,"timestamp":"1"}')]
     )
     await put_topic(cluster, "t", {0: [0]})
     await until(lambda: not cluster.controller.is_active)

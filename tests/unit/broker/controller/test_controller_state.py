@@ -35,9 +35,7 @@ def test_brokers_of_a_rack_are_not_neighbours() -> None:
 
 
 @given(
-    st.dictionaries(st.integers(0, 9), st.sampled_from("abc"), min_size=1, max_size=8),
-    st.integers(1, 20),
-    st.data(),
+    st.dictionaries(st.integers(0, 9), st.sampled_from("abc"), min_size=1, max_size=8), st.integers(1, 20), st.data()
 )
 def test_every_replica_is_on_another_broker_and_as_many_racks_as_there_are(
     racks: dict[int, str | None], partition_count: int, data: st.DataObject

@@ -14,11 +14,7 @@ from barnabas.wire.registry.znodes.topics import TopicAssignment, encode_assignm
 
 @pytest.mark.parametrize(
     ("data", "count"),
-    [
-        (encode_assignment(TopicAssignment({number: [1] for number in range(3)})), 3),
-        (b"no assignment", 50),
-        (None, 50),
-    ],
+    [(encode_assignment(TopicAssignment({number: [1] for number in range(3)})), 3), (b"no assignment", 50), (None, 50)],
     ids=["three partitions", "malformed", "null"],
 )
 async def test_a_topic_has_the_partitions_of_its_node(data: bytes | None, count: int) -> None:

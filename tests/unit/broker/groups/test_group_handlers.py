@@ -317,10 +317,7 @@ def test_delete_offsets(client, service):
 
 
 def test_commit_answers_each_partition(client):
-    partitions = [
-        OffsetCommitRequestPartition(0, 1),
-        OffsetCommitRequestPartition(9, 1),
-    ]
+    partitions = [OffsetCommitRequestPartition(0, 1), OffsetCommitRequestPartition(9, 1)]
     response = client.ask(offset_commit, 2, commit_request(*partitions))
     assert commit_errors(response) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     response = client.ask(offset_commit, 2, commit_request(*partitions, member_id="stranger", generation=5))

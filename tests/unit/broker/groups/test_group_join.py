@@ -72,10 +72,7 @@ def test_leader_is_told_all_members_and_followers_none(story, make_join):
 
 def test_member_id_is_required_first(story, make_join):
     effects = story.happen(make_join(new_member_id="m1", is_member_id_required=True))
-    assert effects == [
-        SetTimer("m1", 10_000),
-        AnswerJoin(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, "m1")),
-    ]
+    assert effects == [SetTimer("m1", 10_000), AnswerJoin(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, "m1"))]
     assert story.group.phase is Phase.EMPTY
     assert AwaitJoin("m1") in story.happen(make_join("m1", is_member_id_required=True))
 
@@ -94,8 +91,7 @@ def test_rebalance_waits_for_a_member_id_that_was_handed_out(stable_story, make_
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"protocol_type": "connect"}, {"protocols": (("sticky", b""),)}, {"protocols": ()}],
+    "changes", [{"protocol_type": "connect"}, {"protocols": (("sticky", b""),)}, {"protocols": ()}]
 )
 def test_member_without_a_common_protocol_is_refused(stable_story, make_join, changes):
     answer = only_answer(stable_story.happen(make_join(new_member_id="m3", **changes)))

@@ -212,11 +212,7 @@ def marker(producer_id, marker_type):
         ([transactional(1, 5), marker(2, MarkerType.COMMIT)], None, {1: 5}),
         ([transactional(1, 5), transactional(2, 6), marker(1, MarkerType.COMMIT)], 5, {2: 6}),
         ([transactional(1, 5), transactional(1, 6)], None, {1: 6}),
-        (
-            [transactional(1, 5), marker(1, MarkerType.ABORT), marker(1, MarkerType.COMMIT), plain(1)],
-            1,
-            {},
-        ),
+        ([transactional(1, 5), marker(1, MarkerType.ABORT), marker(1, MarkerType.COMMIT), plain(1)], 1, {}),
         ([transactional(1, 5), plain(9), marker(1, MarkerType.COMMIT)], 9, {}),
         ([transactional(1, 5), plain(9)], 9, {1: 5}),
     ],

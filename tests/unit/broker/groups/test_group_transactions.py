@@ -185,10 +185,7 @@ def test_offsets_of_topics_that_members_read_are_not_deleted(story, make_join):
     story.happen(TimerFired(REBALANCE_TIMER))
     assert story.group.subscribed_topics == {"t"}
     effects = story.happen(DeleteOffsets((T0, U0)))
-    assert effects == [
-        AppendTombstones((U0,), False),
-        AnswerDeletion(DeletionAnswer(ErrorCode.NONE, frozenset({T0}))),
-    ]
+    assert effects == [AppendTombstones((U0,), False), AnswerDeletion(DeletionAnswer(ErrorCode.NONE, frozenset({T0})))]
 
 
 def test_members_of_another_kind_keep_all_their_offsets(story, make_join):

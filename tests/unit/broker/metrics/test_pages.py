@@ -15,7 +15,4 @@ def test_the_first_page_lists_all_pages():
 
 def test_what_is_refused_says_why():
     answer = refusal(503, "the loop stands still")
-    assert (answer.status, json.loads(answer.body)) == (
-        503,
-        {"status": "down", "reasons": ["the loop stands still"]},
-    )
+    assert (answer.status, json.loads(answer.body)) == (503, {"status": "down", "reasons": ["the loop stands still"]})

@@ -68,10 +68,7 @@ async def labelled(host: BrokerHost) -> dict[str, float]:
 async def test_followers_fetches_are_counted_apart_and_so_is_each_way_to_another_broker(cluster: Cluster, /) -> None:
     count = "kafka_network_requestmetrics_totaltimems_count request"
     leader, follower = cluster.hosts
-    async with (
-        Pool(f"b1:{PORT}", env=cluster.simulation.client("writer")) as pool,
-        Producer(pool, acks=-1) as producer,
-    ):
+    async with Pool(f"b1:{PORT}", env=cluster.simulation.client("writer")) as pool, Producer(pool, acks=-1) as producer:
         await (await producer.send("t", bytes(RECORD_BYTES), partition=0))
     led, followed = await labelled(leader), await labelled(follower)
     assert led[f"{count}=FetchFollower"] == led[f"{count}=Fetch"] > 0

@@ -210,10 +210,7 @@ def test_a_size_that_no_frame_may_have_ends_the_connection(conversation, size):
     assert conversation.peer.is_closed
 
 
-@pytest.mark.parametrize(
-    ("stream", "told"),
-    [(b"", None), (b"\0\0\0\4ab", "the peer left in the middle of a request")],
-)
+@pytest.mark.parametrize(("stream", "told"), [(b"", None), (b"\0\0\0\4ab", "the peer left in the middle of a request")])
 def test_a_peer_that_leaves(stream, told, caplog):
     caplog.set_level("INFO")
     conversation = Conversation()

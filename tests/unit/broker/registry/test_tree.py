@@ -72,11 +72,7 @@ def test_a_number_of_a_sequence_is_given_once() -> None:
 
 @pytest.mark.parametrize(
     ("path", "parent", "name", "ancestors"),
-    [
-        ("/", "/", "", []),
-        ("/a", "/", "a", []),
-        ("/a/b/c", "/a/b", "c", ["/a", "/a/b"]),
-    ],
+    [("/", "/", "", []), ("/a", "/", "a", []), ("/a/b/c", "/a/b", "c", ["/a", "/a/b"])],
 )
 def test_paths_know_their_parents(path: str, parent: str, name: str, ancestors: list[str]) -> None:
     assert paths.parent(path) == parent

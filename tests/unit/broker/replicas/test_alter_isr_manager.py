@@ -85,11 +85,7 @@ def test_what_comes_within_50_ms_goes_in_one_request(leader: Leader) -> None:
     assert (request.broker_id, request.broker_epoch) == (1, 100)
     assert asked(request) == [("t", 0, 5, [1, 2], 7), ("t", 1, 5, [1, 2], 7), ("u", 0, 9, [1, 3], 2)]
     leader.answer((T0, done()), (T1, done()), (U0, done((1, 3), 3, 9)))
-    assert leader.outcomes == [
-        (T0, Committed((1, 2), 8)),
-        (T1, Committed((1, 2), 8)),
-        (U0, Committed((1, 3), 3)),
-    ]
+    assert leader.outcomes == [(T0, Committed((1, 2), 8)), (T1, Committed((1, 2), 8)), (U0, Committed((1, 3), 3))]
     assert leader.changes.failed_count == 0
     assert leader.clock.timer_count == 0
 

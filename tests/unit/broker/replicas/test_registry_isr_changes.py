@@ -168,10 +168,7 @@ async def test_a_state_that_makes_no_sense_is_left_alone(leader: Leader, /, data
     leader.propose(T0)
     leader.propose(T1)
     await settle()
-    assert sorted(leader.outcomes) == [
-        (T0, Refused(ErrorCode.INVALID_UPDATE_VERSION)),
-        (T1, Committed((1, 2), 1)),
-    ]
+    assert sorted(leader.outcomes) == [(T0, Refused(ErrorCode.INVALID_UPDATE_VERSION)), (T1, Committed((1, 2), 1))]
 
 
 async def test_a_partition_that_is_gone_is_given_up(leader: Leader, /) -> None:

@@ -281,10 +281,7 @@ def test_a_peer_that_leaves_meanwhile_is_no_trouble(stranger):
 def test_an_unknown_mechanism_is_told_which_there_are(stranger):
     assert stranger.shake("GSSAPI") is None
     answer = stranger.refused_late(17, 1)
-    assert (answer.error_code, answer.mechanisms) == (
-        ErrorCode.UNSUPPORTED_SASL_MECHANISM,
-        ["PLAIN", "OAUTHBEARER"],
-    )
+    assert (answer.error_code, answer.mechanisms) == (ErrorCode.UNSUPPORTED_SASL_MECHANISM, ["PLAIN", "OAUTHBEARER"])
 
 
 def test_any_other_request_before_the_login_closes_without_a_word(stranger):

@@ -60,11 +60,7 @@ def test_who_has_none_stays_anonymous():
 @pytest.mark.parametrize(
     ("certificate", "rules", "told"),
     [
-        (
-            Authority().issue("alice").certificate_der,
-            "RULE:OU=(.*)/$1/",
-            "no rule of ssl.principal.mapping.rules",
-        ),
+        (Authority().issue("alice").certificate_der, "RULE:OU=(.*)/$1/", "no rule of ssl.principal.mapping.rules"),
         (b"nothing", "DEFAULT", "distinguished name"),
     ],
 )

@@ -70,10 +70,7 @@ def asked(data_path: Any) -> Asked:
 
 def test_what_is_nobodys_subject(asked: Asked) -> None:
     response = asked.ask("nonsense")
-    assert (response.error_code, response.error_message) == (
-        ErrorCode.INVALID_REQUEST,
-        "there is no subject nonsense",
-    )
+    assert (response.error_code, response.error_message) == (ErrorCode.INVALID_REQUEST, "there is no subject nonsense")
 
 
 def test_events_are_chosen_by_name_and_time(asked: Asked) -> None:

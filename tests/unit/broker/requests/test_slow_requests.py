@@ -136,9 +136,7 @@ async def test_nothing_is_kept_unless_it_is_wanted(connect, /, data_path: Any, k
     assert rows(kept) == []
 
 
-async def test_the_clients_software_stays_with_its_connection(
-    connect, /, data_path: Any, kept: DiagnosticStore
-) -> None:
+async def test_the_clients_software_stays_with_its_connection(connect, /, data_path: Any, kept: DiagnosticStore):
     wire = connect(heartbeats(working_for(data_path, SLOW_MS)))
     wire.table.keep_slow_requests()
     await wire.send(header(18, 3, is_flexible=True) + b"\x0capache-java\x062.7.2\0")

@@ -43,10 +43,7 @@ def test_what_can_not_be_read_is_left_out(stored):
 def test_absurd_work_is_not_done():
     assert decode_passwords(
         config(secret="abc"), {NAME: OF_KAFKA.replace("iterations:4096", "iterations:9" + "0" * 15)}
-    ) == (
-        {},
-        [NAME],
-    )
+    ) == ({}, [NAME])
 
 
 @pytest.mark.parametrize("bits", ["128", "192", "256"])

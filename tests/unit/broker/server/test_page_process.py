@@ -27,9 +27,7 @@ def config(listeners: str, **settings: str) -> BrokerConfig:
         ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "OAUTHBEARER"}, "PLAINTEXT", []),
     ],
 )
-def test_users_log_in_where_they_can(
-    listeners: str, settings: dict[str, str], protocol: str, options: list[str]
-) -> None:
+def test_users_log_in_where_they_can(listeners: str, settings: dict[str, str], protocol: str, options: list[str]):
     plan = plan_page(config(listeners, **settings), ["--allow-changes"])
     assert plan.endpoint.security_protocol == protocol
     assert plan.options == [*options, "--allow-changes"]
@@ -38,10 +36,7 @@ def test_users_log_in_where_they_can(
 
 @pytest.mark.parametrize(
     ("listeners", "settings"),
-    [
-        ("SSL://h:1", {"ssl_client_auth": "required"}),
-        ("SASL_SSL://h:1", {"sasl_enabled_mechanisms": "OAUTHBEARER"}),
-    ],
+    [("SSL://h:1", {"ssl_client_auth": "required"}), ("SASL_SSL://h:1", {"sasl_enabled_mechanisms": "OAUTHBEARER"})],
 )
 def test_a_listener_that_it_can_not_use_is_none(listeners: str, settings: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="--page: there is no listener for it"):

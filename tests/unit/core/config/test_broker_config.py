@@ -231,13 +231,7 @@ def test_import_loads_nothing_heavy():
 
 @pytest.mark.parametrize(
     ("given", "broker_id"),
-    [
-        ({}, 0),
-        ({"zookeeper.connect": "zoo:2181"}, -1),
-        ({"zookeeper.connect": "zoo:2181", "broker.id": "0"}, 0),
-    ],
+    [({}, 0), ({"zookeeper.connect": "zoo:2181"}, -1), ({"zookeeper.connect": "zoo:2181", "broker.id": "0"}, 0)],
 )
-def test_a_broker_without_a_file_that_may_be_one_of_several_is_given_an_id(
-    given: dict[str, str], broker_id: int
-) -> None:
+def test_a_broker_without_a_file_that_may_be_one_of_several_is_given_an_id(given: dict[str, str], broker_id: int):
     assert BrokerConfig.single_broker(given).broker_id == broker_id

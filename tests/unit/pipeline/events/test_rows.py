@@ -152,10 +152,7 @@ def test_columns_come_from_the_records() -> None:
     assert reasons == {}
     first = {"by": {"name": "x", "tags": ["a"], "age": None}, "bytes": 7, "page": "/", "took": 1.0}
     second = {"by": {"name": None, "tags": [], "age": 3}, "bytes": None, "page": "/a", "took": 0.5}
-    assert rows == {
-        0: {**first, "with.dot": True, "_offset_": None},
-        1: {**second, "with.dot": None, "_offset_": 17},
-    }
+    assert rows == {0: {**first, "with.dot": True, "_offset_": None}, 1: {**second, "with.dot": None, "_offset_": 17}}
 
 
 def test_a_table_grows_in_objects_and_arrays() -> None:

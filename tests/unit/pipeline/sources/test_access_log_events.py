@@ -17,14 +17,7 @@ from barnabas.pipeline.sources.social import access_log_lines as made_up_lines
 SITE = "theatre.example"
 
 
-def line(
-    page: str = "/news",
-    referrer: str = "-",
-    *,
-    method: str = "GET",
-    status: int = 200,
-    user: str = "-",
-) -> str:
+def line(page: str = "/news", referrer: str = "-", *, method: str = "GET", status: int = 200, user: str = "-") -> str:
     request = f'"{method} {page} HTTP/1.1" {status} 5 "{referrer}" "Agent/1.0"'
     return f"192.0.2.1 - {user} [17/May/2015:12:05:03 +0200] {request}"
 

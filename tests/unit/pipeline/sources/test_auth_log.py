@@ -80,15 +80,9 @@ PAM = "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ss
             "Disconnected from authenticating user root 192.0.2.1 port 22 [preauth]",
             (False, "root", ADDRESS, None, "gave up"),
         ),
-        (
-            f"{PAM}  user=root",
-            (False, "root", ADDRESS, None, "refused by PAM"),
-        ),
+        (f"{PAM}  user=root", (False, "root", ADDRESS, None, "refused by PAM")),
         (f"{PAM}  user=a rhost=9.9.9.9  user=b", (False, "a rhost=9.9.9.9  user=b", ADDRESS, None, "refused by PAM")),
-        (
-            f"{PAM} ",
-            (False, None, ADDRESS, None, "refused by PAM"),
-        ),
+        (f"{PAM} ", (False, None, ADDRESS, None, "refused by PAM")),
         # Names that would be taken for something else.
         (
             "Failed password for invalid user a from 9.9.9.9 port 1 ssh2 from 192.0.2.1 port 22 ssh2",

@@ -46,12 +46,7 @@ def entries(*texts: str) -> list[tuple[object, object]]:
         ("CRITICAL:root:down", "2024-06-01T00:00:00Z", "FATAL", "down"),
         ("May 17 10:05:03 db1 app[12]: up", "2024-05-17T10:05:03Z", "INFO", "up"),
         ("Dec  7 10:05:03 db1 app: ERROR: down", "2023-12-07T10:05:03Z", "ERROR", "down"),
-        (
-            '{"ts":"2024-05-17T10:05:03Z","level":"warning","msg":"slow","n":1}',
-            "2024-05-17T10:05:03Z",
-            "WARN",
-            "slow",
-        ),
+        ('{"ts":"2024-05-17T10:05:03Z","level":"warning","msg":"slow","n":1}', "2024-05-17T10:05:03Z", "WARN", "slow"),
         ('{"severity":"ERROR","message":"x","time":5}', "2024-06-01T00:00:00Z", "ERROR", "x"),
         (
             'time="2024-05-17T10:05:03Z" level=error msg="say \\"no\\"" code=5',

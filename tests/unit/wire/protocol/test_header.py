@@ -25,9 +25,7 @@ from barnabas.wire.protocol.wire import WireBuffer
         (ApiKey.CONTROLLED_SHUTDOWN, 1, "c", "0007000100000007000163"),
     ],
 )
-def test_request_header_follows_the_apis_version(
-    api_key: ApiKey, version: int, client_id: str | None, encoded: str
-) -> None:
+def test_request_header_follows_the_apis_version(api_key: ApiKey, version: int, client_id: str | None, encoded: str):
     out = WireBuffer()
     encode_request_header(out, api_key, version, 7, client_id)
     assert out.hex() == encoded
@@ -41,8 +39,7 @@ def test_unknown_tagged_fields_of_a_request_header_are_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    "frame",
-    ["", "0001", "0001000400000007", "000100040000000700", "0001000400000007000561", "0001000c00000007000163"],
+    "frame", ["", "0001", "0001000400000007", "000100040000000700", "0001000400000007000561", "0001000c00000007000163"]
 )
 def test_truncated_request_header_is_refused(frame: str) -> None:
     with pytest.raises(ProtocolError):
@@ -61,11 +58,7 @@ def test_version_that_nobody_knows_still_has_a_header() -> None:
 
 @pytest.mark.parametrize(
     ("api_key", "version", "encoded"),
-    [
-        (ApiKey.PRODUCE, 8, "00000007"),
-        (ApiKey.FETCH, 12, "0000000700"),
-        (ApiKey.API_VERSIONS, 3, "00000007"),
-    ],
+    [(ApiKey.PRODUCE, 8, "00000007"), (ApiKey.FETCH, 12, "0000000700"), (ApiKey.API_VERSIONS, 3, "00000007")],
 )
 def test_response_header_follows_the_apis_version(api_key: ApiKey, version: int, encoded: str) -> None:
     out = WireBuffer()

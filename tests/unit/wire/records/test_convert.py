@@ -14,9 +14,7 @@ from tests.unit.wire.records.java_vectors import MAX_BYTES, gathered, unpacked
 
 
 @pytest.mark.parametrize(("name", "settings", "data", "outcome", "answer"), gathered("down", 4))
-def test_batches_are_converted_down_as_kafka_does(
-    name: str, settings: str, data: str, outcome: str, answer: list[str]
-) -> None:
+def test_batches_are_converted_down_as_kafka_does(name: str, settings: str, data: str, outcome: str, answer: list[str]):
     to_magic, first_offset = map(int, settings.split())
     converted = down_convert(batches_of_any_magic(bytes.fromhex(data)), to_magic, first_offset, MAX_BYTES)
     if outcome == "error":

@@ -65,10 +65,7 @@ entries = st.builds(
     st.sampled_from([ALLOW, DENY]),
 )
 patterns = st.builds(
-    Pattern,
-    st.sampled_from([TOPIC, GROUP]),
-    names,
-    st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]),
+    Pattern, st.sampled_from([TOPIC, GROUP]), names, st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED])
 )
 
 

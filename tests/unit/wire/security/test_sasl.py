@@ -261,10 +261,7 @@ def test_plain():
         (b"\0carol\0secret", GENERAL + "Invalid username or password"),
         (b"\0bob\0x", GENERAL + "Invalid username or password"),
         (b"\0alice\0\xff", GENERAL + "Invalid username or password"),
-        (
-            b"bob\0alice\0secret",
-            GENERAL + "Client requested an authorization id that is different from username",
-        ),
+        (b"bob\0alice\0secret", GENERAL + "Client requested an authorization id that is different from username"),
     ],
 )
 def test_plain_failures(response, reason):

@@ -49,13 +49,7 @@ def make_cleaner(env: LogEnvironment, clock: ManualClock) -> Callable[..., Clean
 
         noted_logs: list[PartitionLog] = [] if noted is None else noted
         cleaner = Cleaner(
-            config,
-            env,
-            InlineExecutor(),
-            lambda: logs,
-            high_watermarks,
-            noted_logs.append,
-            new_stop_signal(),
+            config, env, InlineExecutor(), lambda: logs, high_watermarks, noted_logs.append, new_stop_signal()
         )
         cleaner.start()
         clock.advance(0)

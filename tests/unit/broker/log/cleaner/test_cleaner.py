@@ -260,9 +260,7 @@ def test_aborted_data_goes_and_markers_stay_for_a_while(
     assert [row[0] for row in rows(log)] == [0, 5, 6, 7, 10]
 
 
-def test_what_is_open_or_not_replicated_is_not_cleaned(
-    log: PartitionLog, append: Append, make_cleaner: MakeCleaner
-) -> None:
+def test_what_is_open_or_not_replicated_is_not_cleaned(log: PartitionLog, append: Append, make_cleaner: MakeCleaner):
     append([(b"a", b"1"), (b"a", b"2")])
     log.roll()
     transaction(log, 1, [b"a"], None, 0)
@@ -340,9 +338,7 @@ def test_a_closed_cleaner_begins_nothing(
     assert len(rows(log)) == 2
 
 
-def test_compact_and_delete(
-    open_partition_log: OpenLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
-) -> None:
+def test_compact_and_delete(open_partition_log: OpenLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock):
     log = open_partition_log(
         cleanup_policy="compact,delete", min_cleanable_dirty_ratio="0.01", retention_ms=1000, segment_bytes=100
     )
@@ -379,9 +375,7 @@ def test_a_cut_takes_the_checkpoint_back(log: PartitionLog, append: Append, make
     assert log.first_dirty_offset == 2
 
 
-def test_times_of_the_files_are_kept(
-    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
-) -> None:
+def test_times_of_the_files_are_kept(log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock):
     append([(b"a", b"1"), (b"a", b"1")])
     log.roll()
     os.utime(log.segments[0].path, ns=(123_000_000, 123_000_000))

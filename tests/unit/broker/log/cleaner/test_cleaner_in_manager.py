@@ -97,9 +97,7 @@ def test_retention_of_compacted_logs_is_the_cleaners(start: Start, append: Appen
     assert log.log_start_offset == 6
 
 
-def test_a_stopped_manager_cleans_nothing_more(
-    start: Start, append: Append, clock: ManualClock, tmp_path: Path
-) -> None:
+def test_a_stopped_manager_cleans_nothing_more(start: Start, append: Append, clock: ManualClock, tmp_path: Path):
     manager, log = start()
     clock.advance(2_000)
     write(log, append)
@@ -139,9 +137,7 @@ def test_the_cleaner_is_loaded_in_the_executor(
     assert log.first_dirty_offset == 6
 
 
-def test_a_cleaner_that_is_loaded_after_the_stop_begins_nothing(
-    start: Start, append: Append, clock: ManualClock
-) -> None:
+def test_a_cleaner_that_is_loaded_after_the_stop_begins_nothing(start: Start, append: Append, clock: ManualClock):
     executor = LateExecutor()
     manager, log = start(executor)
     write(log, append)

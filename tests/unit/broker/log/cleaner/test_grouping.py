@@ -43,9 +43,7 @@ def test_nothing() -> None:
 
 
 @given(st.lists(st.integers(0, 1200)), st.integers(1, 3000), st.integers(1, 60))
-def test_no_segment_is_left_out_and_no_group_is_too_large(
-    log_bytes: list[int], segment_bytes: int, index_bytes: int
-) -> None:
+def test_no_segment_is_left_out_and_no_group_is_too_large(log_bytes: list[int], segment_bytes: int, index_bytes: int):
     groups = group_segments(sizes(*log_bytes), segment_bytes, index_bytes, 10 * len(log_bytes))
     assert [index for group in groups for index in group] == list(range(len(log_bytes)))
     for group in groups:

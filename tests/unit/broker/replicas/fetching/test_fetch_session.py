@@ -151,9 +151,7 @@ def test_a_full_answer_tells_of_all_and_of_nothing_else(answered: list[TopicPart
 
 
 @pytest.mark.parametrize(("session_id", "answered"), [(ID, [C]), (ID + 1, [])])
-def test_an_answer_of_another_session_or_for_what_nobody_asked_is_none(
-    session_id: int, answered: list[TopicPartition]
-) -> None:
+def test_an_answer_of_another_session_or_for_what_nobody_asked_is_none(session_id: int, answered: list[TopicPartition]):
     session, wanted = begun(A, B)
     wanted.of(session)
     assert session.has_answer(0, session_id, answered) is not None
