@@ -1,7 +1,7 @@
 """A broker's data path in one process: handlers over a replica manager over logs on a disk, one topic per name."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from operator import call
 from pathlib import Path
 from random import Random
@@ -41,6 +41,11 @@ from barnabas.wire.protocol.messages.leader_and_isr import (
 )
 from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import AllowAll
@@ -57,6 +62,23 @@ def batch(count=1, value=b"value", *, key=b"key", timestamp_ms=1_600_000_000_000
     for _ in range(count):
         builder.append(timestamp_ms, key, value)
     return builder.build()
+
+
+def produce_request(records: Mapping[str, bytes], acks: int = 1, transactional_id: str | None = None) -> ProduceRequest:
+    """Records for partition 0 of each topic."""
+    data = [TopicProduceData(topic, [PartitionProduceData(0, bytes(each))]) for topic, each in records.items()]
+    return ProduceRequest(transactional_id, acks, 1_000, data)
+
+
+def wanted(offset: int = 0, partition: int = 0, max_bytes: int = 1 << 20, **changes: Any) -> FetchPartition:
+    """A partition in a fetch."""
+    return FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes, **changes)
+
+
+def fetch_request(*partitions: FetchPartition, topics: Iterable[str] = ("t",), **changes: Any) -> FetchRequest:
+    """A fetch of the same partitions of each topic; a consumer's that wants a byte and does not wait, by default."""
+    values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 24, "replica_id": -1} | changes
+    return FetchRequest(topics=[FetchTopic(topic, list(partitions)) for topic in topics], **values)
 
 
 class HoldingExecutor(ManualExecutor):
@@ -292,26 +314,28 @@ class DataPath:
 
     def produce(self, topic: str, records: bytes, version: int = 8, *, acks: int = 1, transactional_id=None):
         """One partition's answer."""
-        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(records))])]
-        request = ProduceRequest(transactional_id, acks, 1_000, data)
+        request = produce_request({topic: records}, acks, transactional_id)
         (answered,) = self.call(produce.HANDLER, version, request).responses
         return answered.partition_responses[0]
 
     def fetch_request(self, topic: str, offset: int = 0, *, max_bytes=1 << 20, wait_ms=0, isolation=0, total=1 << 24):
-        wanted = FetchPartition(0, fetch_offset=offset, partition_max_bytes=max_bytes)
-        return FetchRequest(
-            replica_id=-1,
-            max_wait_ms=wait_ms,
-            min_bytes=1,
-            max_bytes=total,
-            isolation_level=isolation,
-            topics=[FetchTopic(topic, partitions=[wanted])],
-        )
+        partition = wanted(offset, max_bytes=max_bytes)
+        return fetch_request(partition, topics=[topic], max_wait_ms=wait_ms, max_bytes=total, isolation_level=isolation)
 
     def fetch(self, topic: str, offset: int = 0, version: int = 11, **options: int):
         """One partition's answer."""
-        answer = self.call(fetch.HANDLER, version, self.fetch_request(topic, offset, **options))
-        return answer.responses[0].partitions[0]
+        return self.fetched(self.begin(fetch.HANDLER, version, self.fetch_request(topic, offset, **options)), version)
+
+    def fetched(self, response, version: int = 11):
+        """The one partition's answer of a fetch that has ended."""
+        ((data,),) = (topic.partitions for topic in self.finish(fetch.HANDLER, version, response).responses)
+        return data
+
+    def stop_replica(self, topic: str, *, is_deleted: bool) -> None:
+        """Be told by the controller that partition 0 of a topic leaves this broker, or is deleted."""
+        state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=is_deleted)
+        topics = StopReplicaTopicState(topic, [state])
+        self.replicas.stop_replica(StopReplicaRequest(controller_epoch=1, topic_states=[topics]))
 
     def list_offsets(self, topic: str, timestamp: int, version: int = 5, *, isolation=0, count=1, replica_id=-1):
         """One partition's answer."""

@@ -9,18 +9,15 @@ from barnabas.wire.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 
 @pytest.fixture
 def filled(data_path):
     """Ten records in segments of two."""
-    builder = BatchBuilder()
-    builder.append(data_path.clock.now_ms(), b"k", b"v")
-    batch = builder.build()
-    data_path.create("t", segment_bytes=2 * len(batch))
+    data_path.create("t", segment_bytes=2 * len(batch()))
     for _ in range(10):
-        data_path.produce("t", batch)
+        data_path.produce("t", batch(timestamp_ms=data_path.clock.now_ms()))
     return data_path
 
 

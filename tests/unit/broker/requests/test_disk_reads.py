@@ -6,16 +6,10 @@ from barnabas.broker.requests.handlers import fetch, list_offsets
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 from tests.unit.cold_disk import ColdDisk
 
 TIME_MS = 1_600_000_000_000
-
-
-def batch(timestamp_ms=TIME_MS, value=b"value"):
-    builder = BatchBuilder()
-    builder.append(timestamp_ms, b"key", value)
-    return builder.build()
 
 
 @pytest.fixture
@@ -27,7 +21,7 @@ def cold_disk():
 def path(data_path, cold_disk):
     data_path.create("t")
     for number in range(10):
-        data_path.produce("t", batch(TIME_MS + number))
+        data_path.produce("t", batch(timestamp_ms=TIME_MS + number))
     data_path.services.cold_reads = cold_disk.cold_reads
     return data_path
 
@@ -36,17 +30,12 @@ def begin(path, offset=0, **options):
     return path.begin(fetch.HANDLER, 11, path.fetch_request("t", offset, **options))
 
 
-def finished(path, pending):
-    answer = path.finish(fetch.HANDLER, 11, pending)
-    return answer.responses[0].partitions[0]
-
-
 def test_a_fetch_of_cold_records_is_answered_once_they_are_there(path, cold_disk):
     pending = begin(path)
     assert isinstance(pending, Pending)
     assert not pending.is_done
     cold_disk.executor.run_all()
-    assert len(finished(path, pending).records) == 10 * len(batch())
+    assert len(path.fetched(pending).records) == 10 * len(batch())
 
 
 def test_a_fetch_of_cached_records_is_answered_at_once(path, cold_disk):
@@ -59,14 +48,14 @@ def test_two_cold_fetches_read_once(path, cold_disk):
     first, second = begin(path), begin(path)
     assert cold_disk.executor.waiting_count == 1
     cold_disk.executor.run_all()
-    assert bytes(finished(path, first).records) == bytes(finished(path, second).records) != b""
+    assert bytes(path.fetched(first).records) == bytes(path.fetched(second).records) != b""
 
 
 def test_a_fetch_gets_on_even_if_the_cache_keeps_nothing(path, cold_disk):
     cold_disk.is_forgetful = True
     pending = begin(path)
     cold_disk.executor.run_all()
-    assert len(finished(path, pending).records) > 0
+    assert len(path.fetched(pending).records) > 0
 
 
 def test_a_client_that_left_is_not_answered(path, cold_disk):
@@ -83,7 +72,7 @@ def test_a_fetch_that_was_woken_reads_cold_records_elsewhere(path, cold_disk):
     path.run_due()
     assert not pending.is_done
     cold_disk.executor.run_all()
-    assert len(finished(path, pending).records) == len(batch())
+    assert len(path.fetched(pending).records) == len(batch())
 
 
 def test_a_cold_fetch_that_lacks_bytes_goes_on_waiting(path, cold_disk):
@@ -93,7 +82,7 @@ def test_a_cold_fetch_that_lacks_bytes_goes_on_waiting(path, cold_disk):
     cold_disk.executor.run_all()
     assert not pending.is_done
     path.clock.advance(500)
-    assert len(finished(path, pending).records) == 10 * len(batch())
+    assert len(path.fetched(pending).records) == 10 * len(batch())
 
 
 def test_a_fetch_that_waits_ends_when_the_broker_does(path, cold_disk):
@@ -108,7 +97,7 @@ def test_a_disk_that_fails_is_told_to_the_reader(path, cold_disk):
     path.disk.fails_to_read = True
     pending = begin(path)
     cold_disk.executor.run_all()
-    assert finished(path, pending).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert path.fetched(pending).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert [str(error) for error in path.errors] == [f"{path.log('t').active_segment.path}: Input/output error"]
 
 

@@ -10,17 +10,14 @@ from barnabas.wire.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 
 @pytest.fixture
 def path(data_path):
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, b"key", b"value")
-    data_path.create("t")
-    data_path.create("u")
     for topic in ("t", "u"):
-        data_path.produce(topic, builder.build())
+        data_path.create(topic)
+        data_path.produce(topic, batch())
     return data_path
 
 

@@ -9,7 +9,8 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.records.batch import MAGIC_POSITION, batches, read_header
-from tests.unit.broker.requests.conftest import batch
+from tests.unit.broker.requests.conftest import batch, wanted
+from tests.unit.broker.requests.conftest import fetch_request as request
 
 NO_FLEXIBLE = 11
 DIVERGING = 12
@@ -19,15 +20,6 @@ DIVERGING = 12
 def path(data_path):
     data_path.create("t")
     return data_path
-
-
-def request(*partitions, **changes):
-    values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 24, "replica_id": -1} | changes
-    return FetchRequest(topics=[FetchTopic("t", partitions=list(partitions))], **values)
-
-
-def wanted(offset=0, partition=0, max_bytes=1 << 20, **changes):
-    return FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes, **changes)
 
 
 def offsets(data):
@@ -78,12 +70,9 @@ def test_offsets_below_the_log_start_are_refused(path):
 
 @pytest.mark.parametrize(("topic", "index"), [("unknown", 0), ("t", 1), ("t", -1)])
 def test_unknown_partitions_are_refused(path, topic, index):
-    made = FetchRequest(
-        max_wait_ms=1_000, min_bytes=1, max_bytes=100, topics=[FetchTopic(topic, partitions=[wanted(partition=index)])]
-    )
+    made = request(wanted(partition=index), topics=[topic], max_wait_ms=1_000, max_bytes=100)
     # An error is an answer: it does not wait.
-    (answered,) = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
-    (data,) = answered.partitions
+    data = path.fetched(path.begin(fetch.HANDLER, NO_FLEXIBLE, made))
     assert (data.partition_index, data.error_code) == (index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert data.high_watermark == -1
 
@@ -114,12 +103,7 @@ def test_only_the_first_partition_with_data_may_go_beyond_the_limits(path):
     path.create("u")
     path.produce("t", batch(1, b"x" * 5_000))
     path.produce("u", batch(1, b"x" * 5_000))
-    made = FetchRequest(
-        max_wait_ms=0,
-        min_bytes=1,
-        max_bytes=100,
-        topics=[FetchTopic(name, partitions=[wanted()]) for name in ("t", "u")],
-    )
+    made = request(wanted(), topics=["t", "u"], max_bytes=100)
     first, second = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
     assert offsets(first.partitions[0]) == [0]
     assert bytes(second.partitions[0].records) == b""
@@ -138,12 +122,7 @@ def test_what_is_small_is_copied_up_to_a_bound_and_the_rest_is_slices_of_files(p
         if name != "t":
             path.create(name)
         path.produce(name, batch(1, b"x" * (20_000 if name == "u" else 9_000)))
-    made = FetchRequest(
-        max_wait_ms=0,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        topics=[FetchTopic(name, partitions=[wanted()]) for name in names],
-    )
+    made = request(wanted(), topics=names, max_bytes=1 << 20)
     answer = path.begin(fetch.HANDLER, NO_FLEXIBLE, made)
     kinds = [type(topic.partitions[0].records) for topic in answer.responses]
     assert kinds == [bytes, FileSlice, FileSlice, FileSlice]
@@ -165,8 +144,7 @@ def test_a_fetch_waits_for_data(path):
     pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, path.fetch_request("t", wait_ms=500))
     assert not pending.is_done
     path.produce("t", batch(2))
-    (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
-    assert offsets(answered.partitions[0]) == [0]
+    assert offsets(path.fetched(pending)) == [0]
 
 
 def test_a_fetch_waits_for_data_that_flush_messages_wants_on_disk(path):
@@ -178,8 +156,7 @@ def test_a_fetch_waits_for_data_that_flush_messages_wants_on_disk(path):
     assert (answer.is_done, pending.is_done) == (False, False)
     path.writing.run_all()
     assert answer.is_done
-    (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
-    assert offsets(answered.partitions[0]) == [0]
+    assert offsets(path.fetched(pending)) == [0]
 
 
 def test_a_fetch_that_waited_long_enough_is_answered_empty(path):
@@ -187,21 +164,18 @@ def test_a_fetch_that_waited_long_enough_is_answered_empty(path):
     path.clock.advance(499)
     assert not pending.is_done
     path.clock.advance(1)
-    (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
-    assert bytes(answered.partitions[0].records) == b""
+    assert bytes(path.fetched(pending).records) == b""
 
 
 def test_a_fetch_waits_for_min_bytes(path):
     path.produce("t", batch(1, b"x" * 100))
-    made = request(wanted(), min_bytes=500, max_wait_ms=500)
-    pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, made)
+    pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, request(wanted(), min_bytes=500, max_wait_ms=500))
     assert not pending.is_done
     path.produce("t", batch(1, b"x" * 100))
     path.run_due()
     assert not pending.is_done
     path.produce("t", batch(1, b"x" * 400))
-    (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
-    assert offsets(answered.partitions[0]) == [0, 1, 2]
+    assert offsets(path.fetched(pending)) == [0, 1, 2]
 
 
 def waits(path, *partitions, **changes):
@@ -229,8 +203,7 @@ def test_one_partition_in_an_older_segment_is_enough(path):
     for _ in range(2):
         path.produce("u", batch())
         path.log("u").roll()
-    topics = [FetchTopic(name, partitions=[wanted(0)]) for name in ("t", "u")]
-    made = FetchRequest(max_wait_ms=30_000, min_bytes=1 << 20, max_bytes=1 << 24, topics=topics)
+    made = request(wanted(), topics=["t", "u"], max_wait_ms=30_000, min_bytes=1 << 20)
     first, second = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
     assert bytes(first.partitions[0].records) == b""
     assert offsets(second.partitions[0]) == [0]
@@ -242,8 +215,7 @@ def test_a_segment_that_ends_while_a_fetch_waits_in_it_ends_the_wait(path):
     path.log("t").roll()
     path.produce("t", batch())
     for pending, found in ((in_it, [0]), (at_its_end, [1])):
-        (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
-        assert offsets(answered.partitions[0]) == found
+        assert offsets(path.fetched(pending)) == found
 
 
 def test_a_committed_read_waits_within_the_segment_of_the_last_stable_offset(path):
@@ -284,8 +256,7 @@ def test_a_reader_in_a_gap_at_the_end_waits(path):
 def test_more_min_bytes_than_max_bytes_are_no_reason_to_wait(path):
     path.produce("t", batch(1, b"x" * 1_000))
     made = request(wanted(), min_bytes=1 << 30, max_bytes=500, max_wait_ms=500)
-    (answered,) = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
-    assert offsets(answered.partitions[0]) == [0]
+    assert offsets(path.fetched(path.begin(fetch.HANDLER, NO_FLEXIBLE, made))) == [0]
 
 
 def test_a_fetch_without_partitions_is_answered_at_once(path):
@@ -293,19 +264,9 @@ def test_a_fetch_without_partitions_is_answered_at_once(path):
 
 
 def test_a_fetch_that_waits_is_answered_when_the_partition_goes(path):
-    from barnabas.wire.protocol.messages.stop_replica import (
-        StopReplicaPartitionState,
-        StopReplicaRequest,
-        StopReplicaTopicState,
-    )
-
     pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, path.fetch_request("t", wait_ms=500))
-    state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=True)
-    path.replicas.stop_replica(
-        StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
-    )
-    (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
-    assert answered.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    path.stop_replica("t", is_deleted=True)
+    assert path.fetched(pending).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_who_left_is_forgotten(path):
@@ -322,8 +283,7 @@ def test_a_partition_that_is_named_again_is_read_once_as_it_was_asked_for_last(p
     path.produce("t", batch())
     path.produce("t", batch())
     again = [*[wanted(offset=7)] * 1_000, wanted(offset=1)]
-    answered = path.call(fetch.HANDLER, NO_FLEXIBLE, request(*again))
-    (data,) = answered.responses[0].partitions
+    data = path.fetched(path.begin(fetch.HANDLER, NO_FLEXIBLE, request(*again)))
     assert data.error_code == 0
     assert data.records == path.fetch("t", 1).records
 
@@ -333,8 +293,7 @@ def test_a_partition_that_is_named_again_is_waited_for(path):
     path.run_due()
     assert not pending.is_done
     path.produce("t", batch())
-    (data,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses[0].partitions
-    assert data.records
+    assert path.fetched(pending).records
 
 
 # --- epochs
@@ -352,8 +311,7 @@ def test_a_partition_that_is_named_again_is_waited_for(path):
 def test_the_leader_epoch_is_checked(path, epoch, error_code):
     path.produce("t", batch())
     made = request(wanted(current_leader_epoch=epoch))
-    (answered,) = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
-    assert answered.partitions[0].error_code == error_code
+    assert path.fetched(path.begin(fetch.HANDLER, NO_FLEXIBLE, made)).error_code == error_code
 
 
 def test_who_does_not_lead_answers_only_those_who_know_of_followers(path):
@@ -361,23 +319,20 @@ def test_who_does_not_lead_answers_only_those_who_know_of_followers(path):
     path.partition("t").resign(leader=2, leader_epoch=5)
     assert path.fetch("t", version=10).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert offsets(path.fetch("t", version=11)) == [0]
-    made = request(wanted(), replica_id=3)
-    (answered,) = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
-    assert answered.partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER, "replicas follow the leader"
+    answer = path.fetched(path.begin(fetch.HANDLER, NO_FLEXIBLE, request(wanted(), replica_id=3)))
+    assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER, "replicas follow the leader"
 
 
 @pytest.mark.parametrize(("epoch", "error_code"), [(4, ErrorCode.FENCED_LEADER_EPOCH), (6, 75), (5, 6)])
 def test_the_leader_epoch_is_checked_before_who_leads(path, epoch, error_code):
     path.partition("t").resign(leader=2, leader_epoch=5)
     made = request(wanted(current_leader_epoch=epoch))
-    (answered,) = path.call(fetch.HANDLER, 10, made).responses
-    assert answered.partitions[0].error_code == error_code
+    assert path.fetched(path.begin(fetch.HANDLER, 10, made), 10).error_code == error_code
 
 
 def fetch_after(path, offset, last_fetched_epoch):
     made = request(wanted(offset, last_fetched_epoch=last_fetched_epoch), max_wait_ms=500)
-    (answered,) = path.call(fetch.HANDLER, DIVERGING, made).responses
-    return answered.partitions[0]
+    return path.fetched(path.begin(fetch.HANDLER, DIVERGING, made), DIVERGING)
 
 
 def test_a_reader_with_the_same_history_reads_on(path):

@@ -1,6 +1,8 @@
 """Produce where preparing takes long: order, what may change meanwhile, and that everybody is answered."""
 
+import contextlib
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,17 +16,12 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import UnanswerableError
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.wire.protocol.messages.stop_replica import (
-    StopReplicaPartitionState,
-    StopReplicaRequest,
-    StopReplicaTopicState,
-)
 from barnabas.wire.records import precheck
 from barnabas.wire.records.batch import Codec, read_header
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.replacing import replaces
+from tests.unit.broker.requests.conftest import produce_request
 
 NEWEST = 8
 LONG_COUNT = 1_000  # more than the loop prepares itself
@@ -53,8 +50,7 @@ def path(data_path):
 
 
 def begin(path, records, *, version=NEWEST, acks=1, topic="t"):
-    data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(records))])]
-    pending = path.begin(produce.HANDLER, version, ProduceRequest(None, acks, 1_000, data))
+    pending = path.begin(produce.HANDLER, version, produce_request({topic: records}, acks))
     assert isinstance(pending, Pending)
     return pending
 
@@ -63,6 +59,23 @@ def said(pending):
     (topic,) = pending.value.responses
     (answer,) = topic.partition_responses
     return answer.error_code, answer.base_offset
+
+
+@contextlib.contextmanager
+def garbage() -> Iterator[list[object]]:
+    """Nothing is collected within; what a collection at the end finds is in the list afterwards."""
+    found: list[object] = []
+    gc.collect()
+    gc.disable()
+    try:
+        yield found
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        found += gc.garbage
+    finally:
+        gc.set_debug(0)
+        gc.enable()
+        gc.garbage.clear()
 
 
 def test_a_long_append_is_prepared_elsewhere(path):
@@ -81,48 +94,27 @@ def test_what_was_received_goes_without_a_collection(path, acks):
     # Compiled, functions within a generator hold each other, and the frame: those of 50 MB stayed until the collector
     # ran, which counts objects and not bytes.
     records = batch(LONG_COUNT)
-    gc.collect()
-    gc.disable()
-    try:
+    with garbage() as found:
         appended = begin(path, records, acks=acks)
         path.preparing.run_next()
         assert appended.is_done
         del appended
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        held = [found for found in gc.garbage if isinstance(found, memoryview) and len(found) >= len(records)]
-    finally:
-        gc.set_debug(0)
-        gc.enable()
-        gc.garbage.clear()
-    assert held == []
+    assert [each for each in found if isinstance(each, memoryview) and len(each) >= len(records)] == []
     assert path.log("t").log_end_offset == LONG_COUNT
 
 
 def test_nothing_of_an_answered_request_is_garbage(path):
-    request = ProduceRequest(None, 1, 1_000, [TopicProduceData("t", [PartitionProduceData(0, bytes(batch(1)))])])
+    request = produce_request({"t": batch(1)})
     path.begin(produce.HANDLER, NEWEST, request)
-    gc.collect()
-    gc.disable()
-    try:
-        gc.set_debug(gc.DEBUG_SAVEALL)
+    with garbage() as found:
         assert path.begin(produce.HANDLER, NEWEST, request).responses[0].partition_responses[0].error_code == 0
-        gc.collect()
-        held = [type(found).__name__ for found in gc.garbage]
-    finally:
-        gc.set_debug(0)
-        gc.enable()
-        gc.garbage.clear()
-    assert held == []
+    assert [type(each).__name__ for each in found] == []
 
 
 def test_two_long_appends_of_a_request_are_answered_together(path):
     path.create("u", cleanup_policy="compact", max_message_bytes=10_000_000)
-    topics = [
-        TopicProduceData(name, partition_data=[PartitionProduceData(0, bytes(batch(LONG_COUNT)))])
-        for name in ("t", "u")
-    ]
-    appended = path.begin(produce.HANDLER, NEWEST, ProduceRequest(None, 1, 1_000, topics))
+    request = produce_request(dict.fromkeys(("t", "u"), batch(LONG_COUNT)))
+    appended = path.begin(produce.HANDLER, NEWEST, request)
 
     path.preparing.run_next()
     assert not appended.is_done
@@ -222,9 +214,7 @@ class TestMeanwhile:
     def test_the_partition_goes(self, path):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
         log = path.log("t")
-        state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=True)
-        request = StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
-        path.replicas.stop_replica(request)
+        path.stop_replica("t", is_deleted=True)
         path.preparing.run_all()
 
         assert [said(each)[0] for each in waiting] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
@@ -325,11 +315,8 @@ class TestMeanwhile:
             return prepare(log, *args)
 
         monkeypatch.setattr(PartitionLog, "prepare", broken)
-        data = [
-            TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(batch(LONG_COUNT)))])
-            for topic in ("t", "u")
-        ]
-        waiting = path.begin(produce.HANDLER, NEWEST, ProduceRequest(None, 1, 1_000, data))
+        request = produce_request(dict.fromkeys(("t", "u"), batch(LONG_COUNT)))
+        waiting = path.begin(produce.HANDLER, NEWEST, request)
         path.preparing.run_all()
         answered = [topic.partition_responses[0].error_code for topic in waiting.value.responses]
         assert answered == [ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR]
@@ -392,11 +379,8 @@ def test_own_appends_wait_their_turn(path):
 
 def test_several_partitions_are_answered_together(path):
     path.create("plain", max_message_bytes=10_000_000)
-    data = [
-        TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(batch(count)))])
-        for topic, count in (("plain", 1), ("t", LONG_COUNT), ("absent", 1))
-    ]
-    waiting = path.begin(produce.HANDLER, NEWEST, ProduceRequest(None, 1, 1_000, data))
+    request = produce_request({"plain": batch(1), "t": batch(LONG_COUNT), "absent": batch(1)})
+    waiting = path.begin(produce.HANDLER, NEWEST, request)
     assert path.log("plain").log_end_offset == 1
     path.preparing.run_all()
     assert [
@@ -484,16 +468,12 @@ class TestWrittenAhead:
         assert self.refused(path, path.replicas.stop_appends) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def test_the_partition_goes(self, path):
-        state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=True)
-        request = StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
-        goes = lambda: path.replicas.stop_replica(request)  # noqa: E731
+        goes = lambda: path.stop_replica("t", is_deleted=True)  # noqa: E731
         assert self.refused(path, goes) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def test_a_partition_that_was_stopped_and_comes_back_waits_for_it(self, path):
-        state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=False)
-        request = StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
         first = begin(path, batch(LONG_COUNT))
-        path.replicas.stop_replica(request)
+        path.stop_replica("t", is_deleted=False)
         path.create("t", max_message_bytes=10_000_000)
         second = begin(path, batch(2))
         path.writing.run_all()

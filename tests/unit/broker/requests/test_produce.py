@@ -8,7 +8,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.batch import Codec
-from tests.unit.broker.requests.conftest import batch
+from tests.unit.broker.requests.conftest import batch, produce_request
 
 NEWEST = 8
 
@@ -47,17 +47,8 @@ def test_log_append_time_is_told(path):
 
 def test_several_partitions_have_an_answer_each(path):
     path.create("u")
-    request = ProduceRequest(
-        None,
-        1,
-        1_000,
-        [
-            TopicProduceData(
-                "t", partition_data=[PartitionProduceData(0, bytes(batch())), PartitionProduceData(5, bytes(batch()))]
-            ),
-            TopicProduceData("u", partition_data=[PartitionProduceData(0, bytes(batch(2)))]),
-        ],
-    )
+    request = produce_request({"t": batch(), "u": batch(2)})
+    request.topic_data[0].partition_data.append(PartitionProduceData(5, bytes(batch())))
     first, second = path.call(produce.HANDLER, NEWEST, request).responses
     assert [(each.index, each.error_code) for each in first.partition_responses] == [
         (0, ErrorCode.NONE),
@@ -109,12 +100,8 @@ def test_clients_dont_write_internal_topics(path, topic):
 
 def test_the_admin_client_may_write_internal_topics(path):
     path.create("__consumer_offsets")
-    request = ProduceRequest(
-        None,
-        1,
-        1_000,
-        [TopicProduceData("__consumer_offsets", partition_data=[PartitionProduceData(0, memoryview(batch()))])],
-    )
+    data = [TopicProduceData("__consumer_offsets", [PartitionProduceData(0, memoryview(batch()))])]
+    request = ProduceRequest(None, 1, 1_000, data)
     context = RequestContext(path.services, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "__admin_client", NEWEST, 1)
     (answered,) = produce.produce(context, request).responses
     assert answered.partition_responses[0].error_code == ErrorCode.NONE
@@ -229,10 +216,7 @@ def test_an_unknown_producer_may_begin_anywhere(path):
 
 
 def without_acks(path, records, topic="t"):
-    request = ProduceRequest(
-        None, 0, 1_000, [TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(records))])]
-    )
-    return path.begin(produce.HANDLER, NEWEST, request)
+    return path.begin(produce.HANDLER, NEWEST, produce_request({topic: records}, acks=0))
 
 
 def test_without_acks_there_is_no_answer(path):
@@ -282,8 +266,7 @@ def test_who_waits_for_a_flush_that_fails_is_told(path, version):
     path.create("v")
     assert path.produce("u", batch(), version).error_code == 0
     path.disk.fails_to_sync = True
-    data = [TopicProduceData(name, partition_data=[PartitionProduceData(0, bytes(batch()))]) for name in ("u", "v")]
-    answers = path.call(produce.HANDLER, version, ProduceRequest(None, 1, 1_000, data)).responses
+    answers = path.call(produce.HANDLER, version, produce_request(dict.fromkeys(("u", "v"), batch()))).responses
     unflushed, other = (each.partition_responses[0] for each in answers)
     wanted = ErrorCode.KAFKA_STORAGE_ERROR if version > 3 else ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (unflushed.error_code, unflushed.base_offset, unflushed.log_start_offset) == (wanted, -1, -1)

@@ -29,12 +29,12 @@ from barnabas.wire.protocol.messages.fetch import (
     PartitionData,
 )
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
-from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
-from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import AllowAll
+from tests.unit.broker.requests import conftest
+from tests.unit.broker.requests.conftest import produce_request
 from tests.unit.broker.requests.wire import answering, header, heartbeat, heartbeat1, heartbeats, until, working_for
 
 pytestmark = pytest.mark.played(by="play")
@@ -44,17 +44,14 @@ HELD = struct.Struct(">iih")
 
 
 def batch(value_bytes: int) -> bytes:
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, None, bytes(value_bytes))
-    return bytes(builder.build())
+    return bytes(conftest.batch(value=bytes(value_bytes), key=None))
 
 
 def produce_frame(
     version: int, acks: int, correlation_id: int = 7, client_id: bytes = b"me", value_bytes: int = 100
 ) -> bytes:
     out = WireBuffer()
-    topics = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(batch(value_bytes)))])]
-    ProduceRequest(None, acks, 1_000, topics).encode(version, out)
+    produce_request({"t": batch(value_bytes)}, acks).encode(version, out)
     return header(0, version, correlation_id, client_id) + bytes(out)
 
 
@@ -580,8 +577,7 @@ def test_the_time_of_threads_beside_the_loop_counts(data_path):
     data_path.create("t", compression_type="gzip")
     data_path.clock.advance(1)
     data_path.preparing.is_holding = True
-    topics = [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch(500_000))])]
-    exchange = data_path.exchange(produce.HANDLER, 8, ProduceRequest(None, 1, 1_000, topics))
+    exchange = data_path.exchange(produce.HANDLER, 8, produce_request({"t": batch(500_000)}))
     exchange.admitted_ns = data_path.clock.monotonic_ns()
     log = data_path.log("t")
     prepare = type(log).preparation

@@ -25,7 +25,7 @@ from barnabas.wire.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.fetch import FetchRequest
 from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
@@ -40,7 +40,7 @@ from barnabas.wire.protocol.messages.produce import (
     TopicProduceData,
 )
 from barnabas.wire.protocol.wire import Message, WireBuffer
-from tests.unit.broker.requests.conftest import batch
+from tests.unit.broker.requests.conftest import batch, fetch_request, wanted
 from tests.unit.broker.requests.wire import answering, header, heartbeat, until
 
 pytestmark = pytest.mark.played(by="play")
@@ -188,15 +188,17 @@ def test_an_answer_may_be_one_that_comes_later():
 # --- the handlers: all partitions but the first do not exist
 
 
-def _fetch(**changes) -> FetchRequest:
-    values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 24, "replica_id": -1} | changes
-    partitions = [FetchPartition(each, fetch_offset=0, partition_max_bytes=1 << 20) for each in MANY]
-    return FetchRequest(topics=[FetchTopic("t", partitions=partitions)], **values)
+def of_many(topic, partition, **values):
+    """A topic with very many partitions, of classes that a request has."""
+    return topic("t", [partition(each, **values) for each in MANY])
+
+
+def _fetch() -> FetchRequest:
+    return fetch_request(*[wanted(partition=each) for each in MANY])
 
 
 def _produce() -> ProduceRequest:
-    data = [PartitionProduceData(each, bytes(batch())) for each in MANY]
-    return ProduceRequest(None, 1, 1_000, [TopicProduceData("t", data)])
+    return ProduceRequest(None, 1, 1_000, [of_many(TopicProduceData, PartitionProduceData, records=bytes(batch()))])
 
 
 LARGE: list[tuple[Handler, int, Callable[[], Message]]] = [
@@ -206,23 +208,17 @@ LARGE: list[tuple[Handler, int, Callable[[], Message]]] = [
     (
         list_offsets.HANDLER,
         4,
-        lambda: ListOffsetsRequest(
-            -1, 0, [ListOffsetsTopic("t", [ListOffsetsPartition(each, timestamp=-1) for each in MANY])]
-        ),
+        lambda: ListOffsetsRequest(-1, 0, [of_many(ListOffsetsTopic, ListOffsetsPartition, timestamp=-1)]),
     ),
     (
         offset_for_leader_epoch.HANDLER,
         3,
-        lambda: OffsetForLeaderEpochRequest(
-            -1, [OffsetForLeaderTopic("t", [OffsetForLeaderPartition(each) for each in MANY])]
-        ),
+        lambda: OffsetForLeaderEpochRequest(-1, [of_many(OffsetForLeaderTopic, OffsetForLeaderPartition)]),
     ),
     (
         delete_records.HANDLER,
         1,
-        lambda: DeleteRecordsRequest(
-            [DeleteRecordsTopic("t", [DeleteRecordsPartition(each, 1) for each in MANY])], 1_000
-        ),
+        lambda: DeleteRecordsRequest([of_many(DeleteRecordsTopic, DeleteRecordsPartition, offset=1)], 1_000),
     ),
     (metadata.HANDLER, 5, lambda: MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in MANY])),
 ]
@@ -256,14 +252,7 @@ def waiting(data_path):
     """A fetch of partitions that are all there, and hold nothing yet."""
     for topic in TOPICS:
         data_path.create(topic)
-    wanted = [FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)]
-    made = FetchRequest(
-        replica_id=-1,
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=1 << 24,
-        topics=[FetchTopic(topic, partitions=wanted) for topic in TOPICS],
-    )
+    made = fetch_request(wanted(), topics=TOPICS, max_wait_ms=500)
     return data_path.begin(fetch.HANDLER, 11, made, is_large=True)
 
 

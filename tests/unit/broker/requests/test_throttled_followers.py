@@ -5,16 +5,9 @@ import pytest
 from barnabas.broker.quotas.replication import ALL_PARTITIONS
 from barnabas.broker.requests.handlers import fetch
 from barnabas.core.pending import Pending
-from barnabas.wire.records.builder import BatchBuilder
-from tests.unit.broker.requests.conftest import BROKER_ID
+from tests.unit.broker.requests.conftest import BROKER_ID, batch
 
 IN_SYNC, LAGGING, CONSUMER = 2, 3, -1
-
-
-def batch(value_bytes: int) -> bytes:
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, None, bytes(value_bytes))
-    return bytes(builder.build())
 
 
 @pytest.fixture
@@ -22,7 +15,7 @@ def path(data_path):
     for topic in ("t", "u"):
         data_path.create(topic)
         data_path.leadership(topic, BROKER_ID, [BROKER_ID, IN_SYNC, LAGGING], [BROKER_ID, IN_SYNC])
-        data_path.produce(topic, batch(5_000))
+        data_path.produce(topic, batch(value=bytes(5_000)))
     data_path.services.leader_quota.set_limit(1_000)
     data_path.services.leader_quota.set_partitions("t", ALL_PARTITIONS)
     return data_path
@@ -32,7 +25,7 @@ def given(path, topic: str, replica: int) -> bool:
     """Whether a replica is given records."""
     request = path.fetch_request(topic)
     request.replica_id = replica
-    (partition,) = path.call(fetch.HANDLER, 11, request).responses[0].partitions
+    partition = path.fetched(path.begin(fetch.HANDLER, 11, request))
     assert partition.error_code == 0
     return bool(partition.records)
 
@@ -75,7 +68,7 @@ def test_a_follower_that_is_held_waits_and_is_given_records_when_the_rate_lets_i
     request.replica_id = LAGGING
     waiting = path.begin(fetch.HANDLER, 11, request)
     assert isinstance(waiting, Pending)
-    path.produce("t", batch(10))
+    path.produce("t", batch(value=bytes(10)))
     path.run_due()
     assert not waiting.is_done
     path.clock.advance(4_900)
@@ -83,15 +76,13 @@ def test_a_follower_that_is_held_waits_and_is_given_records_when_the_rate_lets_i
     assert not waiting.is_done
     path.clock.advance(300)
     path.run_due()
-    (partition,) = path.finish(fetch.HANDLER, 11, waiting).responses[0].partitions
-    assert partition.records
+    assert path.fetched(waiting).records
 
 
 def test_how_far_a_follower_is_that_is_held_is_taken_down(path):
     assert given(path, "t", LAGGING)
-    path.produce("t", batch(10))
+    path.produce("t", batch(value=bytes(10)))
     request = path.fetch_request("t", 1)
     request.replica_id = LAGGING
-    (partition,) = path.call(fetch.HANDLER, 11, request).responses[0].partitions
-    assert not partition.records
+    assert not path.fetched(path.begin(fetch.HANDLER, 11, request)).records
     assert path.partition("t").followers.followers[LAGGING].end_offset == 1
