@@ -49,17 +49,10 @@ def test_how_far_it_is(progress, text):
     assert str(progress) == text
 
 
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (999, "999 bytes"),
-        (1_000, "1 kB"),
-        (99_960, "100 kB"),
-        (999_600, "1 MB"),
-        (12_345_678, "12.3 MB"),
-        (5e16, "50000 TB"),
-    ],
-)
+@pytest.mark.parametrize(("size", "text"), [
+    (999, "999 bytes"), (1_000, "1 kB"), (99_960, "100 kB"), (999_600, "1 MB"), (12_345_678, "12.3 MB"),
+    (5e16, "50000 TB"),
+])  # fmt: skip
 def test_sizes(size, text):
     assert size_text(size) == text
 

@@ -72,19 +72,11 @@ def stored(*segments, **more):
     return {**row, "compaction": None, "failure": None, **more}
 
 
-@pytest.mark.parametrize(
-    ("kept_by", "severity"),
-    [
-        ("active", Severity.FINE),
-        ("high watermark", Severity.FINE),
-        ("retention.ms", Severity.FINE),
-        ("retention.bytes", Severity.FINE),
-        ("timestamp in the future", Severity.PROBLEM),
-        ("older segment", Severity.FINE),
-        ("compaction", Severity.FINE),
-        ("no rule", Severity.FINE),
-    ],
-)
+@pytest.mark.parametrize(("kept_by", "severity"), [
+    ("active", Severity.FINE), ("high watermark", Severity.FINE), ("retention.ms", Severity.FINE),
+    ("retention.bytes", Severity.FINE), ("timestamp in the future", Severity.PROBLEM),
+    ("older segment", Severity.FINE), ("compaction", Severity.FINE), ("no rule", Severity.FINE),
+])  # fmt: skip
 def test_why_a_segment_is_still_here(kept_by: str, severity: Severity) -> None:
     segment = {"base": 0, "bytes": 100, "goes_at_ms": None, "rule": None, "kept_by": kept_by}
     row = stored(segment)

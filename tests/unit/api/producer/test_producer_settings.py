@@ -73,17 +73,10 @@ def test_how_long_zookeeper_may_be_behind() -> None:
     assert ProducerConfig({"zk.connect": "z:2181"}).sync_time_s == 2.0
 
 
-@pytest.mark.parametrize(
-    ("given", "servers"),
-    [
-        ("a:1", "a:1"),
-        ("a:1, b:2", "a:1,b:2"),
-        ("0:a:1,12:b:2", "a:1,b:2"),
-        ("10.0.0.1:9092", "10.0.0.1:9092"),
-        ("[::1]:9092", "[::1]:9092"),
-        ("3:[::1]:9092", "[::1]:9092"),
-    ],
-)
+@pytest.mark.parametrize(("given", "servers"), [
+    ("a:1", "a:1"), ("a:1, b:2", "a:1,b:2"), ("0:a:1,12:b:2", "a:1,b:2"), ("10.0.0.1:9092", "10.0.0.1:9092"),
+    ("[::1]:9092", "[::1]:9092"), ("3:[::1]:9092", "[::1]:9092"),
+])  # fmt: skip
 def test_brokers_are_listed_as_in_0_7_or_0_8(given: str, servers: str) -> None:
     assert ProducerConfig({"broker.list": given}).servers == servers
 

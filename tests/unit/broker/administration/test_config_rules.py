@@ -13,21 +13,11 @@ SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 POLICY = "cleanup.policy"
 
 
-@pytest.mark.parametrize(
-    ("now", "operation", "value", "expected"),
-    [
-        (None, APPEND, "compact", "delete,compact"),
-        (None, SUBTRACT, "delete", ""),
-        ("", APPEND, "compact", ",compact"),
-        ("a,b,a", SUBTRACT, "a", "b,a"),
-        ("a,b,a", SUBTRACT, "a,c,a", "b"),
-        ("a,b", APPEND, "c,,", "a,b,c"),
-        ("a,b", APPEND, ",", "a,b"),
-        ("a", SET, "b", "b"),
-        ("a", DELETE, None, None),
-        (None, DELETE, None, None),
-    ],
-)
+@pytest.mark.parametrize(("now", "operation", "value", "expected"), [
+    (None, APPEND, "compact", "delete,compact"), (None, SUBTRACT, "delete", ""), ("", APPEND, "compact", ",compact"),
+    ("a,b,a", SUBTRACT, "a", "b,a"), ("a,b,a", SUBTRACT, "a,c,a", "b"), ("a,b", APPEND, "c,,", "a,b,c"),
+    ("a,b", APPEND, ",", "a,b"), ("a", SET, "b", "b"), ("a", DELETE, None, None), (None, DELETE, None, None),
+])  # fmt: skip
 def test_a_list_is_changed_as_its_text_is(now, operation, value, expected):
     overrides = {} if now is None else {POLICY: now}
     assert changed(overrides, [ConfigChange(POLICY, operation, value)], TOPIC_SETTINGS).get(POLICY) == expected

@@ -28,13 +28,9 @@ SERVER_PROPERTIES = {
     "log.flush.scheduler.interval.ms": "600000",
 }
 ALWAYS_RECORDED = {
-    "log.cleaner.threads",
-    "log.flush.scheduler.interval.ms",
-    "log.retention.hours",
-    "log.roll.hours",
-    "min.insync.replicas",
-    "segment.ms",
-}
+    "log.cleaner.threads", "log.flush.scheduler.interval.ms", "log.retention.hours", "log.roll.hours",
+    "min.insync.replicas", "segment.ms",
+}  # fmt: skip
 LAYERS = {"brokers/<default>": Layer.ALL_BROKERS, "brokers/0": Layer.THIS_BROKER}
 
 

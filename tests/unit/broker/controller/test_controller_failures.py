@@ -120,19 +120,11 @@ async def test_a_state_that_already_is_what_follows_is_told_to_all(cluster: Clus
     assert leaders_of(cluster.replicas.requests[-1]) == {("t", 0): (0, 1, False)}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'{"version":2,"partitions":{"x":[0]}}',
-        b'{"version":2,"partitions":{"0":[0],"\xd9\xa3":[0]}}',
-        b'{"version":2,"partitions":{"0":["a"]}}',
-        b'{"version":2,"partitions":{"0":7}}',
-        b'{"version":2,"partitions":[]}',
-        b"nonsense",
-        b"\xff\xfe",
-        b"[1]",
-    ],
-)
+@pytest.mark.parametrize("data", [
+    b'{"version":2,"partitions":{"x":[0]}}', b'{"version":2,"partitions":{"0":[0],"\xd9\xa3":[0]}}',
+    b'{"version":2,"partitions":{"0":["a"]}}', b'{"version":2,"partitions":{"0":7}}',
+    b'{"version":2,"partitions":[]}', b"nonsense", b"\xff\xfe", b"[1]",
+])  # fmt: skip
 async def test_a_topic_that_makes_no_sense_is_left_out(
     cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -121,14 +121,9 @@ def in_the_encoding_after_a_wait(spawner, executor):
 
 
 FAILURES = [
-    in_the_handler,
-    after_a_wait,
-    in_a_callback_after_a_wait,
-    in_a_coroutine,
-    in_an_executor,
-    in_the_encoding,
+    in_the_handler, after_a_wait, in_a_callback_after_a_wait, in_a_coroutine, in_an_executor, in_the_encoding,
     in_the_encoding_after_a_wait,
-]
+]  # fmt: skip
 
 
 def error_codes(part: Part) -> set[int]:

@@ -36,17 +36,11 @@ def found(response):
     return response.error_code, response.timestamp, response.offset, response.leader_epoch
 
 
-@pytest.mark.parametrize(
-    ("timestamp", "expected"),
-    [
-        (LATEST, (0, -1, 4, 1)),
-        (EARLIEST, (0, -1, 0, 1)),
-        (0, (0, START_MS, 0, 1)),
-        (START_MS + 1, (0, START_MS + 10, 1, 1)),
-        (START_MS + 11, (0, START_MS + 20, 3, 1)),
-        (START_MS + 21, (0, -1, -1, -1)),
-    ],
-)
+@pytest.mark.parametrize(("timestamp", "expected"), [
+    (LATEST, (0, -1, 4, 1)), (EARLIEST, (0, -1, 0, 1)), (0, (0, START_MS, 0, 1)),
+    (START_MS + 1, (0, START_MS + 10, 1, 1)), (START_MS + 11, (0, START_MS + 20, 3, 1)),
+    (START_MS + 21, (0, -1, -1, -1)),
+])  # fmt: skip
 def test_offsets_by_time(path, timestamp, expected):
     assert found(path.list_offsets("t", timestamp)) == expected
 
@@ -184,20 +178,10 @@ def test_what_is_offered_is_told(data_path, version):
     assert offered == {each.api_key: (each.min_version, each.max_version) for each in HANDLERS}
 
 
-@pytest.mark.parametrize(
-    ("name", "software_version", "is_right"),
-    [
-        ("librdkafka", "2.3.0", True),
-        ("a", "1", True),
-        ("", "1", False),
-        ("a", "", False),
-        ("-a", "1", False),
-        ("a-", "1", False),
-        ("a b", "1", False),
-        ("ä", "1", False),
-        ("a\n", "1", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "software_version", "is_right"), [
+    ("librdkafka", "2.3.0", True), ("a", "1", True), ("", "1", False), ("a", "", False), ("-a", "1", False),
+    ("a-", "1", False), ("a b", "1", False), ("ä", "1", False), ("a\n", "1", False),
+])  # fmt: skip
 def test_the_software_name_is_checked_in_version_3(data_path, name, software_version, is_right):
     request = ApiVersionsRequest(name, software_version)
     expected = ErrorCode.NONE if is_right else ErrorCode.INVALID_REQUEST

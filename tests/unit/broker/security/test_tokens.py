@@ -39,22 +39,12 @@ def test_a_token_stands_as_kafka_writes_it():
 
 
 BAD = [
-    None,
-    b"",
-    b"{",
-    b"[]",
-    b"{}",
-    STORED.replace(b'"id"', b'""'),
-    STORED.replace(b'"id"', b"5"),
-    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"5"),
-    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"[5]"),
-    STORED.replace(b"User%3Aalice", b"alice"),
-    STORED.replace(b":1,", b":-1,"),
-    STORED.replace(b":1,", b":1.5,"),
-    STORED.replace(b":1,", b":true,"),
-    STORED.replace(b":1,", b":" + b"9" * 30 + b","),
+    None, b"", b"{", b"[]", b"{}", STORED.replace(b'"id"', b'""'), STORED.replace(b'"id"', b"5"),
+    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"5"), STORED.replace(b'["User%3Abob%3Ax%20y"]', b"[5]"),
+    STORED.replace(b"User%3Aalice", b"alice"), STORED.replace(b":1,", b":-1,"), STORED.replace(b":1,", b":1.5,"),
+    STORED.replace(b":1,", b":true,"), STORED.replace(b":1,", b":" + b"9" * 30 + b","),
     STORED.replace(b'"maxTimestamp":3,', b""),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("data", BAD)

@@ -14,17 +14,10 @@ def versions(**given: str) -> tuple[str, str]:
     return config.inter_broker_protocol_version, config.log_message_format_version
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("0.8.2", "0.8.2"),
-        ("0.10.2", "0.10.2-IV0"),
-        ("0.10.2.2", "0.10.2-IV0"),
-        ("0.11.0-IV0", "0.11.0-IV0"),
-        ("2.1", "2.1-IV2"),
-        ("2.7.2", "2.7-IV2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "name"), [
+    ("0.8.2", "0.8.2"), ("0.10.2", "0.10.2-IV0"), ("0.10.2.2", "0.10.2-IV0"), ("0.11.0-IV0", "0.11.0-IV0"),
+    ("2.1", "2.1-IV2"), ("2.7.2", "2.7-IV2"),
+])  # fmt: skip
 def test_a_short_name_means_the_last_step(text, name):
     assert kafka_version(text).name == name
 

@@ -49,17 +49,10 @@ def test_other_subjects_are_known_as_they_are_mapped():
     }
 
 
-@pytest.mark.parametrize(
-    "verdict",
-    [
-        replace(SPAMMER, what="declared_bot"),
-        replace(SPAMMER, score=0.49),
-        replace(SPAMMER, until_ms=NOW),
-        replace(SPAMMER, user="ANONYMOUS", subject="ANONYMOUS"),
-        replace(SPAMMER, user=None),
-        replace(SPAMMER, user=""),
-    ],
-)
+@pytest.mark.parametrize("verdict", [
+    replace(SPAMMER, what="declared_bot"), replace(SPAMMER, score=0.49), replace(SPAMMER, until_ms=NOW),
+    replace(SPAMMER, user="ANONYMOUS", subject="ANONYMOUS"), replace(SPAMMER, user=None), replace(SPAMMER, user=""),
+])  # fmt: skip
 def test_who_is_not_limited(verdict):
     assert accused(Policy(), verdict) == {}
 

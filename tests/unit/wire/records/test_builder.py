@@ -130,21 +130,10 @@ def test_a_builder_goes_on_after_a_build() -> None:
     assert [record.value for record in iterate_records(builder.build())] == [b"one", b"two"]
 
 
-@pytest.mark.parametrize(
-    ("number", "encoded"),
-    [
-        (0, "00"),
-        (-1, "01"),
-        (1, "02"),
-        (63, "7e"),
-        (-64, "7f"),
-        (64, "8001"),
-        (-65, "8101"),
-        (2147483647, "feffffff0f"),
-        (-2147483648, "ffffffff0f"),
-        ((1 << 63) - 1, "feffffffffffffffff01"),
-        (-(1 << 63), "ffffffffffffffffff01"),
-    ],
-)
+@pytest.mark.parametrize(("number", "encoded"), [
+    (0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (-64, "7f"), (64, "8001"), (-65, "8101"),
+    (2147483647, "feffffff0f"), (-2147483648, "ffffffff0f"), ((1 << 63) - 1, "feffffffffffffffff01"),
+    (-(1 << 63), "ffffffffffffffffff01"),
+])  # fmt: skip
 def test_varints_are_zigzag(number: int, encoded: str) -> None:
     assert encode_varint(number).hex() == encoded

@@ -108,18 +108,12 @@ def test_good_records_are_given_before_the_bad_one() -> None:
         next(records)
 
 
-@pytest.mark.parametrize(
-    ("position", "value", "message"),
-    [
-        (8, b"\x00\x00\x00\x30", "of 60 bytes"),
-        (8, b"\x7f\xff\xff\xff", "in a buffer of"),
-        (8, b"\xff\xff\xff\xff", "in a buffer of"),
-        (16, b"\x01", "magic 1"),
-        (57, b"\xff\xff\xff\xff", "record count -1"),
-        (57, b"\x7f\xff\xff\xff", "end within"),
-        (21, b"\x00\x05", "codec 5 does not exist"),
-    ],
-)
+@pytest.mark.parametrize(("position", "value", "message"), [
+    (8, b"\x00\x00\x00\x30", "of 60 bytes"), (8, b"\x7f\xff\xff\xff", "in a buffer of"),
+    (8, b"\xff\xff\xff\xff", "in a buffer of"), (16, b"\x01", "magic 1"),
+    (57, b"\xff\xff\xff\xff", "record count -1"), (57, b"\x7f\xff\xff\xff", "end within"),
+    (21, b"\x00\x05", "codec 5 does not exist"),
+])  # fmt: skip
 def test_headers_that_cannot_be_are_corrupt(position: int, value: bytes, message: str) -> None:
     batch = batch_with(sized(GOOD))
     batch[position : position + len(value)] = value

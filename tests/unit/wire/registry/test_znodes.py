@@ -102,18 +102,11 @@ def test_anything_decodes_to_an_object() -> None:
     assert load(b"null") == {}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'{"version":1,"entity_type":"users","entity_name":"u"}',
-        b'{"version":1,"entity_type":"topics"}',
-        b'{"version":2,"entity_path":"topics"}',
-        b'{"version":2,"entity_path":"topics/"}',
-        b'{"version":2,"entity_path":"topics/../x"}',
-        b'{"version":2,"entity_path":7}',
-        b'{"version":3,"entity_path":"topics/t"}',
-        b"",
-    ],
-)
+@pytest.mark.parametrize("data", [
+    b'{"version":1,"entity_type":"users","entity_name":"u"}', b'{"version":1,"entity_type":"topics"}',
+    b'{"version":2,"entity_path":"topics"}', b'{"version":2,"entity_path":"topics/"}',
+    b'{"version":2,"entity_path":"topics/../x"}', b'{"version":2,"entity_path":7}',
+    b'{"version":3,"entity_path":"topics/t"}', b"",
+])  # fmt: skip
 def test_a_notification_that_names_nothing_is_none(data: bytes) -> None:
     assert configs.decode_change(data) is None

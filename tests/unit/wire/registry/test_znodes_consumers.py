@@ -41,27 +41,14 @@ def test_a_subscription_of_0_7_is_read_and_told_from_others(data: bytes, streams
     assert consumers.decode_subscription(data) == Subscription(streams, pattern, is_of_0_7=True)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        b"",
-        b"[]",
-        b"{}",
-        b"*",
-        b"*x*a",
-        b"*0*a",
-        b"*2!a",
-        b"*2*",
-        b"*2*\xff",
-        b'{"version":1,"subscription":{},"pattern":"static"}',
-        b'{"version":1,"subscription":{"t":0},"pattern":"static"}',
-        b'{"version":1,"subscription":{"t":true},"pattern":"static"}',
-        b'{"version":1,"subscription":{"a":1,"b":1},"pattern":"white_list"}',
-        b'{"version":1,"subscription":{"a":1},"pattern":"grey_list"}',
-        b'{"version":1,"subscription":{"a":1},"pattern":[]}',
-    ],
-)
+@pytest.mark.parametrize("data", [
+    None, b"", b"[]", b"{}", b"*", b"*x*a", b"*0*a", b"*2!a", b"*2*", b"*2*\xff",
+    b'{"version":1,"subscription":{},"pattern":"static"}', b'{"version":1,"subscription":{"t":0},"pattern":"static"}',
+    b'{"version":1,"subscription":{"t":true},"pattern":"static"}',
+    b'{"version":1,"subscription":{"a":1,"b":1},"pattern":"white_list"}',
+    b'{"version":1,"subscription":{"a":1},"pattern":"grey_list"}',
+    b'{"version":1,"subscription":{"a":1},"pattern":[]}',
+])  # fmt: skip
 def test_what_is_no_subscription_is_refused(data: bytes | None) -> None:
     with pytest.raises(MalformedError):
         consumers.decode_subscription(data)

@@ -163,17 +163,11 @@ def test_only_the_first_colon_of_a_principal_counts():
         parse_principal("nobody")
 
 
-@pytest.mark.parametrize(
-    ("said", "host", "is_denied"),
-    [
-        ("::1", "0:0:0:0:0:0:0:1", True),
-        ("::ffff:1.1.1.1", "1.1.1.1", True),
-        ("FE80::1", "fe80:0:0:0:0:0:0:1%2", True),
-        ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2", True),
-        ("fe80::1%3", "fe80:0:0:0:0:0:0:1%2", False),
-        ("::2", "0:0:0:0:0:0:0:1", False),
-    ],
-)
+@pytest.mark.parametrize(("said", "host", "is_denied"), [
+    ("::1", "0:0:0:0:0:0:0:1", True), ("::ffff:1.1.1.1", "1.1.1.1", True), ("FE80::1", "fe80:0:0:0:0:0:0:1%2", True),
+    ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2", True), ("fe80::1%3", "fe80:0:0:0:0:0:0:1%2", False),
+    ("::2", "0:0:0:0:0:0:0:1", False),
+])  # fmt: skip
 def test_a_host_is_meant_however_it_is_written(said, host, is_denied):
     rules = Rules()
     denial = Entry(ANYBODY, said, Operation.ALL, DENY)

@@ -171,22 +171,10 @@ def test_who_has_an_expired_token_is_told_so_and_nobody_else_is():
         assert (caught.value.is_told, server.is_complete) == (is_told, False)
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        b"",
-        b"\xff",
-        b"y,,n=user,r=x",
-        b"p=tls-unique,,n=user,r=x",
-        b"n,,n=,r=x",
-        b"n,,n=user",
-        b"n,,n=us=er,r=x",
-        b"n,,n=user,r=",
-        b"n,,n=user,r=x,",
-        b"n,,n=user\0,r=x",
-        b"n,,n=user,r=x,y",
-    ],
-)
+@pytest.mark.parametrize("first", [
+    b"", b"\xff", b"y,,n=user,r=x", b"p=tls-unique,,n=user,r=x", b"n,,n=,r=x", b"n,,n=user", b"n,,n=us=er,r=x",
+    b"n,,n=user,r=", b"n,,n=user,r=x,", b"n,,n=user\0,r=x", b"n,,n=user,r=x,y",
+])  # fmt: skip
 def test_a_scram_message_that_is_none_fails(first):
     with pytest.raises(LoginError):
         scram_server().answer(first)
@@ -208,17 +196,11 @@ def test_a_final_message_of_another_exchange_fails(what, instead):
         server.answer(RFC_7677[2].replace(what, instead))
 
 
-@pytest.mark.parametrize(
-    "challenge",
-    [
-        b"r=other,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
-        b"r=n,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
-        b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=1",
-        b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=999999999",
-        b"r=nx,s=!,i=4096",
-        b"e=other-error",
-    ],
-)
+@pytest.mark.parametrize("challenge", [
+    b"r=other,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", b"r=n,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+    b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=1", b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=999999999", b"r=nx,s=!,i=4096",
+    b"e=other-error",
+])  # fmt: skip
 def test_a_client_does_not_take_anything(challenge):
     client = ScramClient(SHA_256, "user", "pencil", "n")
     client.first()
