@@ -26,12 +26,10 @@ from barnabas.broker.requests.handlers import (
     list_partition_reassignments,
     metadata,
 )
-from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import Handler
 from barnabas.core.config.documentation import TEXTS
 from barnabas.core.config.dynamic import Layer
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.api_keys import response_class
 from barnabas.wire.protocol.messages.alter_partition_reassignments import (
@@ -64,11 +62,9 @@ from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
-from barnabas.wire.security.authorizer import AllowAll
 from tests.unit.broker.controller.harness import Cluster, play, settle, until
-from tests.unit.turns import slices_of
+from tests.unit.broker.handling import recoded, services_of
 
 E = ErrorCode
 
@@ -81,29 +77,18 @@ class Client:
     """
 
     def __init__(self, cluster: Cluster, listener_name: str = "PLAINTEXT") -> None:
-        self.services = Services(
+        self.services = services_of(
+            cluster.clock,
+            lambda task: asyncio.get_running_loop().call_soon(task),
             config=cluster.config,
-            clock=cluster.clock,
-            timers=cluster.clock,
             spawner=cluster.spawner,
-            executor=InlineExecutor(),
             cluster=cluster.view,
-            replicas=None,
             control=cluster.control,
-            fetches=None,
-            groups=None,
-            transactions=None,
             topics=cluster.topics,
             partitions=cluster.partitions,
             leadership=LeadershipAdmin(cluster.view, cluster.controller, cluster.clock),
-            log_dirs=None,
             producer_ids=ProducerIds(cluster.registry, 0),
             registry=cluster.registry,
-            authorizer=AllowAll(),
-            offered=[],
-            slices=slices_of(cluster.clock, lambda task: asyncio.get_running_loop().call_soon(task)),
-            conversions=None,
-            fetch_sessions=None,
             configs=ConfigAdmin(cluster.registry, cluster.view, LiveConfig(cluster.config), cluster.configs, Random(1)),
         )
         self._listener_name = listener_name
@@ -112,19 +97,13 @@ class Client:
     async def ask(self, handler: Handler, version: int, request):
         """Encode the request, decode it, handle it, encode the answer, and decode that."""
         assert handler.min_version <= version <= handler.max_version
-        out = WireBuffer()
-        request.encode(version, out)
-        decoded, _ = type(request).decode(version, memoryview(bytes(out)))
         connection = ConnectionInfo("127.0.0.1", 5, self._listener_name)
         ctx = RequestContext(self.services, connection, "client", version, 1)
-        response: Any = handler.handle(ctx, decoded)
+        response: Any = handler.handle(ctx, recoded(request, version))
         if isinstance(response, Pending):
             response = await response.future()
         self.throttle_time_ms = ctx.throttle_time_ms
-        out = WireBuffer()
-        response.encode(version, out)
-        answer, _ = response_class(handler.api_key).decode(version, memoryview(bytes(out)))
-        return answer
+        return recoded(response, version, response_class(handler.api_key))
 
     async def metadata(self, version: int, names: list[str] | None, **options: bool):
         topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]

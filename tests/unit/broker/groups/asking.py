@@ -5,17 +5,13 @@ from typing import Any
 
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.handlers import join_group, sync_group
-from barnabas.broker.requests.services import Services
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending, Spawner
 from barnabas.wire.protocol.api_keys import response_class
 from barnabas.wire.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.wire.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from barnabas.wire.protocol.wire import WireBuffer
-from barnabas.wire.security.authorizer import AllowAll
-from tests.unit.turns import slices_of
+from tests.unit.broker.handling import recoded, services_of
 
 
 class Client:
@@ -25,38 +21,23 @@ class Client:
         self.service = service
         self.errors: list[BaseException] = []
         self._tasks: list[Callable[[], object]] = []
-        self.services = Services(
+        self.services = services_of(
+            service.clock,
+            self._tasks.append,
             config=service.config,
-            clock=service.clock,
-            timers=service.clock,
             spawner=Spawner(self.errors.append),
-            executor=InlineExecutor(),
             cluster=service.cluster,
             replicas=service.replicas,
-            control=None,
-            fetches=None,
             groups=service.groups,
-            transactions=None,
             topics=topics,
-            partitions=None,
-            leadership=None,
-            log_dirs=None,
-            producer_ids=None,
             registry=registry,
-            authorizer=AllowAll(),
-            offered=[],
-            slices=slices_of(service.clock, self._tasks.append),
-            conversions=None,
-            fetch_sessions=None,
         )
 
     def begin(self, module, version: int, request):
         """Handle a request; gives the response or a pending one, not encoded."""
         handler = module.HANDLER
         assert handler.min_version <= version <= handler.max_version
-        out = WireBuffer()
-        request.encode(version, out)
-        decoded, _ = handler.request_class.decode(version, memoryview(bytes(out)))
+        decoded = recoded(request, version, handler.request_class)
         connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
         return handler.handle(RequestContext(self.services, connection, "client", version, 1), decoded)
 
@@ -65,11 +46,7 @@ class Client:
         if isinstance(response, Pending):
             assert response.is_done
             response = response.value
-        out = WireBuffer()
-        response.encode(version, out)
-        decoded, end = response_class(module.HANDLER.api_key).decode(version, memoryview(bytes(out)))
-        assert end == len(out)
-        return decoded
+        return recoded(response, version, response_class(module.HANDLER.api_key))
 
     def ask(self, module, version: int, request):
         response = self.begin(module, version, request)

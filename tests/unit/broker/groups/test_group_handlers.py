@@ -45,9 +45,9 @@ from barnabas.wire.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from barnabas.wire.protocol.wire import WireBuffer
 from tests.unit.broker.groups.asking import Client, become_member, commit_errors, commit_request, join_request
 from tests.unit.broker.groups.conftest import MOST_BYTES
+from tests.unit.broker.handling import recoded
 
 
 def test_who_finds_a_group_full_is_told_of_by_facts(client):
@@ -278,11 +278,8 @@ def test_who_may_commit_in_a_transaction(client, changes, error_code):
 )
 def test_old_producers_are_not_told_of_a_load(client, version, error_code):
     request = txn_commit_request(TxnOffsetCommitRequestPartition(0, 1))
-    out = WireBuffer()
-    request.encode(version, out)
-    decoded, _ = TxnOffsetCommitRequest.decode(version, memoryview(bytes(out)))
     ctx = RequestContext(client.services, ConnectionInfo("h", 1, "PLAINTEXT"), "client", version, 1)
-    answer = txn_offset_commit.refuse(ctx, decoded, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    answer = txn_offset_commit.refuse(ctx, recoded(request, version), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     assert commit_errors(answer) == [error_code]
 
 

@@ -4,14 +4,13 @@ import pytest
 
 from barnabas.broker.groups.subscriptions import subscribed_topics
 from barnabas.wire.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
-from barnabas.wire.protocol.wire import WireBuffer
+from tests.unit.broker.handling import encoded
 
 
 def subscription(*topics, version=1, user_data=None, owned=()):
-    out = WireBuffer(version.to_bytes(2, "big"))
-    partitions = [TopicPartition(topic, [0]) for topic in owned]
-    ConsumerProtocolSubscription(list(topics), user_data, partitions if version else []).encode(version, out)
-    return bytes(out)
+    partitions = [TopicPartition(topic, [0]) for topic in owned] if version else []
+    data = encoded(ConsumerProtocolSubscription(list(topics), user_data, partitions), version)
+    return version.to_bytes(2, "big") + data
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from barnabas.wire.protocol.wire import WireBuffer
+from tests.unit.broker.handling import encoded
 
 HOST, PORT = "other", 9_092
 OTHER_PORT = 9_093
@@ -283,9 +283,8 @@ def test_why_a_connection_ends_before_it_brings_anything_is_logged_once() -> Non
 
 def records_answer(correlation_id: int, records: bytes) -> bytes:
     data = PartitionData(0, 0, 7, 7, 0, records=records)
-    out = WireBuffer(pack(">i", correlation_id))
-    FetchResponse(responses=[FetchableTopicResponse("t", [data])]).encode(11, out)
-    return pack(">i", len(out)) + bytes(out)
+    answer = pack(">i", correlation_id) + encoded(FetchResponse(responses=[FetchableTopicResponse("t", [data])]), 11)
+    return pack(">i", len(answer)) + answer
 
 
 def fetch(channels: BrokerChannels, max_bytes: int = 10_000_000) -> "asyncio.Future[FetchResponse]":

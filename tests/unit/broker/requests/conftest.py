@@ -22,10 +22,8 @@ from barnabas.broker.requests.conversions import Conversions
 from barnabas.broker.requests.exchange import Exchange
 from barnabas.broker.requests.fetches.sessions import FetchSessions
 from barnabas.broker.requests.handlers import fetch, list_offsets, produce
-from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import Handler, Route
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
@@ -48,11 +46,10 @@ from barnabas.wire.protocol.messages.stop_replica import (
 )
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.records.builder import BatchBuilder
-from barnabas.wire.security.authorizer import AllowAll
 from barnabas.wire.security.principals import ANONYMOUS
 from tests.patience import PATIENCE_S
+from tests.unit.broker.handling import encoded, recoded, services_of
 from tests.unit.broker.requests.wire import Wire
-from tests.unit.turns import slices_of
 
 BROKER_ID = 1
 
@@ -141,27 +138,16 @@ class DataPath:
         spawner, view = Spawner(self.errors.append), ClusterView("cluster")
         control = ControlRequests(self.replicas, view, self._load_settings, spawner)
         control.registered()
-        self.services = Services(
+        self.services = services_of(
+            self.clock,
+            lambda task: self._due.append((task, ())),
             config=config,
-            clock=self.clock,
-            timers=self.clock,
             spawner=spawner,
-            executor=InlineExecutor(),
             cluster=view,
             replicas=self.replicas,
             control=control,
             fetches=fetches,
-            groups=None,
-            transactions=None,
-            topics=None,
-            partitions=None,
-            leadership=None,
             log_dirs=ReplicaLogDirs(self.logs, self.replicas),
-            producer_ids=None,
-            registry=None,
-            authorizer=AllowAll(),
-            offered=[],
-            slices=slices_of(self.clock, lambda task: self._due.append((task, ()))),
             conversions=self.conversions,
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, self.clock, Random(1)),
         )
@@ -248,16 +234,13 @@ class DataPath:
     def exchange(self, handler, version: int, request) -> Exchange:
         """A request as it is decoded from the wire."""
         assert handler.min_version <= version <= handler.max_version
-        out = WireBuffer()
-        request.encode(version, out)
-        decoded, _ = handler.request_class.decode(version, memoryview(bytearray(out)))
+        decoded = recoded(request, version, handler.request_class)
+        size = len(encoded(request, version))
         connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
         # Of which nothing is used but the context: no class may inherit from a compiled one.
         session: Any = self
         route = route_of(handler, version)
-        return Exchange(
-            self.services, connection, "client", version, 1, route, decoded, session, 0, self.client, len(out)
-        )
+        return Exchange(self.services, connection, "client", version, 1, route, decoded, session, 0, self.client, size)
 
     def begin(self, handler, version: int, request, *, is_large: bool = False) -> object:
         """Handle a request as it is decoded from the wire; gives the response or a pending one."""

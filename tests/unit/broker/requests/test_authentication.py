@@ -39,11 +39,11 @@ from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, Heartbea
 from barnabas.wire.protocol.messages.produce import ProduceRequest
 from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.security.principals import ANONYMOUS, Principal
 from barnabas.wire.security.sasl.mechanism import Identity
 from barnabas.wire.security.sasl.oauthbearer import InvalidTokenError, OAuthBearerServer
 from barnabas.wire.security.sasl.plain import PlainServer, verifier
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.net.memory_channel import MemoryPeer
 
 DELAY_MS = 100
@@ -141,9 +141,8 @@ class Stranger:
 
     def send(self, request, version):
         is_flexible = version >= FIRST_FLEXIBLE_VERSION[request.API_KEY]
-        out = WireBuffer(struct.pack(">hhih", request.API_KEY, version, 7, 2) + b"me" + b"\0" * is_flexible)
-        request.encode(version, out)
-        self.say(bytes(out))
+        header = struct.pack(">hhih", request.API_KEY, version, 7, 2) + b"me" + b"\0" * is_flexible
+        self.say(header + encoded(request, version))
 
     def answer(self, api_key, version):
         frame = self.heard()

@@ -23,9 +23,9 @@ from barnabas.core.histogram import index_of
 from barnabas.core.pending import Pending, Spawner
 from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.wire.protocol.wire import Message, Part, WireBuffer
-from tests.unit.broker.requests.conftest import route_of
+from barnabas.wire.protocol.wire import Message, Part
+from tests.unit.broker.handling import encoded, recoded
+from tests.unit.broker.requests.conftest import produce_request, route_of
 from tests.unit.broker.requests.wire import answering, heartbeat, heartbeat1, heartbeats, until, working_for
 
 pytestmark = pytest.mark.played(by="play")
@@ -47,16 +47,11 @@ def bodies(handler: Handler, version: int) -> list[bytes]:
     """Requests that want an answer."""
     if handler.is_private:
         # Kafka's clients have none.
-        private = WireBuffer()
-        handler.request_class().encode(version, private)
-        return [bytes(private)]
+        return [encoded(handler.request_class(), version)]
     if handler.api_key != 0:
         return VECTORS[handler.request_class.SCHEMA_NAME, version]
     # Kafka's own are random: most want none, or have fewer bytes than a batch.
-    out = WireBuffer()
-    topics = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(100))])]
-    ProduceRequest(None, 1, 1_000, topics).encode(version, out)
-    return [bytes(out)]
+    return [encoded(produce_request({"t": bytes(100)}), version)]
 
 
 def names_something(part: Part) -> bool:
@@ -165,11 +160,9 @@ def test_a_request_that_fails_is_answered_in_its_own_shape(play, handler, fails)
 def refusal(wire, handler: Handler, version: int, request: Part, code: ErrorCode) -> Message:
     """What a client of that version reads when its request is refused as a whole."""
     info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-    out = WireBuffer()
     answer = handler.refuse(RequestContext(wire.services, info, "me", version, 1), request, code)
     assert isinstance(answer, Message)
-    answer.encode(version, out)
-    return response_class(handler.api_key).decode(version, memoryview(out))[0]
+    return recoded(answer, version, response_class(handler.api_key))
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.request_class.SCHEMA_NAME)

@@ -16,7 +16,8 @@ from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_cla
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.wire.protocol.wire import Budget, WireBuffer
+from barnabas.wire.protocol.wire import Budget
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests.test_exchange import bodies
 
 HEARTBEAT, PRODUCE, FETCH = 12, 0, 1
@@ -69,12 +70,6 @@ def pending(kit):
     return kit.request()
 
 
-def encoded(message, version=VERSION):
-    out = WireBuffer()
-    message.encode(version, out)
-    return bytes(out)
-
-
 def test_an_api_that_nobody_watches_has_the_handler_that_it_began_with(kit):
     original = kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle
     assert kit.watch(PRODUCE) == []
@@ -95,7 +90,7 @@ def test_a_request_waits_for_its_verdict_and_is_handled_then(kit, pending):
     assert kit.heard == [
         (
             {"op": "request", "id": 1, "api_key": HEARTBEAT, "api_version": VERSION, "client_id": "me"},
-            encoded(HeartbeatRequest("g", 3, "m")),
+            encoded(HeartbeatRequest("g", 3, "m"), VERSION),
         )
     ]
     kit.say(Verdict())
@@ -170,14 +165,14 @@ def test_an_answer_is_kept_back(kit, pending):
 def test_another_request_is_handled(kit):
     kit.watch(HEARTBEAT)
     kit.request()
-    kit.say(Verdict(), encoded(HeartbeatRequest("other", 4, "n")))
+    kit.say(Verdict(), encoded(HeartbeatRequest("other", 4, "n"), VERSION))
     assert kit.handled == [HeartbeatRequest("other", 4, "n")]
 
 
 def test_another_answer_is_sent(kit, pending):
     kit.say(Verdict(shows_answer=True))
-    assert kit.heard[-1] == ({"op": "answer", "id": 1}, encoded(HeartbeatResponse(0, 0)))
-    kit.interceptor.on_message({"op": "answer", "id": 1}, bytearray(encoded(HeartbeatResponse(0, 27))))
+    assert kit.heard[-1] == ({"op": "answer", "id": 1}, encoded(HeartbeatResponse(0, 0), VERSION))
+    kit.interceptor.on_message({"op": "answer", "id": 1}, bytearray(encoded(HeartbeatResponse(0, 27), VERSION)))
     assert pending.value == HeartbeatResponse(0, 27)
 
 

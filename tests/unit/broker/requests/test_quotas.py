@@ -33,6 +33,7 @@ from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.security.authorizer import AllowAll
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests import conftest
 from tests.unit.broker.requests.conftest import produce_request
 from tests.unit.broker.requests.wire import answering, header, heartbeat, heartbeat1, heartbeats, until, working_for
@@ -50,9 +51,8 @@ def batch(value_bytes: int) -> bytes:
 def produce_frame(
     version: int, acks: int, correlation_id: int = 7, client_id: bytes = b"me", value_bytes: int = 100
 ) -> bytes:
-    out = WireBuffer()
-    produce_request({"t": batch(value_bytes)}, acks).encode(version, out)
-    return header(0, version, correlation_id, client_id) + bytes(out)
+    request = encoded(produce_request({"t": batch(value_bytes)}, acks), version)
+    return header(0, version, correlation_id, client_id) + request
 
 
 def api_versions_frame(client_id: bytes) -> bytes:

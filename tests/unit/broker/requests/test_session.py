@@ -21,8 +21,8 @@ from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataResponse,
     UpdateMetadataTopicState,
 )
-from barnabas.wire.protocol.wire import WireBuffer
 from tests import old_requests
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests.wire import HEARTBEAT, MOST_ELEMENTS, answering, header, heartbeat, heartbeats, until
 
 pytestmark = pytest.mark.played(by="play")
@@ -214,9 +214,8 @@ async def test_a_controller_may_tell_of_more_than_others_may_ask(connect, /):
 
     def request(count):
         states = [UpdateMetadataPartitionState2(index, isr=[1, 2], replicas=[1, 2]) for index in range(count)]
-        out = WireBuffer()
-        UpdateMetadataRequest(topic_states=[UpdateMetadataTopicState("t", states)]).encode(5, out)
-        return header(UPDATE_METADATA, 5) + bytes(out)
+        request = UpdateMetadataRequest(topic_states=[UpdateMetadataTopicState("t", states)])
+        return header(UPDATE_METADATA, 5) + encoded(request, 5)
 
     def handle(ctx, request):
         seen.append(len(request.topic_states[0].partition_states))

@@ -39,7 +39,8 @@ from barnabas.wire.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from barnabas.wire.protocol.wire import Message, WireBuffer
+from barnabas.wire.protocol.wire import Message
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests.conftest import batch, fetch_request, wanted
 from tests.unit.broker.requests.wire import answering, header, heartbeat, until
 
@@ -310,10 +311,9 @@ def test_a_large_fetch_whose_client_leaves_is_forgotten(data_path, waiting):
 
 
 def large_produce(count: int = 2 * MOST_ELEMENTS_AT_ONCE) -> bytes:
-    out = WireBuffer(header(produce.HANDLER.api_key, 7))
     data = [PartitionProduceData(each, bytes([each % 256]) * 100) for each in range(count)]
-    ProduceRequest(None, 1, 1_000, [TopicProduceData("t", data)]).encode(7, out)
-    return bytes(out)
+    request = ProduceRequest(None, 1, 1_000, [TopicProduceData("t", data)])
+    return header(produce.HANDLER.api_key, 7) + encoded(request, 7)
 
 
 def metadata_handler(handle) -> Handler:
@@ -321,9 +321,8 @@ def metadata_handler(handle) -> Handler:
 
 
 def large_metadata() -> bytes:
-    out = WireBuffer(header(metadata.HANDLER.api_key, 1))
-    MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in range(600)]).encode(1, out)
-    return bytes(out)
+    request = MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in range(600)])
+    return header(metadata.HANDLER.api_key, 1) + encoded(request, 1)
 
 
 async def test_what_arrives_meanwhile_does_not_touch_a_large_request(connect, /):

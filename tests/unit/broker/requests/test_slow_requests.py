@@ -13,7 +13,7 @@ from barnabas.core.pending import Pending
 from barnabas.explain.answers import complaints
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
-from barnabas.wire.protocol.wire import WireBuffer
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests.wire import header, heartbeat, heartbeats, until, working_for
 
 pytestmark = pytest.mark.played(by="play")
@@ -112,10 +112,8 @@ async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
 
     wire = connect(Handler(FetchRequest, 0, 12, handle, fetch.refuse))
     wire.table.keep_slow_requests()
-    out = WireBuffer()
-    FetchRequest(replica_id=-1).encode(4, out)
     for took_ms in (QUICK_MS, 2 * SLOW_MS):
-        await wire.send(header(1, 4) + out)
+        await wire.send(header(1, 4) + encoded(FetchRequest(replica_id=-1), 4))
         await until(lambda: wire.connection.on_sent is not None)
         data_path.clock.advance(took_ms)
         if is_left and took_ms > QUICK_MS:

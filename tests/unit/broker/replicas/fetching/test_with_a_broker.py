@@ -22,7 +22,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.world import PORT, Simulation
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from barnabas.wire.protocol.wire import WireBuffer
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.replicas.fetching.followers import MemoryFollower, batch
 
 KEYS = [TopicPartition("t", number) for number in range(3)]
@@ -210,9 +210,8 @@ class Liar:
 
 
 def fetch_answer(*parts: PartitionData, session_id: int = 9) -> bytes:
-    out = WireBuffer(bytes(4))
-    FetchResponse(session_id=session_id, responses=[FetchableTopicResponse("t", list(parts))]).encode(11, out)
-    return bytes(out)
+    topics = [FetchableTopicResponse("t", list(parts))]
+    return bytes(4) + encoded(FetchResponse(session_id=session_id, responses=topics), 11)
 
 
 def part(number: int, data: bytes = b"", end: int = 0) -> PartitionData:
