@@ -113,9 +113,7 @@ def test_what_the_tree_holds_is_read_back(data_dir: Path) -> None:
         ),
     ],
 )
-def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(
-    data_dir: Path, ops: list[Op], missing: list[str]
-) -> None:
+def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(data_dir, ops, missing):
     async def ruin(registry: EmbeddedRegistry, _: int) -> None:
         await registry.multi(ops)
 

@@ -255,9 +255,7 @@ def test_it_does_not_start_where_that_is_not(settings: Settings) -> None:
     ],
     ids=["by the proxy", "the proxy itself", "beside the proxy"],
 )
-async def test_behind_a_proxy_nobody_else_is_answered(
-    peer: str, forwarded_for: list[tuple[bytes, bytes]], answer: tuple[int, str]
-) -> None:
+async def test_behind_a_proxy_nobody_else_is_answered(peer, forwarded_for, answer):
     statuses, addresses = [], []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -95,9 +95,7 @@ async def test_partitions_that_kafkas_tools_add_through_zookeeper_are_made(clust
     ],
 )
 @pytest.mark.parametrize("validate_only", [False, True])
-async def test_each_topic_is_judged_as_kafka_judges_it(
-    cluster: Cluster, /, topic: MorePartitions, error_code: ErrorCode, message: str | None, validate_only: bool
-) -> None:
+async def test_each_topic_is_judged_as_kafka_judges_it(cluster, /, topic, error_code, message, validate_only):
     await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
     (result,) = await cluster.partitions.add([topic], 1000, validate_only)
     assert result.error_code == error_code

@@ -72,9 +72,7 @@ async def test_what_is_not_given_comes_from_the_broker(cluster: Cluster, /) -> N
     ids=lambda value: value.name[:20] if isinstance(value, NewTopic) else None,
 )
 @pytest.mark.parametrize("validate_only", [False, True])
-async def test_each_topic_is_judged_as_kafka_judges_it(
-    cluster: Cluster, /, topic: NewTopic, error_code: ErrorCode, validate_only: bool
-) -> None:
+async def test_each_topic_is_judged_as_kafka_judges_it(cluster, /, topic, error_code, validate_only):
     await cluster.topics.create([NewTopic("there"), NewTopic("a.b")], 1000)
     (result,) = await cluster.topics.create([topic], 1000, validate_only)
     assert result.error_code == error_code
@@ -195,9 +193,7 @@ async def test_who_does_not_wait_is_told_so_even_where_the_topics_are_there(clus
         ),
     ],
 )
-def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(
-    name: str, expected: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(name, expected, caplog):
     async def story(cluster: Cluster) -> None:
         for _ in range(3):
             await cluster.topics.create_internal(name)
@@ -214,9 +210,7 @@ def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(
 
 @pytest.mark.parametrize("comes", [True, False], ids=["another one comes", "nobody comes"])
 @pytest.mark.played(by=play, overrides={"offsets.topic.replication.factor": "2", "zookeeper.connect": "zoo:2181"})
-async def test_where_there_may_be_other_brokers_they_have_time_to_come(
-    cluster: Cluster, /, comes: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_where_there_may_be_other_brokers_they_have_time_to_come(cluster, /, comes, caplog):
     def told() -> int:
         return sum("cannot work" in record.getMessage() for record in caplog.records)
 

@@ -193,9 +193,7 @@ async def test_metadata_of_partitions_whose_brokers_are_dead(cluster: Cluster, c
 
 
 @pytest.mark.parametrize("version", range(10))
-async def test_metadata_of_a_partition_whose_live_replica_may_not_lead(
-    cluster: Cluster, client: Client, /, version: int
-) -> None:
+async def test_metadata_of_a_partition_whose_live_replica_may_not_lead(cluster, client, /, version):
     """As Kafka 2.7.2 answers: without a leader, too, version 0 lists the replicas that are alive."""
     await cluster.add_broker(1)
     await cluster.topics.create([NewTopic("t", assignments=[(0, [1, 0])])], 1000)
@@ -313,9 +311,7 @@ async def test_create_partitions(cluster: Cluster, client: Client, /, version: i
     assert answer.results[0].error_code == E.NOT_CONTROLLER
 
 
-async def test_throttled_replicas_that_name_nobody_are_told_of(
-    cluster: Cluster, client: Client, /, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_throttled_replicas_that_name_nobody_are_told_of(cluster, client, /, caplog):
     await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
     name = "leader.replication.throttled.replicas"
     (broker,) = cluster.view.image.brokers
@@ -389,9 +385,7 @@ async def test_reassignments(cluster: Cluster, client: Client, /) -> None:
 
 @pytest.mark.parametrize(("version", "error_code"), [(2, E.INVALID_REQUEST), (3, E.TOPIC_DELETION_DISABLED)])
 @pytest.mark.played(by=play_with_client, delete_topic_enable="false")
-async def test_delete_topics_where_that_is_disabled(
-    cluster: Cluster, client: Client, /, version: int, error_code: ErrorCode
-) -> None:
+async def test_delete_topics_where_that_is_disabled(cluster, client, /, version, error_code):
     await cluster.topics.create([NewTopic("t", 1, 1)], 1000)
     answer = await client.ask(delete_topics.HANDLER, version, DeleteTopicsRequest(["t"], timeout_ms=1000))
     assert answer.responses[0].error_code == error_code

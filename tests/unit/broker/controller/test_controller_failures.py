@@ -125,9 +125,7 @@ async def test_a_state_that_already_is_what_follows_is_told_to_all(cluster: Clus
     b'{"version":2,"partitions":{"0":["a"]}}', b'{"version":2,"partitions":{"0":7}}',
     b'{"version":2,"partitions":[]}', b"nonsense", b"\xff\xfe", b"[1]",
 ])  # fmt: skip
-async def test_a_topic_that_makes_no_sense_is_left_out(
-    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_topic_that_makes_no_sense_is_left_out(cluster, /, data, caplog):
     await cluster.registry.create(paths.topic("broken"), data)
     await settle()
     assert cluster.controller.is_active
@@ -141,9 +139,7 @@ async def test_a_topic_that_makes_no_sense_is_left_out(
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"nonsense", b'{"leader":"x","leader_epoch":0,"controller_epoch":1}'])
-async def test_a_partition_state_that_makes_no_sense_is_left_alone(
-    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_partition_state_that_makes_no_sense_is_left_alone(cluster, /, data, caplog):
     await put_topic(cluster, "t", {0: [0], 1: [0]})
     await until(lambda: cluster.view.image.has_leaders("t", 2))
     await cluster.restart()
@@ -160,9 +156,7 @@ async def test_a_partition_state_that_makes_no_sense_is_left_alone(
     assert "partition t-0 skipped: /brokers/topics/t/partitions/0/state is malformed" in caplog.text
 
 
-async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(
-    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(cluster, /, caplog):
     nobody, nonsense = "partition t-0 has no leader: none of its replicas is alive", "is malformed"
     await put_topic(cluster, "t", {0: [5]})
     await cluster.registry.create(paths.topic("broken"), b"nonsense")
@@ -206,9 +200,7 @@ def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
         ("multi", is_about("/state$")),
     ],
 )
-async def test_a_lost_connection_is_waited_for(
-    cluster: Cluster, /, operation: str, fails_at: Callable[..., bool], is_carried_out: bool
-) -> None:
+async def test_a_lost_connection_is_waited_for(cluster, /, operation, fails_at, is_carried_out):
     failing = fail_once(cluster, operation, LOST, is_carried_out, fails_at)
     await put_topic(cluster, "t", {0: [0]})
     await until_after_pauses(cluster, lambda: cluster.view.image.has_leaders("t", 1))

@@ -99,9 +99,7 @@ async def test_every_kind_is_set_listed_and_removed_at_every_level(cluster: Clus
         ([], True, []),
     ],
 )
-async def test_a_filter_lets_through_what_it_names(
-    cluster: Cluster, client: Client, /, components, strict: bool, expected: list[int]
-) -> None:
+async def test_a_filter_lets_through_what_it_names(cluster, client, /, components, strict, expected):
     await alter(client, *(entry(level, producer_byte_rate=1.0) for level in LEVELS))
     await change_config(cluster.registry, "users/scram", {"SCRAM-SHA-256": "x"})
     found = await describe(client, *components, strict=strict)
@@ -117,9 +115,7 @@ async def test_a_filter_lets_through_what_it_names(
         ([("user", 2, None), ("user", 1, None)], E.INVALID_REQUEST),
     ],
 )
-async def test_a_filter_that_cannot_be_is_refused(
-    cluster: Cluster, client: Client, /, components, error_code: ErrorCode
-) -> None:
+async def test_a_filter_that_cannot_be_is_refused(cluster, client, /, components, error_code):
     assert await describe(client, *components) == error_code
 
 
@@ -162,9 +158,7 @@ async def test_checking_alone_changes_nothing_and_credentials_stay(cluster: Clus
 
 
 @pytest.mark.parametrize("is_strict", [False, True])
-async def test_partitions_beyond_the_quota_are_refused_or_their_client_held(
-    cluster: Cluster, client: Client, /, is_strict: bool
-) -> None:
+async def test_partitions_beyond_the_quota_are_refused_or_their_client_held(cluster, client, /, is_strict):
     quotas = client.services.quotas
     quotas.set_override(Entity(None, "client"), QuotaKind.CONTROLLER_MUTATION, 1)
 

@@ -115,9 +115,7 @@ def test_one_request_is_on_its_way_at_a_time(leader: Leader) -> None:
         ),
     ],
 )
-def test_requests_are_those_of_kafka(
-    fields: tuple[int, int, TopicPartition, int, tuple[int, ...], int], body: dict[str, object]
-) -> None:
+def test_requests_are_those_of_kafka(fields, body):
     broker_id, broker_epoch, key, leader_epoch, isr, version = fields
     leader = Leader()
     changes = AlterIsrManager(broker_id, lambda: broker_epoch, leader.send, leader.clock)
@@ -155,9 +153,7 @@ def test_what_the_state_forbids_is_not_asked_again(leader: Leader, error_code: E
         (done(version=6), ErrorCode.INVALID_UPDATE_VERSION),
     ],
 )
-def test_a_state_that_is_not_the_own_is_not_taken(
-    leader: Leader, entry: AlterIsrResponsePartitionData, error_code: ErrorCode
-) -> None:
+def test_a_state_that_is_not_the_own_is_not_taken(leader, entry, error_code):
     leader.propose(T0)
     leader.clock.advance(50)
     leader.answer((T0, entry))
@@ -198,9 +194,7 @@ def test_a_passing_error_is_asked_again_and_costs_nobody_else_anything(leader: L
 @pytest.mark.parametrize(
     "error_code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.NOT_CONTROLLER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED]
 )
-def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(
-    leader: Leader, error_code: ErrorCode, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(leader, error_code, caplog):
     leader.propose(T0)
     leader.clock.advance(50)
     with caplog.at_level(logging.WARNING):
@@ -334,9 +328,7 @@ def test_very_many_are_asked_in_parts_and_all_have_their_turn(leader: Leader) ->
     assert [row[1] for row in asked(leader.requests[1])][:10] == list(range(MOST_PARTITIONS, MOST_PARTITIONS + 10))
 
 
-def test_one_partition_that_cannot_take_its_answer_costs_the_others_nothing(
-    leader: Leader, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_partition_that_cannot_take_its_answer_costs_the_others_nothing(leader, caplog):
     def fail(_: IsrOutcome) -> None:
         raise RuntimeError("a bug")
 

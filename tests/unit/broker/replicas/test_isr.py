@@ -43,9 +43,7 @@ def replica_set():
         ([(10, 100, 100), (20, 50, 100)], 10),
     ],
 )
-def test_a_follower_is_caught_up_as_of_the_last_moment_at_which_it_had_everything(
-    replica_set, fetches: list[tuple[int, int, int]], caught_up_ms: int
-) -> None:
+def test_a_follower_is_caught_up_as_of_the_last_moment_at_which_it_had_everything(replica_set, fetches, caught_up_ms):
     for now_ms, fetch_offset, end in fetches:
         replica_set.note_fetch(2, fetch_offset, 0, end, now_ms)
     assert replica_set.followers[2].caught_up_ms == caught_up_ms
@@ -81,9 +79,7 @@ def test_a_stranger_is_not_taken_down(stranger: int) -> None:
         (99, 60, None),
     ],
 )
-def test_a_follower_comes_in_at_the_high_watermark_and_the_start_of_the_epoch(
-    fetch_offset: int, high_watermark: int, isr: tuple[int, ...] | None
-) -> None:
+def test_a_follower_comes_in_at_the_high_watermark_and_the_start_of_the_epoch(fetch_offset, high_watermark, isr):
     replica_set = led(isr=(1, 3))
     replica_set.note_fetch(2, fetch_offset, 0, 150, 1)
     assert replica_set.expansion(2, high_watermark) == isr
@@ -194,9 +190,7 @@ def test_one_change_is_pending_at_a_time(replica_set) -> None:
         ((1, 2), {2: 90}, 1 << 40, 90),
     ],
 )
-def test_the_high_watermark_waits_for_all_that_are_in_sync(
-    isr: tuple[int, ...], fetches: dict[int, int], now_ms: int, candidate: int
-) -> None:
+def test_the_high_watermark_waits_for_all_that_are_in_sync(isr, fetches, now_ms, candidate):
     replica_set = led(isr=isr, end=200)
     for follower, fetch_offset in fetches.items():
         replica_set.note_fetch(follower, fetch_offset, 0, 200, 1)

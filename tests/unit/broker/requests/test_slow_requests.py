@@ -33,9 +33,7 @@ def rows(diagnostics: DiagnosticStore) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("is_counted", [False, True], ids=["", "with figures"])
-async def test_what_waits_for_longer_than_is_usual_of_its_api(
-    connect, /, data_path: Any, kept: DiagnosticStore, is_counted: bool
-) -> None:
+async def test_what_waits_for_longer_than_is_usual_of_its_api(connect, /, data_path, kept, is_counted):
     waiting: list[Pending[HeartbeatResponse]] = []
 
     def handle(ctx: Any, request: Any) -> Pending[HeartbeatResponse]:
@@ -103,9 +101,7 @@ async def test_of_who_left_early_the_sending_is_not_known(connect, /, data_path:
 
 
 @pytest.mark.parametrize("is_left", [False, True], ids=["it takes it", "it leaves"])
-async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
-    connect, /, data_path: Any, kept: DiagnosticStore, is_left: bool
-) -> None:
+async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(connect, /, data_path, kept, is_left):
     def handle(ctx: Any, request: Any) -> FetchResponse:
         records = memoryview(bytes(4 << 20))
         return FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData(records=records)])])

@@ -132,9 +132,7 @@ async def test_another_session_is_registered_in_anew_with_what_is_so_then(place:
     assert await place.registered() == (9093, place.view.broker_epoch, place.registry.session_id)
 
 
-def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(monkeypatch, caplog):
     async def story(place: Place) -> None:
         await place.joined()
         real, is_late = place.registry.exists, False

@@ -162,9 +162,7 @@ def test_records_that_are_in_step_become_one_run() -> None:
         (31, (110, Coverage.AHEAD)),
     ],
 )
-def test_an_offset_becomes_that_of_the_first_mirrored_record_that_is_not_below_it(
-    offset: int, expected: tuple[int, Coverage]
-) -> None:
+def test_an_offset_becomes_that_of_the_first_mirrored_record_that_is_not_below_it(offset, expected):
     assert known(place_record(SOURCE, PLACE)).translate(SOURCE, offset) == Translation(*expected)
 
 

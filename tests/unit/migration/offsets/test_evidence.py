@@ -107,9 +107,7 @@ def test_what_moved_before_a_partition_changed_its_owner_is_not_the_new_one_s_ev
         ([9, None], [9, 9], False, True),
     ],
 )
-def test_which_side_is_behind(
-    zookeeper: list[int | None], kafka: list[int | None], is_behind_in_kafka: bool, is_behind_in_zookeeper: bool
-) -> None:
+def test_which_side_is_behind(zookeeper, kafka, is_behind_in_kafka, is_behind_in_zookeeper):
     found = evidence(zookeeper, kafka)
     assert (found.is_behind_in_kafka, found.is_behind_in_zookeeper) == (is_behind_in_kafka, is_behind_in_zookeeper)
 

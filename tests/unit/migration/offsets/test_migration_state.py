@@ -111,9 +111,7 @@ def test_who_owns_nothing_is_a_doubt() -> None:
         ({"zookeeper": 10, "kafka": 9}, K, Side.ZOOKEEPER, "ZooKeeper has 10, Kafka has 9: dual commit begins"),
     ],
 )
-def test_a_side_that_lacks_something_is_not_relied_on(
-    offsets: dict[str, int | None], commits: Commits, to: Side, expected: str
-) -> None:
+def test_a_side_that_lacks_something_is_not_relied_on(offsets, commits, to, expected):
     found = migration_state(
         {"a": 1}, [part(0, commits), part(1, commits, "a", offsets["zookeeper"], offsets["kafka"])], to
     )

@@ -137,9 +137,7 @@ LOGICAL = [
         *[(each, value, column, found) for _, each, value, column, found in LOGICAL if not isinstance(value, int)],
     ],
 )
-def test_a_new_column_has_the_type_of_its_schema(
-    folder: Path, data_type: object, value: object, column: str, found: object
-) -> None:
+def test_a_new_column_has_the_type_of_its_schema(folder, data_type, value, column, found):
     schema = record(("v", data_type))
     assert read_one(folder, schema, body(schema, {"v": value})) == (f"<v:{column}>", {"v": found})
 
@@ -147,9 +145,7 @@ def test_a_new_column_has_the_type_of_its_schema(
 @pytest.mark.parametrize(
     ("plain", "data_type", "value", "column", "found"), [each for each in LOGICAL if isinstance(each[2], int)]
 )
-def test_a_logical_type_counts_from_1970(
-    folder: Path, plain: str, data_type: object, value: int, column: str, found: object
-) -> None:
+def test_a_logical_type_counts_from_1970(folder, plain, data_type, value, column, found):
     content = body(record(("v", plain)), {"v": value})
     assert read_one(folder, record(("v", data_type)), content) == (f"<v:{column}>", {"v": found})
 

@@ -100,9 +100,7 @@ def test_markers_of_kafka(marker_type: MarkerType) -> None:
         *((KafkaPythonBuilder, codec) for codec in (Codec.NONE, Codec.GZIP, Codec.LZ4)),
     ],
 )
-def test_the_builders_of_other_clients_agree(
-    other_builder: type[AiokafkaBuilder] | type[KafkaPythonBuilder], codec: Codec
-) -> None:
+def test_the_builders_of_other_clients_agree(other_builder, codec):
     records = [java_record(number, 0, has_headers=True) for number in range(10)]
     ours = BatchBuilder(codec)
     others = other_builder(2, int(codec), 0, -1, -1, -1, 1 << 20)

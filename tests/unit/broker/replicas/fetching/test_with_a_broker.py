@@ -238,9 +238,7 @@ pytestmark = pytest.mark.played(by=lie)
     b"raw" + pack(">i", 2_000_000_000), b"raw" + pack(">i", 200_000) + bytes(100_000), pack(">ii", 0, 7),
     b"raw" + bytes(200_000), fetch_answer(part(0, batch(0), 1), part(1), part(2), part(3)), fetch_answer(part(0)),
 ], ids=["endless", "half", "torn", "nothing asked", "a stranger", "too few"])  # fmt: skip
-async def test_an_answer_that_is_none_costs_a_new_attempt(
-    follower: Follower, liar: Liar, simulation: Simulation, /, bad: bytes
-) -> None:
+async def test_an_answer_that_is_none_costs_a_new_attempt(follower, liar, simulation, /, bad):
     liar.answer = lambda request: bad
     follower.follow(0)
     await asyncio.sleep(20)
