@@ -41,6 +41,12 @@ async def put_topic(cluster: Cluster, name: str, replicas: dict[int, list[int]])
     )
 
 
+async def put_led_topic(cluster: Cluster, name: str, replicas: dict[int, list[int]]) -> None:
+    """Create a topic, and wait until all its partitions have leaders."""
+    await put_topic(cluster, name, replicas)
+    await until(lambda: cluster.view.image.has_leaders(name, len(replicas)))
+
+
 async def test_a_single_broker_becomes_controller_with_epoch_1(cluster: Cluster, /) -> None:
     assert cluster.controller.is_active
     assert cluster.controller.epoch == 1
@@ -54,8 +60,7 @@ async def test_a_single_broker_becomes_controller_with_epoch_1(cluster: Cluster,
 
 
 async def test_a_topic_in_the_registry_gets_states_leaders_and_metadata(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0], 1: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await put_led_topic(cluster, "t", {0: [0], 1: [0]})
     assert await cluster.state("t", 1) == PartitionStateNode(0, 0, (0,), 1)
     state = cluster.view.image.partition("t", 1)
     assert state is not None
@@ -75,8 +80,7 @@ async def test_metadata_follows_when_the_replicas_are_there(cluster: Cluster, /)
 
 
 async def test_a_restart_raises_the_controller_epoch_and_leaves_leaders_as_they_were(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     await cluster.restart()
     assert cluster.controller.epoch == 2
     assert cluster.view.image.has_leaders("t", 1)
@@ -93,8 +97,7 @@ async def test_a_topic_that_came_while_nobody_was_controller_is_made_at_the_next
 
 
 async def test_deleting_takes_a_topic_out_of_metadata_then_replicas_then_the_registry(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0], 1: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await put_led_topic(cluster, "t", {0: [0], 1: [0]})
     cluster.replicas.is_holding = True
     await cluster.registry.create("/admin/delete_topics/t")
     await until(lambda: "t" not in cluster.view.image.topics)
@@ -110,8 +113,7 @@ async def test_deleting_takes_a_topic_out_of_metadata_then_replicas_then_the_reg
     assert told == [[(0, -2, False), (1, -2, False)], [(0, -2, True), (1, -2, True)]]
     for path in ("/brokers/topics/t", "/config/topics/t", "/admin/delete_topics/t"):
         assert await cluster.registry.exists(path) is None
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
 
 
 async def test_a_deletion_that_was_cut_short_is_finished_at_the_next_start(cluster: Cluster, /) -> None:
@@ -137,8 +139,7 @@ async def test_a_request_to_delete_what_is_not_there_is_removed(cluster: Cluster
 
 @pytest.mark.played(by=play, overrides={"delete.topic.enable": "false"})
 async def test_with_deletion_disabled_the_request_is_removed_and_the_topic_stays(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     await cluster.registry.create("/admin/delete_topics/t")
     await settle()
     assert await cluster.registry.children("/admin/delete_topics") == []
@@ -147,8 +148,7 @@ async def test_with_deletion_disabled_the_request_is_removed_and_the_topic_stays
 
 async def test_a_broker_that_comes_is_told_everything_and_one_that_goes_loses_its_leaderships(cluster: Cluster, /):
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [1, 0], 1: [0, 1], 2: [1]})
-    await until(lambda: cluster.view.image.has_leaders("t", 3))
+    await put_led_topic(cluster, "t", {0: [1, 0], 1: [0, 1], 2: [1]})
     assert await cluster.state("t", 0) == PartitionStateNode(1, 0, (1, 0), 1)
     assert set(leaders_of(cluster.links[1].of(LeaderAndIsrRequest)[-1])) == {("t", 0), ("t", 1), ("t", 2)}
     assert set(leaders_of(cluster.replicas.requests[-1])) == {("t", 0), ("t", 1)}
@@ -173,8 +173,7 @@ async def test_a_broker_that_comes_is_told_everything_and_one_that_goes_loses_it
 
 async def test_a_topic_with_a_replica_on_a_dead_broker_waits_to_be_deleted(cluster: Cluster, /) -> None:
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [0, 1]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0, 1]})
     await cluster.remove_broker(1)
     results = await cluster.topics.delete(["t"], 1000)
     assert results == {"t": ErrorCode.NONE}
@@ -229,8 +228,7 @@ async def test_an_error_while_handling_an_event_leaves_the_controller_at_work(cl
         patch.setattr(cluster.registry, "multi", BrokenOnce(cluster))
         await put_topic(cluster, "broken", {0: [0]})
         await settle()
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     await until(lambda: cluster.view.image.has_leaders("broken", 1))
 
 
@@ -262,8 +260,7 @@ async def test_no_transaction_has_more_parts_than_our_registry_takes_of_others(c
 async def test_very_many_partitions_are_told_of_and_deleted_in_parts_but_shown_as_a_whole(cluster: Cluster, /) -> None:
     seen = set()
     cluster.view.on_change(lambda change: seen.add(change.image.partition_count("t")))
-    await put_topic(cluster, "t", {index: [0] for index in range(1_300)})
-    await until(lambda: cluster.view.image.has_leaders("t", 1_300))
+    await put_led_topic(cluster, "t", {index: [0] for index in range(1_300)})
     assert [len(leaders_of(each)) for each in cluster.replicas.requests] == [500, 500, 300]
     assert seen == {1_300}
     cluster.replicas.is_holding = True
@@ -280,8 +277,7 @@ async def test_very_many_partitions_are_told_of_and_deleted_in_parts_but_shown_a
 
 
 async def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_next_start(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0], 1: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await put_led_topic(cluster, "t", {0: [0], 1: [0]})
     cluster.replicas.is_holding = True
     await cluster.registry.create("/admin/delete_topics/t")
     await settle()

@@ -23,7 +23,7 @@ from barnabas.wire.registry.store import (
 from barnabas.wire.registry.znodes.brokers import encode_registration
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from tests.unit.broker.controller.harness import Cluster, play, registration, settle, until
-from tests.unit.broker.controller.test_controller import leaders_of, put_topic
+from tests.unit.broker.controller.test_controller import leaders_of, put_led_topic, put_topic
 
 pytestmark = pytest.mark.played(by=play)
 
@@ -111,8 +111,7 @@ async def test_a_leader_that_wrote_its_isr_does_not_end_the_controller(cluster: 
 
 async def test_a_state_that_already_is_what_follows_is_told_to_all(cluster: Cluster, /) -> None:
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [0, 1]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0, 1]})
     await put_isr(cluster, "t", PartitionStateNode(0, 1, (0,), 1))
     await cluster.remove_broker(1)
     await settle()
@@ -129,8 +128,7 @@ async def test_a_topic_that_makes_no_sense_is_left_out(cluster, /, data, caplog)
     await cluster.registry.create(paths.topic("broken"), data)
     await settle()
     assert cluster.controller.is_active
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     assert (await cluster.registry.get(paths.topic("broken")))[0] == data
     await cluster.restart()
     assert cluster.view.image.has_leaders("t", 1)
@@ -140,8 +138,7 @@ async def test_a_topic_that_makes_no_sense_is_left_out(cluster, /, data, caplog)
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"nonsense", b'{"leader":"x","leader_epoch":0,"controller_epoch":1}'])
 async def test_a_partition_state_that_makes_no_sense_is_left_alone(cluster, /, data, caplog):
-    await put_topic(cluster, "t", {0: [0], 1: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await put_led_topic(cluster, "t", {0: [0], 1: [0]})
     await cluster.restart()
     path = paths.partition_state("t", 0)
     await cluster.registry.set(path, data)
@@ -149,8 +146,7 @@ async def test_a_partition_state_that_makes_no_sense_is_left_alone(cluster, /, d
     assert metadata_topics_of(cluster)["t"] == {1: 0}
     await cluster.add_broker(1)
     await cluster.remove_broker(1)
-    await put_topic(cluster, "new", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("new", 1))
+    await put_led_topic(cluster, "new", {0: [0]})
     assert cluster.controller.epoch == 3
     assert (await cluster.registry.get(paths.partition_state("t", 0)))[0] == data
     assert "partition t-0 skipped: /brokers/topics/t/partitions/0/state is malformed" in caplog.text
@@ -161,8 +157,7 @@ async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(cluster, /
     await put_topic(cluster, "t", {0: [5]})
     await cluster.registry.create(paths.topic("broken"), b"nonsense")
     for name in ("a", "b", "c"):
-        await put_topic(cluster, name, {0: [0]})
-        await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+        await put_led_topic(cluster, name, {0: [0]})
     assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 1)
     await cluster.add_broker(5)
     await until(lambda: cluster.view.image.has_leaders("t", 1))
@@ -170,16 +165,14 @@ async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(cluster, /
     await settle()
     await put_topic(cluster, "again", {0: [6]})
     await cluster.registry.create(paths.topic("broken"), b"nonsense")
-    await put_topic(cluster, "d", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("d", 1))
+    await put_led_topic(cluster, "d", {0: [0]})
     assert "partition again-0 has no leader" in caplog.text
     assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 2)
     await cluster.restart()
     await cluster.registry.set(paths.partition_state("t", 0), b"nonsense")
     await cluster.restart()
     for name in ("e", "f", "g"):
-        await put_topic(cluster, name, {0: [0]})
-        await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+        await put_led_topic(cluster, name, {0: [0]})
     assert caplog.text.count("partition t-0 skipped") == 1
 
 
@@ -213,8 +206,7 @@ async def test_a_lost_connection_is_waited_for(cluster, /, operation, fails_at, 
 @pytest.mark.parametrize("is_carried_out", [False, True])
 async def test_a_connection_lost_while_brokers_fail_leaves_nobody_behind(cluster: Cluster, /, is_carried_out: bool):
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [1, 0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [1, 0]})
     fail_once(cluster, "multi", LOST, is_carried_out, is_about("/state$"))
     await cluster.registry.delete(paths.broker(1))
     await until_after_pauses(cluster, lambda: cluster.view.image.topics["t"][0].leader == 0)
@@ -229,8 +221,7 @@ async def test_a_connection_lost_in_the_middle_of_an_election(cluster: Cluster, 
     await cluster.registry.delete(paths.CONTROLLER)
     await until_after_pauses(cluster, lambda: failing.has_failed and cluster.controller.is_active)
     assert cluster.controller.epoch == 2
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
 
 
 async def test_a_controller_node_that_no_session_owns_is_replaced(cluster: Cluster, /) -> None:
@@ -250,8 +241,7 @@ async def test_a_session_that_expired_ends_the_term_and_another_begins(cluster: 
     await cluster.registry.delete(paths.CONTROLLER)
     await until(lambda: cluster.controller.is_active)
     assert cluster.controller.epoch == 2
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
 
 
 async def test_an_error_of_ours_leaves_the_controller_at_work(cluster: Cluster, /, caplog: pytest.LogCaptureFixture):
@@ -259,8 +249,7 @@ async def test_an_error_of_ours_leaves_the_controller_at_work(cluster: Cluster, 
     await put_topic(cluster, "t", {0: [0]})
     await cluster.registry.create(paths.delete_topic("t"))
     await settle()
-    await put_topic(cluster, "new", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("new", 1))
+    await put_led_topic(cluster, "new", {0: [0]})
     assert "failed to handle Signal.DELETIONS_CHANGED" in caplog.text
 
 
@@ -291,8 +280,7 @@ def test_settings_that_can_not_be_read_hold_up_nothing_for_good(error: RegistryE
         assert failing.has_failed
         cluster.clock.advance(RETRY_BACKOFF_MS)
         await until(lambda: cluster.view.image.has_leaders("t", 1))
-        await put_topic(cluster, "u", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("u", 1))
+        await put_led_topic(cluster, "u", {0: [0]})
 
     play(story)
     assert errors == [error]
@@ -318,8 +306,7 @@ def lose_watches(cluster: Cluster) -> None:
 
 
 async def test_within_a_session_a_lost_connection_keeps_the_controller(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
     assert cluster.controller.is_active
     before = len(cluster.replicas.requests)
@@ -331,8 +318,7 @@ async def test_within_a_session_a_lost_connection_keeps_the_controller(cluster: 
     assert len(cluster.replicas.requests) == before + 1
     await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
     assert cluster.controller.epoch == 1
-    await put_topic(cluster, "later", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("later", 1))
+    await put_led_topic(cluster, "later", {0: [0]})
 
 
 async def test_in_another_session_the_broker_is_registered_before_it_stands_for_election(cluster: Cluster, /) -> None:
@@ -358,8 +344,7 @@ async def test_a_broker_that_is_not_admitted_is_none(cluster: Cluster, /) -> Non
     cluster.controller._admits = lambda broker_id: broker_id != 1
     await cluster.registry.create(paths.broker(1), encode_registration(registration(1)), ephemeral=True)
     await cluster.add_broker(2)
-    await put_topic(cluster, "t", {0: [1, 2]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [1, 2]})
     assert sorted(cluster.view.image.brokers) == [0, 2]
     assert await cluster.state("t", 0) == PartitionStateNode(2, 0, (2,), 1)
     assert 1 not in cluster.links
@@ -367,8 +352,7 @@ async def test_a_broker_that_is_not_admitted_is_none(cluster: Cluster, /) -> Non
 
 async def test_a_deletion_that_was_asked_for_without_a_connection_is_told_to_all(cluster: Cluster, /) -> None:
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [0, 1]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0, 1]})
     cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
     lose_watches(cluster)
     await cluster.registry.create(paths.delete_topic("t"))

@@ -10,7 +10,7 @@ from barnabas.wire.registry.znodes.admin_requests import decode_election, decode
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
 from tests.unit.broker.controller.harness import Cluster, moving, play, settle, until
-from tests.unit.broker.controller.test_controller import put_topic
+from tests.unit.broker.controller.test_controller import put_led_topic
 
 pytestmark = pytest.mark.played(by=play)
 
@@ -28,8 +28,7 @@ async def gone(cluster: Cluster, path: str) -> None:
 async def led_by_1(cluster: Cluster) -> None:
     """Topic t, whose preferred leader 0 does not lead."""
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [0, 1]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0, 1]})
     await cluster.controller.carry_out(Kind.MANUAL_LEADER_BALANCE, _let_1_lead)
     assert (await cluster.state("t", 0)).leader == 1
 
@@ -54,8 +53,7 @@ async def test_preferred_leaders_are_elected_and_the_request_is_gone(cluster: Cl
 
 
 async def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_start(cluster: Cluster, /) -> None:
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     await cluster.controller.close()
     await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
     await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({TopicPartition("t", 0): [0]}))
@@ -66,8 +64,7 @@ async def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_sta
 
 async def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(cluster, /, caplog):
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [0, 1], 1: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await put_led_topic(cluster, "t", {0: [0, 1], 1: [0]})
     wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
     await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
     await gone(cluster, paths.REASSIGNMENT)
@@ -79,8 +76,7 @@ async def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(clus
 
 async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster: Cluster, /) -> None:
     await cluster.add_broker(1)
-    await put_topic(cluster, "t", {0: [0], 1: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await put_led_topic(cluster, "t", {0: [0], 1: [0]})
     # Broker 1 is never in sync: nobody replicates here.
     there = TopicPartition("t", 0)
     wanted = {there: [1], TopicPartition("t", 1): [0]}
@@ -100,8 +96,7 @@ async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster:
 async def test_what_makes_no_sense_is_dropped(cluster, /, path, data, caplog):
     await cluster.registry.create(path, data)
     await gone(cluster, path)
-    await put_topic(cluster, "t", {0: [0]})
-    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_led_topic(cluster, "t", {0: [0]})
     assert f"{path} ignored" in caplog.text
 
 

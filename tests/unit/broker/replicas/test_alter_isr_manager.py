@@ -64,6 +64,12 @@ class Leader:
     def propose(self, key: TopicPartition, isr: tuple[int, ...] = (1, 2), version: int = 7, epoch: int = 5) -> None:
         self.changes.propose(key, 1, epoch, isr, version, 3, lambda outcome: self.outcomes.append((key, outcome)))
 
+    def ask(self, *keys: TopicPartition) -> None:
+        """Propose changes, and let the time pass for which others are waited for."""
+        for key in keys:
+            self.propose(key)
+        self.clock.advance(50)
+
     def answer(self, *entries: tuple[TopicPartition, AlterIsrResponsePartitionData]) -> None:
         self.answers[-1].complete(answer(*entries))
 
@@ -91,8 +97,7 @@ def test_what_comes_within_50_ms_goes_in_one_request(leader: Leader) -> None:
 
 
 def test_one_request_is_on_its_way_at_a_time(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.propose(T1)
     leader.clock.advance(10_000)
     assert len(leader.requests) == 1
@@ -136,8 +141,7 @@ def test_requests_are_those_of_kafka(fields, body):
     [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION],
 )
 def test_what_the_state_forbids_is_not_asked_again(leader: Leader, error_code: ErrorCode) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.answer((T0, refused(error_code)))
     assert leader.outcomes == [(T0, Refused(error_code))]
     assert leader.changes.failed_count == 1
@@ -154,8 +158,7 @@ def test_what_the_state_forbids_is_not_asked_again(leader: Leader, error_code: E
     ],
 )
 def test_a_state_that_is_not_the_own_is_not_taken(leader, entry, error_code):
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.answer((T0, entry))
     assert leader.outcomes == [(T0, Refused(error_code))]
     assert leader.changes.failed_count == 1
@@ -175,10 +178,7 @@ def test_a_change_that_was_made_before_is_answered_with_its_version(leader: Lead
 
 @pytest.mark.parametrize("failed_count", [0, 1])
 def test_a_passing_error_is_asked_again_and_costs_nobody_else_anything(leader: Leader, failed_count: int) -> None:
-    leader.propose(T0)
-    leader.propose(T1)
-    leader.propose(U0)
-    leader.clock.advance(50)
+    leader.ask(T0, T1, U0)
     code = ErrorCode.UNKNOWN_SERVER_ERROR if failed_count else ErrorCode.NOT_CONTROLLER
     leader.answer((T0, refused(code)), (T1, done()), (U0, done()))
     assert [key for key, _ in leader.outcomes] == [T1, U0]
@@ -195,8 +195,7 @@ def test_a_passing_error_is_asked_again_and_costs_nobody_else_anything(leader: L
     "error_code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.NOT_CONTROLLER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED]
 )
 def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(leader, error_code, caplog):
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     with caplog.at_level(logging.WARNING):
         for _ in range(10):
             leader.answers[-1].complete(AlterIsrResponse(error_code=error_code))
@@ -214,8 +213,7 @@ def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(leader
 
 
 def test_a_lost_answer_and_no_controller_are_asked_again(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     for _ in range(3):
         leader.answers[-1].fail(BarnabasError("no controller is known"))
         leader.clock.advance(100)
@@ -225,17 +223,14 @@ def test_a_lost_answer_and_no_controller_are_asked_again(leader: Leader) -> None
 
 
 def test_what_an_answer_leaves_out_is_asked_again(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.propose(T1)
-    leader.clock.advance(50)
+    leader.ask(T0, T1)
     leader.answer((T1, done()))
     leader.clock.advance(100)
     assert asked(leader.requests[1]) == [("t", 0, 5, [1, 2], 7)]
 
 
 def test_answers_that_nobody_asked_for_are_left_alone(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.propose(T1)
     # Of a partition that was not asked for, of one that was not asked for yet, and twice of the same.
     leader.answer((U0, done()), (T1, done()), (T0, done()), (T0, refused(ErrorCode.FENCED_LEADER_EPOCH)))
@@ -245,8 +240,7 @@ def test_answers_that_nobody_asked_for_are_left_alone(leader: Leader) -> None:
 
 
 def test_an_unknown_error_is_asked_again(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.answer((T0, AlterIsrResponsePartitionData(0, 12345)))
     leader.clock.advance(100)
     assert len(leader.requests) == 2
@@ -257,8 +251,7 @@ def test_an_unknown_error_is_asked_again(leader: Leader) -> None:
 
 def test_an_answer_counts_for_the_change_that_was_sent(leader: Leader) -> None:
     """KAFKA-12686: what was proposed in another leader epoch, while the one before is on its way, waits for its own."""
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.changes.withdraw(T0)
     leader.propose(T0, (1, 2, 3), 9, 6)
     leader.clock.advance(1_000)
@@ -290,8 +283,7 @@ def test_what_is_withdrawn_is_neither_sent_nor_called_back(leader: Leader) -> No
 
 
 def test_another_controller_is_asked_at_once_what_the_one_before_did_not_answer(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.changes.controller_changed()
     leader.clock.advance(0)
     assert len(leader.requests) == 2
@@ -303,8 +295,7 @@ def test_another_controller_is_asked_at_once_what_the_one_before_did_not_answer(
 
 
 def test_another_controller_ends_the_wait_after_an_error(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.answers[0].fail(BarnabasError("lost"))
     leader.changes.controller_changed()
     leader.clock.advance(0)
@@ -333,8 +324,7 @@ def test_one_partition_that_cannot_take_its_answer_costs_the_others_nothing(lead
         raise RuntimeError("a bug")
 
     leader.changes.propose(T0, 1, 5, (1, 2), 7, 3, fail)
-    leader.propose(T1)
-    leader.clock.advance(50)
+    leader.ask(T1)
     leader.answer((T0, done()), (T1, done()))
     assert leader.outcomes == [(T1, Committed((1, 2), 8))]
     assert "a bug" in caplog.text
@@ -356,8 +346,7 @@ def test_a_controller_in_this_process_answers_on_the_spot() -> None:
 
 
 def test_after_the_end_nothing_is_sent_or_told(leader: Leader) -> None:
-    leader.propose(T0)
-    leader.clock.advance(50)
+    leader.ask(T0)
     leader.propose(T1)
     leader.changes.close()
     leader.answer((T0, done()))
