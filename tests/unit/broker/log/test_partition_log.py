@@ -162,13 +162,6 @@ class TestRoll:
 
         assert [segment.base_offset for segment in log.segments] == [0, 2]
 
-    def test_when_an_index_is_full(self, open_partition_log, make_batch):
-        log = open_partition_log(index_interval_bytes=0, segment_index_bytes=24)
-        for _ in range(6):
-            log.append(make_batch(), leader_epoch=0)
-
-        assert [segment.base_offset for segment in log.segments] == [0, 2, 4]
-
     def test_writes_producer_state_and_moves_the_recovery_point(self, open_partition_log, make_batch, directory):
         log = open_partition_log()
         log.append(make_batch(2), leader_epoch=0)
@@ -200,22 +193,17 @@ class TestRead:
         with pytest.raises(ValueError):
             log.read(4, 1000, 3)
 
-    def test_never_beyond_the_high_watermark(self, log, make_batch):
+    @pytest.mark.parametrize("is_restarted", [False, True])
+    def test_never_beyond_the_high_watermark(self, open_partition_log, log, make_batch, is_restarted):
         for _ in range(4):
             log.append(make_batch(3), leader_epoch=0)
+        if is_restarted:
+            log.close()
+            log = open_partition_log(was_clean=True)
 
         assert read_offsets(log, 0, end_offset=6) == [0, 3]
         assert read_offsets(log, 0, end_offset=7) == [0, 3]
         assert log.read(6, 1000, 6) is None
-
-    def test_never_beyond_the_high_watermark_after_a_restart(self, open_partition_log, log, make_batch):
-        for _ in range(4):
-            log.append(make_batch(3), leader_epoch=0)
-        log.close()
-        log = open_partition_log(was_clean=True)
-
-        assert read_offsets(log, 0, end_offset=6) == [0, 3]
-        assert read_offsets(log, 0, end_offset=7) == [0, 3]
 
     def test_at_least_one_batch(self, log, make_batch):
         size = len(make_batch(3))
@@ -296,6 +284,8 @@ class TestIdempotence:
 
         assert refused.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         assert (refused.base_offset, refused.log_start_offset) == (-1, 0)
+        # Nor may one begin within what was sent.
+        assert log.append(self.batch(make_batch, 1), 0).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
     def test_an_unknown_producer_may_start_anywhere(self, log, make_batch):
         assert log.append(self.batch(make_batch, 77), 0).error_code == ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""What is done at the end of a turn: once, in order, and without costing the others anything."""
+"""What is done at the end of a turn of the loop: checks, then tasks, each once, none at the cost of another."""
 
 from functools import partial
 
@@ -7,88 +7,102 @@ import pytest
 from barnabas.broker.net.scheduler import MOST_NS, Scheduler
 
 
-@pytest.fixture
-def deferred():
-    """What is to be run in the loop's next turn."""
-    return []
+class Loop:
+    """Runs what was put off, a turn at a time."""
 
-
-class Clock:
-    """Time that a test lets pass."""
-
-    def __init__(self) -> None:
+    def __init__(self):
+        self.deferred = []
         self.now_ns = 1
+        self.scheduler = Scheduler(self.deferred.append, lambda: self.now_ns)
 
-    def __call__(self) -> int:
-        return self.now_ns
-
-
-@pytest.fixture
-def clock():
-    return Clock()
+    def turn(self):
+        deferred, self.deferred[:] = list(self.deferred), []
+        for run in deferred:
+            run()
 
 
 @pytest.fixture
-def scheduler(deferred, clock):
-    return Scheduler(deferred.append, clock)
+def loop():
+    return Loop()
 
 
-def test_tasks_of_one_turn_run_together_in_their_order(scheduler, deferred):
-    ran = []
-    for number in range(3):
-        scheduler.add(lambda number=number: ran.append(number))
-    assert (len(scheduler), len(deferred), ran) == (3, 1, [])
-    deferred.pop()()
-    assert (len(scheduler), ran) == (0, [0, 1, 2])
+def test_an_answer_that_a_check_gives_leaves_in_the_same_turn(loop):
+    done = []
+
+    def check():
+        done.append("check")
+        loop.scheduler.add(lambda: done.append("answer"))
+
+    loop.scheduler.add_check(check)
+    loop.turn()
+    assert done == ["check", "answer"]
+    assert not loop.deferred
 
 
-def test_what_is_added_meanwhile_waits_for_the_next_turn(scheduler, deferred):
-    ran = []
-
-    def first():
-        ran.append("first")
-        scheduler.add(lambda: ran.append("second"))
-
-    scheduler.add(first)
-    deferred.pop()()
-    assert ran == ["first"]
-    deferred.pop()()
-    assert ran == ["first", "second"]
-    assert deferred == []
+def test_checks_come_before_tasks_and_each_in_its_order(loop):
+    done = []
+    loop.scheduler.add(lambda: done.append("first task"))
+    loop.scheduler.add_check(lambda: done.append("first check"))
+    loop.scheduler.add(lambda: done.append("second task"))
+    loop.scheduler.add_check(lambda: done.append("second check"))
+    assert (len(loop.scheduler), len(loop.deferred), done) == (4, 1, [])
+    loop.turn()
+    assert done == ["first check", "second check", "first task", "second task"]
+    loop.turn()
+    assert (len(loop.scheduler), len(done)) == (0, 4)
 
 
-def test_one_that_raises_costs_the_others_nothing(scheduler, deferred, caplog):
-    ran = []
-    scheduler.add(lambda: 1 // 0)
-    scheduler.add(lambda: ran.append("second"))
-    deferred.pop()()
-    assert ran == ["second"]
-    assert "ZeroDivisionError" in caplog.text
+@pytest.mark.parametrize(("kind", "more"), [("add", "add"), ("add", "add_check"), ("add_check", "add_check")])
+def test_what_comes_of_one_of_them_waits_for_the_next_turn(loop, kind, more):
+    done = []
 
+    def one():
+        done.append("one")
+        getattr(loop.scheduler, more)(lambda: done.append("two"))
 
-def test_at_the_end_all_runs_and_all_that_comes_of_it(scheduler):
-    ran = []
-    scheduler.add(lambda: scheduler.add(lambda: scheduler.add(lambda: ran.append("third"))))
-    scheduler.finish()
-    assert ran == ["third"]
+    getattr(loop.scheduler, kind)(one)
+    loop.turn()
+    assert done == ["one"]
+    assert len(loop.deferred) == 1
+    loop.turn()
+    assert done == ["one", "two"]
+    assert not loop.deferred
 
 
 @pytest.mark.parametrize("kind", ["add", "add_check"])
-def test_very_many_take_several_turns_in_their_order(scheduler, deferred, clock, kind):
+def test_one_that_raises_costs_the_others_nothing(loop, kind, caplog):
+    done = []
+    getattr(loop.scheduler, kind)(lambda: 1 // 0)
+    getattr(loop.scheduler, kind)(lambda: done.append("other"))
+    loop.turn()
+    assert done == ["other"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_at_the_end_all_of_it_runs_and_all_that_comes_of_it(loop):
+    done = []
+    loop.scheduler.add(lambda: loop.scheduler.add_check(lambda: loop.scheduler.add(lambda: done.append("last"))))
+    loop.scheduler.finish()
+    assert done == ["last"]
+    assert len(loop.scheduler) == 0
+
+
+@pytest.mark.parametrize("kind", ["add", "add_check"])
+def test_very_many_take_several_turns_in_their_order(loop, kind):
     ran = []
 
     def task(number):
         ran.append(number)
-        clock.now_ns += MOST_NS // 10
+        loop.now_ns += MOST_NS // 10
 
     for number in range(40):
-        getattr(scheduler, kind)(partial(task, number))
-    deferred.pop()()
+        getattr(loop.scheduler, kind)(partial(task, number))
+    loop.turn()
     assert ran == list(range(10))
-    getattr(scheduler, kind)(partial(task, "added between"))
-    assert len(deferred) == 1
-    deferred.pop()()
+    getattr(loop.scheduler, kind)(partial(task, "added between"))
+    assert len(loop.deferred) == 1
+    loop.turn()
     assert ran == list(range(20))
-    while deferred:
-        deferred.pop()()
+    while loop.deferred:
+        loop.turn()
     assert ran == [*range(40), "added between"]

@@ -142,11 +142,6 @@ class TestFetch:
         answer = filled.finish(fetch.HANDLER, 2, pending)
         assert magics(answer.responses[0].partitions[0].records) == {1}
 
-    def test_who_leaves_is_forgotten(self, filled):
-        pending = filled.begin(fetch.HANDLER, 2, filled.fetch_request("t", 6, wait_ms=500))
-        pending.cancel()
-        assert len(filled.services.fetches) == 0
-
     def test_conversion_can_be_switched_off(self, data_path):
         data_path.create("t", message_downconversion_enable="false")
         data_path.produce("t", batch(data_path.clock))

@@ -154,15 +154,6 @@ def test_bad_batches_are_refused(path, records, expected):
     assert path.log("t").log_end_offset == 0
 
 
-def test_a_partial_batch_at_the_end_is_cut_off(path):
-    assert said(path.produce("t", batch(2) + batch()[:30])) == answer(0, 0, -1, 0)
-
-
-def test_a_batch_larger_than_a_segment_is_refused(path):
-    path.create("u", segment_bytes=1_000)
-    assert path.produce("u", batch(value=b"x" * 2_000)).error_code == ErrorCode.RECORD_LIST_TOO_LARGE
-
-
 def test_records_too_far_from_now_are_listed(path):
     path.create("u", message_timestamp_difference_max_ms=1_000)
     response = path.produce("u", batch(timestamp_ms=path.clock.now_ms() - 1_001))
@@ -184,32 +175,6 @@ def test_a_repeated_batch_is_answered_as_the_first_time(path):
     # The append time of a repeat is its largest timestamp.
     assert said(path.produce("t", sent)) == answer(0, 1, 1_600_000_000_000, 0)
     assert path.log("t").log_end_offset == 3
-
-
-@pytest.mark.parametrize(
-    ("epoch", "sequence", "error_code"),
-    [
-        (0, 2, ErrorCode.NONE),
-        (0, 3, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
-        (0, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
-        (1, 0, ErrorCode.NONE),
-        (1, 2, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
-    ],
-)
-def test_sequences_go_on(path, epoch, sequence, error_code):
-    path.produce("t", batch(2, producer_id=7, producer_epoch=0, base_sequence=0))
-    response = path.produce("t", batch(producer_id=7, producer_epoch=epoch, base_sequence=sequence))
-    assert response.error_code == error_code
-
-
-def test_an_older_producer_epoch_is_fenced(path):
-    path.produce("t", batch(producer_id=7, producer_epoch=3, base_sequence=0))
-    response = path.produce("t", batch(producer_id=7, producer_epoch=2, base_sequence=1))
-    assert response.error_code == ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-def test_an_unknown_producer_may_begin_anywhere(path):
-    assert path.produce("t", batch(producer_id=7, producer_epoch=0, base_sequence=55)).error_code == 0
 
 
 # --- no acks, no records, no disk

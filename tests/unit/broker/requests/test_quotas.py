@@ -441,19 +441,10 @@ def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(
         data_path.run_due()
         fetched = fetched.value
     assert any(each.records for topic in fetched.responses for each in topic.partitions) == is_follower
+    assert quotas.bucket(QuotaKind.FETCH, USER, "client", 0).rate_per_s(0) == 0
     exchange = data_path.exchange(fetch.HANDLER, 11, request)
     meter(exchange, data_path.clock.monotonic_ns() + 1_000_000)
     assert (quotas.exempt.rate_per_s(100) > 0) == is_follower
-
-
-def test_a_broker_that_fetches_has_no_consumers_quota(data_path, quotas):
-    data_path.produce("t", batch(5_000))
-    quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
-    request = data_path.fetch_request("t", wait_ms=1)
-    request.replica_id = 3
-    assigned(data_path, 1, 3)
-    assert isinstance(data_path.begin(fetch.HANDLER, 11, request), FetchResponse | Pending)
-    assert quotas.bucket(QuotaKind.FETCH, USER, "client", 0).rate_per_s(0) == 0
 
 
 async def test_who_takes_too_much_of_the_time_is_held_for_a_window(connect, /, data_path, quotas):
