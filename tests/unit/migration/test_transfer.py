@@ -5,8 +5,6 @@ import json
 
 import pytest
 
-from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
 from barnabas.migration.transfer import (
     Document,
     TransferError,
@@ -17,10 +15,10 @@ from barnabas.migration.transfer import (
     write,
 )
 from barnabas.migration.tree_copy import Nodes, TreeCopy, read_tree
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry.packets import in_packets, size_of
 from barnabas.wire.registry.store import CreateOp, DeleteOp, Op, SetOp
 from barnabas.wire.registry.znodes.cluster import encode_cluster_id
+from tests.unit.memory_registry import memory_registry
 
 ID = encode_cluster_id("first")
 
@@ -31,7 +29,7 @@ def moved(
     """What a tree of these nodes holds when a document was put there; twice, which changes nothing."""
 
     async def story() -> Nodes:
-        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        registry = await memory_registry()
         await registry.multi([CreateOp(path, data) for path, data in there.items()])
         document = decode_document(encode_document(Document(nodes, sequence)))
         for _ in range(2):

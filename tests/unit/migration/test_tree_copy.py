@@ -1,7 +1,5 @@
 import pytest
 
-from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
 from barnabas.migration.findings import Finding, Kind, in_order, ranges
 from barnabas.migration.tree_copy import (
     Adopted,
@@ -13,11 +11,11 @@ from barnabas.migration.tree_copy import (
     is_same,
     read_tree,
 )
-from barnabas.testing.manual_clock import ManualClock
+from tests.unit.memory_registry import memory_registry
 
 
 async def test_reading_a_tree_leaves_out_what_lives_with_a_session() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     for path in ("/brokers", "/brokers/ids", "/zookeeper", "/many"):
         await registry.create(path)
     await registry.create("/brokers/ids/4", b"x", ephemeral=True)
@@ -80,7 +78,7 @@ def test_the_adopted_tree_is_known_again() -> None:
 
 
 async def test_a_tree_made_anew_is_another_tree() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     assert (await read_tree(registry, "here")).tree_id is None
     await registry.create("/brokers")
     await registry.create("/brokers/topics")

@@ -2,15 +2,13 @@
 
 from random import Random
 
-from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.simulation.sessions import RemoteRegistry
 from barnabas.wire.registry.store import EventType, SessionState, WatchEvent
+from tests.unit.memory_registry import memory_registry
 
 
 async def test_who_watches_learns_that_the_connection_was_lost() -> None:
-    near = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    near = await memory_registry()
     far = RemoteRegistry(near, Random(1))
     events: list[WatchEvent] = []
     states: list[SessionState] = []

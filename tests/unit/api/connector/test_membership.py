@@ -9,13 +9,12 @@ from barnabas.api.connector.assignment import Assignment
 from barnabas.api.connector.membership import Membership, MembershipOptions
 from barnabas.api.connector.state import Registration
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import create_with_parents
 from barnabas.wire.registry.store import DeleteOp, Op, OpResult
 from barnabas.wire.registry.znodes.consumers import Subscription
 from barnabas.wire.registry.znodes.topics import TopicAssignment, encode_assignment
+from tests.unit.memory_registry import memory_registry
 
 OWNER = paths.consumer_owner("g", "t", 0)
 
@@ -59,7 +58,7 @@ class TakingOver:
 
 
 async def registry_with_a_topic() -> EmbeddedRegistry:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     await create_with_parents(registry, paths.broker(0), b"{}")
     await create_with_parents(registry, paths.topic("t"), encode_assignment(TopicAssignment({0: [0], 1: [0]})))
     return registry

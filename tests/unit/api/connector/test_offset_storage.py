@@ -11,14 +11,13 @@ from barnabas.api.connector.offset_storage import DualOffsets, Offsets, ZooKeepe
 from barnabas.api.connector.state import Registration
 from barnabas.api.connector.stream import Sink
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import create_with_parents
 from barnabas.wire.registry.store import CheckOp, NoNodeError
 from barnabas.wire.registry.znodes.consumers import ConsumerThread
 from barnabas.wire.registry.znodes.payload import MalformedError
+from tests.unit.memory_registry import memory_registry
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 THREAD = ConsumerThread("g_me", 0)
@@ -46,7 +45,7 @@ class MemoryOffsets:
 
 def play(story: Callable[[EmbeddedRegistry, Registration], Awaitable[None]]) -> None:
     async def run() -> None:
-        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        registry = await memory_registry()
         registration = Registration("g", "g_me")
         await create_with_parents(registry, paths.consumer_ids("g"))
         await registry.multi(registration.ops(b"{}"))

@@ -1,16 +1,11 @@
 import asyncio
-from random import Random
 
 from barnabas.broker.administration.producer_ids import ProducerIds
-from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
-from barnabas.testing.manual_clock import ManualClock
-from barnabas.wire.registry.bootstrap import bootstrap
+from tests.unit.memory_registry import memory_registry
 
 
 async def test_ids_come_from_blocks_of_1000_and_never_twice() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-    await bootstrap(registry, Random(1))
+    registry = await memory_registry(is_kafkas=True)
     first, second = ProducerIds(registry, 0), ProducerIds(registry, 1)
     assert first.take() is None
     assert await first.fetch() == 0
@@ -26,7 +21,7 @@ async def test_ids_come_from_blocks_of_1000_and_never_twice() -> None:
 
 
 async def test_many_at_once_share_a_block_and_brokers_at_once_do_not() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     first, second = ProducerIds(registry, 0), ProducerIds(registry, 1)
     ids = await asyncio.gather(*(source.fetch() for source in (first, second) for _ in range(100)))
     assert len(set(ids)) == 200

@@ -1,8 +1,7 @@
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from random import Random
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -11,13 +10,12 @@ from hypothesis import strategies as st
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.testing.manual_clock import ManualClock
-from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.configs import change_config
 from barnabas.wire.registry.store import ConnectionLostError, EventType, NoNodeError, WatchEvent
 from barnabas.wire.registry.znodes.configs import encode_change, encode_config
+from tests.unit.memory_registry import played_with
 
 TYPES = ("topics", "brokers", "clients", "users")
 
@@ -93,17 +91,7 @@ class Watched:
         raise AssertionError("it never rests")
 
 
-def play(story: Callable[[Watched], Awaitable[None]]) -> None:
-    errors: list[object] = []
-
-    async def run() -> None:
-        clock = ManualClock()
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
-        await bootstrap(registry, Random(1))
-        await story(Watched(registry, clock, Spawner(errors.append)))
-
-    asyncio.run(run())
-    assert errors == []
+play = played_with(Watched)
 
 
 pytestmark = pytest.mark.played(by=play)

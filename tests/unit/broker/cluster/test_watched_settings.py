@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -11,13 +10,12 @@ from hypothesis import strategies as st
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.registry.change_notifications import RETRY_BACKOFF_MS
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.testing.manual_clock import ManualClock
-from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.configs import change_config
 from barnabas.wire.registry.store import ConnectionLostError, EventType, WatchEvent
 from barnabas.wire.registry.znodes.configs import encode_config
+from tests.unit.memory_registry import played_with
 
 
 class Watched:
@@ -85,17 +83,7 @@ class Watched:
                 watch(WatchEvent(EventType.NONE, ""))
 
 
-def play(story) -> None:
-    errors: list[object] = []
-
-    async def run() -> None:
-        clock = ManualClock()
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
-        await bootstrap(registry, Random(1))
-        await story(Watched(registry, clock, Spawner(errors.append)))
-
-    asyncio.run(run())
-    assert errors == []
+play = played_with(Watched)
 
 
 pytestmark = pytest.mark.played(by=play)

@@ -3,15 +3,13 @@
 import pytest
 
 from barnabas.broker.controller.epoch_guard import ControllerMovedError, write_as_controller
-from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.core.executor import InlineExecutor
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import CreateOp, NodeExistsError
+from tests.unit.memory_registry import memory_registry
 
 
 async def test_who_was_replaced_writes_nothing() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     await registry.create(paths.CONTROLLER_EPOCH, b"1")
     assert await write_as_controller(registry, 0, [CreateOp("/mine", b"")]) == ["/mine"]
     # What is refused for another reason is told as it is.

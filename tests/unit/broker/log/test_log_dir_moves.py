@@ -76,10 +76,12 @@ class Logs:
     def log(self):
         return self.manager.get(T0)
 
-    def append(self, value=b"v" * 100, **producer):
-        builder = BatchBuilder(**producer)
-        builder.append(self.clock.now_ms(), b"k", value)
-        self.place(builder.build())
+    def append(self, value=b"v" * 100, count=1, **producer):
+        """Append batches of one record, as many as said."""
+        for _ in range(count):
+            builder = BatchBuilder(**producer)
+            builder.append(self.clock.now_ms(), b"k", value)
+            self.place(builder.build())
 
     def place(self, batch):
         data = memoryview(bytearray(batch))
@@ -148,8 +150,7 @@ def logs(tmp_path, clock, disk, failures):
 def test_a_log_moves_with_all_that_is_appended_meanwhile(logs):
     moved = []
     logs.manager.on_moved = moved.append
-    for _ in range(50):
-        logs.append()
+    logs.append(count=50)
     before = logs.log
     logs.move("b")
     while logs.executor.waiting_count:
@@ -182,8 +183,7 @@ def test_a_log_moves_with_all_that_is_appended_meanwhile(logs):
 
 
 def test_the_copy_has_kafkas_name_and_is_told_of(logs):
-    for _ in range(20):
-        logs.append()
+    logs.append(count=20)
     logs.move("b")
     logs.work_until(lambda: logs.names("b"))
     (name,) = logs.names("b")
@@ -223,8 +223,7 @@ def test_producers_transactions_and_epochs_move_too(logs):
 
 def test_a_log_that_moves_back_stays(logs):
     logs.set_segment_bytes(100_000)
-    for _ in range(20):
-        logs.append(b"v" * 9_000)
+    logs.append(b"v" * 9_000, count=20)
     before = logs.log
     logs.begin()
     assert logs.names("b") != []
@@ -240,8 +239,7 @@ def test_a_log_that_moves_back_stays(logs):
 
 
 def test_a_log_that_is_deleted_takes_its_copy_along(logs):
-    for _ in range(20):
-        logs.append()
+    logs.append(count=20)
     logs.begin()
     deleted = logs.manager.delete(T0)
     logs.executor.run_next()
@@ -266,8 +264,7 @@ def test_a_log_begins_where_it_is_wanted(logs):
 
 
 def test_old_records_that_go_meanwhile_do_not_come_back(logs):
-    for _ in range(60):
-        logs.append()
+    logs.append(count=60)
     logs.begin()
     logs.log.increment_log_start_offset(45)
     logs.log.delete_oldest_segments(2)
@@ -278,8 +275,7 @@ def test_old_records_that_go_meanwhile_do_not_come_back(logs):
 
 
 def test_records_that_go_when_they_were_copied_already_do_not_come_back(logs):
-    for _ in range(60):
-        logs.append()
+    logs.append(count=60)
     logs.begin(least_copied=50)
     assert logs.manager.moves[T0].future.log_end_offset < 60
     logs.log.increment_log_start_offset(45)
@@ -289,8 +285,7 @@ def test_records_that_go_when_they_were_copied_already_do_not_come_back(logs):
 
 
 def test_retention_that_is_faster_than_the_copy(logs):
-    for _ in range(60):
-        logs.append()
+    logs.append(count=60)
     logs.begin()
     logs.log.delete_oldest_segments(len(logs.log.segments) - 1)
     logs.finish()
@@ -317,8 +312,7 @@ def test_an_append_that_is_being_prepared_is_waited_for(logs):
 
 def test_a_move_goes_as_fast_as_it_may(logs):
     logs.set_segment_bytes(100_000_000)
-    for _ in range(200):
-        logs.append(b"v" * 10_000)
+    logs.append(b"v" * 10_000, count=200)
     logs.config.default_overrides["replica.alter.log.dirs.io.max.bytes.per.second"] = "1000000"
     started_ms = logs.clock.now_ms()
     logs.move("b")
@@ -336,8 +330,7 @@ def test_a_move_goes_as_fast_as_it_may(logs):
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_restart_goes_on_with_it(logs, is_clean):
     logs.set_segment_bytes(1_000_000)
-    for _ in range(40):
-        logs.append(b"v" * 60_000)
+    logs.append(b"v" * 60_000, count=40)
     logs.begin()
     copied_to = logs.manager.moves[T0].future.log_end_offset
     assert 0 < copied_to < 40
@@ -381,8 +374,7 @@ def test_of_two_logs_that_a_kill_left_the_longer_one_stays(logs, caplog):
 @pytest.mark.parametrize("step_count", range(0, 32, 2))
 def test_a_power_cut_takes_nothing_that_was_on_disk(logs, step_count):
     logs.set_segment_bytes(20_000)
-    for _ in range(40):
-        logs.append(b"v" * 1_000)
+    logs.append(b"v" * 1_000, count=40)
     logs.log.flush()
     logs.finish()
     assert logs.log.recovery_point == logs.log.log_end_offset
@@ -414,8 +406,7 @@ def test_a_copy_of_a_log_that_is_not_there_is_left_alone(logs, caplog):
 
 
 def test_a_directory_that_fails_ends_the_move_and_not_the_log(logs):
-    for _ in range(20):
-        logs.append()
+    logs.append(count=20)
     logs.begin()
     before = logs.log
     logs.disk.fails_to_sync_under = logs.paths["b"]
@@ -471,14 +462,12 @@ def test_whatever_happens_meanwhile_nothing_is_lost(logs, seed):
 @pytest.mark.parametrize("is_anew", [False, True])
 def test_a_log_that_is_cut_and_grows_again_while_it_moves(logs, copied, cut_offset, is_anew):
     logs.set_segment_bytes(100_000)
-    for _ in range(40):
-        logs.append(b"v" * 9_000)
+    logs.append(b"v" * 9_000, count=40)
     logs.begin(least_copied=copied)
     cut = logs.log.truncate_fully_and_start_at(cut_offset) if is_anew else logs.log.truncate(cut_offset)
     logs.batches = [] if is_anew else logs.batches[:cut_offset]
     logs.work_until(lambda: cut.is_done)
-    for _ in range(50):
-        logs.append(b"w" * 9_000)
+    logs.append(b"w" * 9_000, count=50)
     logs.finish()
     assert logs.log.directory == logs.paths["b"] / "t-0"
     logs.check()

@@ -16,6 +16,7 @@ from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry.acl import Acl, Author
 from barnabas.wire.registry.store import CreateOp, EventType, NodeExistsError, RegistryClosedError, WatchEvent
 from tests.unit.broker.registry.contract import OpenRegistry, RegistryContract
+from tests.unit.memory_registry import memory_registry
 
 
 class HeldExecutor:
@@ -128,7 +129,7 @@ async def test_a_watch_that_fails_leaves_nobody_without_an_answer() -> None:
     reported: list[str] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: reported.append(context["message"]))
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
 
     def broken(event: WatchEvent) -> None:
         raise ValueError(event.path)
@@ -139,7 +140,7 @@ async def test_a_watch_that_fails_leaves_nobody_without_an_answer() -> None:
 
 
 async def test_who_watches_the_children_of_a_node_is_told_when_it_goes() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     await registry.create("/a")
     told: list[WatchEvent] = []
     await registry.children("/a", told.append)
@@ -164,7 +165,7 @@ def test_a_commit_is_on_disk_when_it_returns(tmp_path: Path, monkeypatch: pytest
 
 
 async def test_after_close_everything_is_refused() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     await registry.close()
     await registry.close()
     with pytest.raises(RegistryClosedError):
@@ -328,7 +329,7 @@ async def test_permissions_are_kept_in_the_file(tmp_path: Path) -> None:
 
 
 async def test_the_end_of_a_session_takes_its_nodes_those_too_that_are_not_committed_yet() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     events: list[WatchEvent] = []
     registry.observe(events.append)
     outcomes: list[Outcome] = []
@@ -346,7 +347,7 @@ async def test_the_end_of_a_session_takes_its_nodes_those_too_that_are_not_commi
 
 
 async def test_each_author_is_answered_between_what_happened_before_and_after() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     told: list[object] = []
     registry.observe(lambda event: told.append(event.path) if event.type is EventType.CREATED else None)
     for path in ("/a", "/b"):

@@ -11,13 +11,13 @@ from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.security.acls.store import MOST_RETRIES, AclStore
 from barnabas.broker.security.acls.znodes import encode_change, encode_entries, path_of
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry.store import ConnectionLostError, EventType, WatchEvent
 from barnabas.wire.security.acls import Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+from tests.unit.memory_registry import memory_registry
 
 ALICE = Principal("User", "alice")
 READ, WRITE = (Entry(ALICE, "*", each, Permission.ALLOW) for each in (Operation.READ, Operation.WRITE))
@@ -76,7 +76,7 @@ class Brokers:
 def play(story: Callable[[Brokers], Awaitable[None]]) -> None:
     async def run() -> None:
         clock = ManualClock()
-        brokers = Brokers(await EmbeddedRegistry.open(None, clock, InlineExecutor()), clock)
+        brokers = Brokers(await memory_registry(clock), clock)
         await story(brokers)
         assert brokers.errors == []
 

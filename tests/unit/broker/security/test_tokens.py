@@ -7,20 +7,17 @@ from random import Random
 import pytest
 
 from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS
-from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.security.decoy_credentials import DecoyCredentials
 from barnabas.broker.security.tokens.manager import TokenManager
 from barnabas.broker.security.tokens.token import Token, TokenLimits, decode_token, encode_token
 from barnabas.core.executor import InlineExecutor
-from barnabas.core.pending import Spawner
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.store import ConnectionLostError, EventType, WatchEvent
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.security.principals import Principal
 from barnabas.wire.security.sasl.mechanism import Identity
 from barnabas.wire.security.sasl.scram import SHA_256
+from tests.unit.memory_registry import played_with
 
 DECOYS = DecoyCredentials(b"secret")
 ALICE, BOB = Principal("User", "alice"), Principal("User", "bob:x y")
@@ -86,17 +83,7 @@ class Cluster:
         await self.rest()
 
 
-def play(story):
-    errors: list[object] = []
-
-    async def run():
-        clock = ManualClock()
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
-        await bootstrap(registry, Random(1))
-        await story(Cluster(registry, clock, Spawner(errors.append)))
-
-    asyncio.run(run())
-    assert errors == []
+play = played_with(Cluster)
 
 
 pytestmark = pytest.mark.played(by=play)

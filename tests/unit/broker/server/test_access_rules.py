@@ -6,16 +6,15 @@ from random import Random
 import pytest
 
 from barnabas.broker.administration.acls import AskedAcl
-from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.server.access_rules import AccessRules, open_access_rules
 from barnabas.core.config import BrokerConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StartupError
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.security.authorizer import AllowAll, Operation, ResourceType
 from barnabas.wire.security.principals import ANONYMOUS, Principal
+from tests.unit.memory_registry import memory_registry
 
 ACLS = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
 TOPIC, PREFIXED, ALLOW = 2, 4, 3
@@ -27,7 +26,7 @@ def opened(then=None, **settings: str) -> AccessRules:
     async def run() -> AccessRules:
         clock = ManualClock()
         errors: list[BaseException] = []
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
+        registry = await memory_registry(clock)
         properties = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.from_properties({"log.dirs": "/x", **properties})
         rules = await open_access_rules(config, registry, clock, clock, Spawner(errors.append), Random(1))

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from random import Random
 
 import pytest
 
@@ -13,14 +12,13 @@ from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.server.broker_quotas import QuotaMaintenance, quotas_of
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.dynamic import Layer
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.quotas.entities import DEFAULT, Entity, Level
 from barnabas.wire.quotas.limits import QuotaKind
-from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.configs import change_config
 from barnabas.wire.registry.znodes.configs import encode_config
+from tests.unit.memory_registry import memory_registry
 
 Story = Callable[[Quotas, EmbeddedRegistry, ManualClock, LiveConfig, Callable[[], Awaitable[None]]], Awaitable[None]]
 
@@ -28,8 +26,7 @@ Story = Callable[[Quotas, EmbeddedRegistry, ManualClock, LiveConfig, Callable[[]
 def play(story: Story, **settings: str) -> None:
     async def run() -> None:
         clock = ManualClock()
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
-        await bootstrap(registry, Random(1))
+        registry = await memory_registry(clock, is_kafkas=True)
         config = BrokerConfig.from_properties(
             {"log.dirs": "/x", **{name.replace("_", "."): value for name, value in settings.items()}}, None, "test"
         )

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from random import Random
 
 import pytest
 
@@ -11,13 +10,12 @@ from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.server.cluster_control import LOOK_AGAIN_MS, Membership
 from barnabas.core.config import Endpoint
 from barnabas.core.errors import StartupError
-from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.store import Stat, Watch
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
 from barnabas.wire.registry.znodes.cluster import encode_controller
+from tests.unit.memory_registry import memory_registry
 
 TIMEOUT_MS = 6_000
 
@@ -72,8 +70,7 @@ class Place:
 def play(story: Callable[[Place], Awaitable[None]]) -> None:
     async def run() -> None:
         clock = ManualClock()
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
-        await bootstrap(registry, Random(1))
+        registry = await memory_registry(clock, is_kafkas=True)
         await story(Place(registry, clock))
 
     asyncio.run(run())

@@ -28,12 +28,13 @@ from barnabas.wire.registry.bootstrap import (
 )
 from barnabas.wire.registry.store import ANY_VERSION, CreateOp, NodeExistsError, Stat
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
+from tests.unit.memory_registry import memory_registry
 
 BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"),), timestamp_ms=5)
 
 
 async def test_brokers_share_a_login_secret() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     first, second = await asyncio.gather(*(ensure_login_secret(registry, Random(seed)) for seed in (1, 2)))
     assert first == second == await ensure_login_secret(registry, Random(3))
     assert len(first) == 64
@@ -66,8 +67,7 @@ async def test_a_start_creates_what_kafka_creates_and_keeps_it(tmp_path: Path) -
 
 
 async def test_a_registration_has_version_1_and_its_transaction_is_the_epoch() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-    await bootstrap(registry, Random(1))
+    registry = await memory_registry(is_kafkas=True)
     epoch = await register_broker(registry, BROKER)
     data, stat = await registry.get("/brokers/ids/0")
     assert decode_registration(0, data) == BROKER
@@ -93,8 +93,7 @@ async def test_a_session_that_ends_before_its_registration_is_written_again_is_f
 
 
 async def test_a_broker_id_that_is_taken_is_refused() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-    await bootstrap(registry, Random(1))
+    registry = await memory_registry(is_kafkas=True)
     other = Stage(registry._tree, 99)
     other.apply([CreateOp("/brokers/ids/0", b"{}", is_ephemeral=True)], 0)
     registry._tree.commit(other)
@@ -103,7 +102,7 @@ async def test_a_broker_id_that_is_taken_is_refused() -> None:
 
 
 async def test_parents_are_created_on_the_way() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    registry = await memory_registry()
     await create_with_parents(registry, "/a/b/c", b"x")
     assert (await registry.get("/a/b/c"))[0] == b"x"
     with pytest.raises(NodeExistsError):
@@ -111,7 +110,6 @@ async def test_parents_are_created_on_the_way() -> None:
 
 
 async def test_generated_broker_ids_begin_above_the_reserved_ones() -> None:
-    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-    await bootstrap(registry, Random(1))
+    registry = await memory_registry(is_kafkas=True)
     assert [await generate_broker_id(registry, 1000) for _ in range(2)] == [1001, 1002]
     assert (await registry.get("/brokers/seqid"))[0] == b""
