@@ -62,8 +62,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_counted(log_files):
     data[100] ^= 0xFF
     log_files.segment(0, bytes(data), batch(50))
     stats = stats_of(log_files)
-    assert stats.record_count == 2
-    assert len(stats.unreadable) == 1
+    assert (stats.record_count, len(stats.unreadable)) == (2, 1)
 
 
 def test_keys_above_the_limit_are_estimated():

@@ -65,8 +65,7 @@ def test_messages_leave_in_order_and_in_batches(seed: int) -> None:
             assert len(messages) <= batch_size
             assert messages == [b"%d" % (left + number) for number in range(len(messages))]
             left += len(messages)
-        assert backlog.queued == sent - left
-        assert backlog.unsettled == left
+        assert (backlog.queued, backlog.unsettled) == (sent - left, left)
 
 
 def test_what_is_on_its_way_takes_room() -> None:

@@ -177,8 +177,7 @@ def test_it_stays_in_the_group_while_it_is_away(static_story, make_join):
     static_story.happen(make_join("s1", group_instance_id="i1"))
     static_story.now_ms += 60_000
     effects = static_story.happen(TimerFired(REBALANCE_TIMER))
-    assert static_story.group.generation == 2
-    assert set(static_story.group.members) == {"s1", "s2"}
+    assert (static_story.group.generation, set(static_story.group.members)) == (2, {"s1", "s2"})
     (answer,) = [each.answer for each in effects if isinstance(each, FinishJoin)]
     assert [(each.member_id, each.group_instance_id) for each in answer.members] == [("s1", "i1"), ("s2", "i2")]
     # Its session began anew; after it the member is gone.

@@ -154,8 +154,7 @@ class TestLeaderEpochs:
         assert epochs.path.read_bytes() == b"0\n3\n0 0\n2 10\n5 30\n"
         loaded = LeaderEpochs(FILES, epochs.path.parent)
         loaded.load()
-        assert loaded.entries == epochs.entries
-        assert loaded.latest_epoch == 5
+        assert (loaded.entries, loaded.latest_epoch) == (epochs.entries, 5)
 
     def test_a_new_entry_removes_those_it_contradicts(self, epochs):
         epochs.assign(6, 10)

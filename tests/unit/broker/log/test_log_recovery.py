@@ -126,8 +126,7 @@ def test_below_the_recovery_point_nothing_is_read(filled, open_partition_log):
         file.write(b"\xff")
     log = open_partition_log(recovery_point=16)
 
-    assert log.log_end_offset == 20
-    assert log.recovery_point == 16
+    assert (log.log_end_offset, log.recovery_point) == (20, 16)
 
 
 def test_an_empty_directory_begins_at_the_log_start(open_partition_log, make_batch):
@@ -144,8 +143,7 @@ def test_a_log_that_ends_below_its_start_begins_anew(filled, open_partition_log)
 def test_the_log_start_is_kept(filled, open_partition_log):
     filled.close()
     log = open_partition_log(was_clean=True, log_start_offset=9)
-    assert log.log_start_offset == 9
-    assert log.epochs.entries == ((0, 9), (1, 10))
+    assert (log.log_start_offset, log.epochs.entries) == (9, ((0, 9), (1, 10)))
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

@@ -100,8 +100,7 @@ class TestLastStableOffset:
         end(log, 7)
         log.note_high_watermark(3)
         log.truncate(2)
-        assert log.first_unstable_offset == 0
-        assert log.active_segment.transactions.entries == ()
+        assert (log.first_unstable_offset, log.active_segment.transactions.entries) == (0, ())
         end(log, 7)
         assert aborted(log) == [(7, 0, 2, 3)]
 
@@ -126,8 +125,7 @@ class TestMarkers:
 
     def test_a_marker_without_a_transaction_is_written_and_is_no_transaction(self, log, end):
         assert end(log, 7).error_code == ErrorCode.NONE
-        assert log.log_end_offset == 1
-        assert log.active_segment.transactions.entries == ()
+        assert (log.log_end_offset, log.active_segment.transactions.entries) == (1, ())
         assert (log.producers.get(7).epoch, log.producers.get(7).last_sequence) == (0, -1)
 
     def test_markers_of_an_older_producer_epoch_are_refused(self, log, write, end):
@@ -254,8 +252,7 @@ class TestRestart:
         path = filled.active_segment.path
         path.write_bytes(path.read_bytes()[:50])
         log = open_partition_log()
-        assert log.log_end_offset == 4
-        assert log.first_unstable_offset == 0
+        assert (log.log_end_offset, log.first_unstable_offset) == (4, 0)
         assert log.active_segment.transactions.entries == ()
 
     def test_a_torn_index_of_an_old_segment_is_made_anew(self, filled, open_partition_log, directory, make_batch):

@@ -121,8 +121,7 @@ class TestAppend:
         assert take(log, *batches) is None
 
         assert stored(log) == [bytes(each) for each in batches]
-        assert log.log_end_offset == 11
-        assert log.epochs.entries == ((0, 0), (1, 3), (4, 9))
+        assert (log.log_end_offset, log.epochs.entries) == (11, ((0, 0), (1, 3), (4, 9)))
         assert log.offset_for_timestamp(1_002) == (1_002, 2, 0)
 
     def test_a_message_of_an_old_format_clears_the_epochs(self, log):

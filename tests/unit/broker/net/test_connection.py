@@ -82,8 +82,7 @@ def test_frames_are_handed_up_however_they_arrive(conversation):
     stream = b"".join(struct.pack(">i", len(payload)) + payload for payload in (b"one", b"", b"three"))
     for position in range(len(stream)):
         conversation.peer.say(stream[position : position + 1])
-    assert conversation.frames == [b"one", b"", b"three"]
-    assert conversation.peer.taken == b"onethree"
+    assert (conversation.frames, conversation.peer.taken) == ([b"one", b"", b"three"], b"onethree")
 
 
 @pytest.mark.parametrize("is_leaving", [False, True])
@@ -155,8 +154,7 @@ def test_a_peer_that_does_not_take_its_answer_is_asked_nothing_more():
     conversation = Conversation(room_bytes=2)
     conversation.say(b"first")
     conversation.say(b"second")
-    assert conversation.frames == [b"first"]
-    assert conversation.sent_count == 0
+    assert (conversation.frames, conversation.sent_count) == ([b"first"], 0)
     conversation.peer.take(3)
     assert conversation.frames == [b"first", b"second"]
     conversation.peer.take(100)

@@ -22,8 +22,7 @@ def test_small_answers_that_wait_together_leave_together():
     for part in (b"one", b"two", b"three"):
         outbox.put(answer(part))
     assert outbox.flush()
-    assert peer.taken == b"onetwothree"
-    assert peer.sends == [(11, False)]
+    assert (peer.taken, peer.sends) == (b"onetwothree", [(11, False)])
 
 
 def test_large_answers_are_not_copied_to_be_merged():

@@ -92,8 +92,7 @@ def test_what_comes_within_50_ms_goes_in_one_request(leader: Leader) -> None:
     assert asked(request) == [("t", 0, 5, [1, 2], 7), ("t", 1, 5, [1, 2], 7), ("u", 0, 9, [1, 3], 2)]
     leader.answer((T0, done()), (T1, done()), (U0, done((1, 3), 3, 9)))
     assert leader.outcomes == [(T0, Committed((1, 2), 8)), (T1, Committed((1, 2), 8)), (U0, Committed((1, 3), 3))]
-    assert leader.changes.failed_count == 0
-    assert leader.clock.timer_count == 0
+    assert (leader.changes.failed_count, leader.clock.timer_count) == (0, 0)
 
 
 def test_one_request_is_on_its_way_at_a_time(leader: Leader) -> None:
@@ -202,8 +201,7 @@ def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(leader
             leader.clock.advance(100)
     # Said once.
     assert [record.getMessage() for record in caplog.records] == [f"AlterIsr failed, retrying: {error_code.name}"]
-    assert len(leader.requests) == 11
-    assert leader.changes.failed_count == 0
+    assert (len(leader.requests), leader.changes.failed_count) == (11, 0)
     leader.epoch = 101
     leader.answers[-1].complete(AlterIsrResponse(error_code=error_code))
     leader.clock.advance(100)
@@ -274,8 +272,7 @@ def test_what_is_withdrawn_is_neither_sent_nor_called_back(leader: Leader) -> No
     leader.changes.withdraw(T1)
     leader.answers[0].fail(BarnabasError("lost"))
     leader.clock.advance(1_000)
-    assert leader.outcomes == []
-    assert len(leader.requests) == 1
+    assert (leader.outcomes, len(leader.requests)) == ([], 1)
     leader.propose(T1)
     leader.changes.withdraw(T1)
     leader.clock.advance(1_000)
@@ -351,6 +348,4 @@ def test_after_the_end_nothing_is_sent_or_told(leader: Leader) -> None:
     leader.changes.close()
     leader.answer((T0, done()))
     leader.clock.advance(1_000)
-    assert leader.outcomes == []
-    assert len(leader.requests) == 1
-    assert leader.clock.timer_count == 0
+    assert (leader.outcomes, len(leader.requests), leader.clock.timer_count) == ([], 1, 0)

@@ -92,8 +92,7 @@ def test_an_older_controller_changes_nothing(door):
     assert [each.error_code for each in refused.partition_errors] == [ErrorCode.STALE_CONTROLLER_EPOCH]
     assert code(door.control.stop_replica(stop(controller_epoch=4))) == ErrorCode.STALE_CONTROLLER_EPOCH
     assert code(door.control.update_metadata(metadata(controller_epoch=4))) == ErrorCode.STALE_CONTROLLER_EPOCH
-    assert list(door.view.image.brokers) == [1]
-    assert door.replicas.came == []
+    assert (list(door.view.image.brokers), door.replicas.came) == ([1], [])
 
 
 def test_what_was_meant_for_an_earlier_registration_changes_nothing(door):

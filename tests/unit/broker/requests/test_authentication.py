@@ -245,8 +245,7 @@ def test_a_failed_login_is_told_late_and_then_closes(version, caplog):
     assert stranger.prove(WRONG, version) is None
     answer = stranger.refused_late(36, version)
     assert (answer.error_code, answer.error_message) == (ErrorCode.SASL_AUTHENTICATION_FAILED, PLAIN_FAILED)
-    assert stranger.counts == (0, 1, 0, 0)
-    assert stranger.info.principal == ANONYMOUS
+    assert (stranger.counts, stranger.info.principal) == ((0, 1, 0, 0), ANONYMOUS)
     assert f"login from 10.1.2.3:5000 on listener SASL_PLAINTEXT failed: {PLAIN_FAILED}" in caplog.text
     assert "wrong" not in caplog.text
 
@@ -434,8 +433,7 @@ def test_a_wrong_password_ends_a_session():
     stranger.shake()
     stranger.prove(WRONG)
     assert stranger.refused_late(36, 2).error_message == PLAIN_FAILED
-    assert stranger.counts == (1, 0, 0, 1)
-    assert stranger.refusals == [("alice", "PLAIN", PLAIN_FAILED)]
+    assert (stranger.counts, stranger.refusals) == ((1, 0, 0, 1), [("alice", "PLAIN", PLAIN_FAILED)])
 
 
 @pytest.mark.parametrize("name", [b"alice", b"a-password-typed-as-a-name"])

@@ -284,8 +284,7 @@ def test_a_partition_that_is_named_again_is_read_once_as_it_was_asked_for_last(p
     path.produce("t", batch())
     again = [*[wanted(offset=7)] * 1_000, wanted(offset=1)]
     data = path.fetched(path.begin(fetch.HANDLER, NO_FLEXIBLE, request(*again)))
-    assert data.error_code == 0
-    assert data.records == path.fetch("t", 1).records
+    assert (data.error_code, data.records) == (0, path.fetch("t", 1).records)
 
 
 def test_a_partition_that_is_named_again_is_waited_for(path):

@@ -112,8 +112,7 @@ class TestFetch:
     @pytest.mark.parametrize(("version", "magic"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (9, 2), (12, 2)])
     def test_each_version_gets_a_format_that_it_knows(self, filled, version, magic):
         answer = filled.fetch("t", version=version)
-        assert answer.error_code == 0
-        assert answer.high_watermark == 6
+        assert (answer.error_code, answer.high_watermark) == (0, 6)
         assert magics(answer.records) == {magic}
         found = records_of(answer.records)
         assert [record.offset for record in found] == list(range(6))

@@ -383,8 +383,7 @@ def test_a_fetch_over_its_quota_is_answered_empty_and_held(data_path, quotas):
     before = bucket.rate_per_s(0)
     assert before > 0
     second = data_path.call(fetch.HANDLER, 11, data_path.fetch_request("t", max_bytes=95_000))
-    assert second.responses == []
-    assert second.error_code == 0
+    assert (second.responses, second.error_code) == ([], 0)
     # It did not leave, so it does not count.
     assert bucket.rate_per_s(0) == before
     data_path.clock.advance(11_000)

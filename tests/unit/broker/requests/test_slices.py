@@ -270,8 +270,7 @@ def test_a_large_fetch_waits_and_is_told(data_path, waiting):
     data_path.produce("t7", batch())
     assert data_path.run_due() >= 2
     assert fetched_topics(data_path, waiting) == ["t7"]
-    assert len(data_path.services.fetches) == 0
-    assert data_path.clock.timer_count == 0
+    assert (len(data_path.services.fetches), data_path.clock.timer_count) == (0, 0)
 
 
 def test_what_comes_while_a_large_fetch_reads_is_not_missed(data_path, waiting):
@@ -302,9 +301,7 @@ def test_a_large_fetch_whose_client_leaves_is_forgotten(data_path, waiting):
     assert len(data_path.services.fetches) == 1
     waiting.cancel()
     data_path.run_due()
-    assert len(data_path.services.fetches) == 0
-    assert data_path.clock.timer_count == 0
-    assert data_path.errors == []
+    assert (len(data_path.services.fetches), data_path.clock.timer_count, data_path.errors) == (0, 0, [])
 
 
 # --- over a connection

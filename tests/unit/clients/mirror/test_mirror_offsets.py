@@ -74,10 +74,8 @@ def test_what_was_written_is_read() -> None:
         path_record(9, OWN_PATH),
         owner_record(OWNER),
     )
-    assert offsets.producers == {9: OWN_PATH}
-    assert offsets.places == {SOURCE: PLACE, other: without_mark}
-    assert offsets.segments == {SOURCE: {0: segment}}
-    assert offsets.owners == {("m", "eu"): OWNER}
+    assert (offsets.producers, offsets.places) == ({9: OWN_PATH}, {SOURCE: PLACE, other: without_mark})
+    assert (offsets.segments, offsets.owners) == ({SOURCE: {0: segment}}, {("m", "eu"): OWNER})
     assert offsets.runs(SOURCE) == [Run(0, 90, 9), *PLACE.runs]
     assert offsets.runs(other) == []
 
@@ -91,8 +89,7 @@ def test_the_last_record_of_a_key_counts_and_a_tombstone_takes_it_away() -> None
         segment_record(SOURCE, segment),
         (segment_tombstone(SOURCE, 0), None),
     )
-    assert offsets.places == {SOURCE: later}
-    assert offsets.segments == {SOURCE: {}}
+    assert (offsets.places, offsets.segments) == ({SOURCE: later}, {SOURCE: {}})
 
 
 def test_the_latest_owner_is_that_of_the_name_or_of_the_cluster() -> None:

@@ -16,14 +16,10 @@ def config(text: str) -> BrokerConfig:
 
 def test_defaults_are_kafkas():
     defaults = config("")
-    assert defaults.socket_request_max_bytes == 104_857_600
-    assert defaults.message_max_bytes == 1_048_588
-    assert defaults.log_dirs == ["/tmp/kafka-logs"]
-    assert defaults.log_retention_ms == 168 * HOUR_MS
-    assert defaults.log_roll_ms == 168 * HOUR_MS
-    assert defaults.log_roll_jitter_ms == 0
-    assert defaults.log_flush_interval_ms == 2**63 - 1
-    assert defaults.log_cleanup_policy == ["delete"]
+    assert (defaults.socket_request_max_bytes, defaults.message_max_bytes) == (104_857_600, 1_048_588)
+    assert (defaults.log_dirs, defaults.log_retention_ms) == (["/tmp/kafka-logs"], 168 * HOUR_MS)
+    assert (defaults.log_roll_ms, defaults.log_roll_jitter_ms) == (168 * HOUR_MS, 0)
+    assert (defaults.log_flush_interval_ms, defaults.log_cleanup_policy) == (2**63 - 1, ["delete"])
     assert defaults.offsets_topic_replication_factor == 3
     assert defaults.endpoints == [Endpoint("PLAINTEXT", "", 9092, "PLAINTEXT")]
 
@@ -31,8 +27,7 @@ def test_defaults_are_kafkas():
 def test_without_a_file_it_is_one_broker_on_this_machine():
     single = BrokerConfig.single_broker()
     assert (single.broker_id, single.num_partitions, single.log_dirs) == (0, 1, ["./barnabas-data"])
-    assert single.offsets_topic_replication_factor == 1
-    assert single.transaction_state_log_min_isr == 1
+    assert (single.offsets_topic_replication_factor, single.transaction_state_log_min_isr) == (1, 1)
     assert single.group_initial_rebalance_delay_ms == 0
     assert single.advertised_endpoints == [Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT")]
     assert single.given == frozenset()
@@ -208,8 +203,7 @@ def test_listeners_may_have_names_of_their_own():
         "INSIDE://a.example:1",
         "OUTSIDE://b.example:2",
     ]
-    assert settings.inter_broker_listener == "INSIDE"
-    assert settings.control_plane_listener == "INSIDE"
+    assert (settings.inter_broker_listener, settings.control_plane_listener) == ("INSIDE", "INSIDE")
 
 
 def test_host_name_and_port_count_without_listeners():

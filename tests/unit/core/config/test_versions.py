@@ -85,8 +85,7 @@ def test_what_cannot_be_with_what_kafka_reads_is_an_error():
 def test_a_topics_message_format_that_is_too_new_is_ignored_as_in_kafka():
     broker = BrokerConfig.single_broker({PROTOCOL: "0.10.2"})
     topic = TopicConfig.from_broker(broker).with_overrides({"message.format.version": "0.11.0", "retention.ms": "5"})
-    assert topic.ignored_format == "0.11.0"
-    assert topic.message_format_version == "0.11.0"
+    assert (topic.ignored_format, topic.message_format_version) == ("0.11.0", "0.11.0")
     assert (topic.for_logs().message_format_version, topic.for_logs().retention_ms) == ("0.10.2-IV0", 5)
     old = TopicConfig.from_broker(broker).with_overrides({"message.format.version": "0.9.0"})
     assert old.ignored_format is None

@@ -72,8 +72,7 @@ def test_who_is_not_restarted_yet_is_named() -> None:
 
 def test_who_was_not_seen_to_commit_is_a_doubt_that_a_person_can_take_away() -> None:
     found = judged([B, SILENT])
-    assert found.reasons == ()
-    assert len(found.doubts) == 1
+    assert (found.reasons, len(found.doubts)) == ((), 1)
     assert found.doubts[0].startswith("b ")
     assert judged([B, SILENT], allows_silence=True).is_safe
     # But nobody can take away that nothing is known at all.

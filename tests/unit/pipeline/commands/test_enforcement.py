@@ -53,8 +53,7 @@ def test_options_make_the_policy():
     words = ["--limit", "request_percentage=0.5", "--limit-for", "15m", "--enforce-what", "spammer,declared_bot"]
     words += ["--subject", "user=user", "--subject", "agent=client-id:bot-{agent}", "--most-limited", "3"]
     policy = policies("--enforce", *words, "--least-score", "0.7")[0]["security"]
-    assert policy.limits == {"request_percentage": 0.5}
-    assert policy.limit_for_ms == 900_000
+    assert (policy.limits, policy.limit_for_ms) == ({"request_percentage": 0.5}, 900_000)
     assert policy.enforced == ("spammer", "declared_bot")
     entities = {"user": EntityTemplate("user", "{subject}"), "agent": EntityTemplate("client-id", "bot-{agent}")}
     assert policy.entities == entities

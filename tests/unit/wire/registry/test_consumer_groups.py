@@ -58,8 +58,7 @@ async def test_a_group_is_read_with_its_members_owners_and_offsets(registry: Reg
     await create_with_parents(registry, paths.consumer_owner("g", "t", 1), encode_owner(ConsumerThread("g_a", 0)))
     group = await read_group(registry, "g")
     assert group is not None
-    assert group.members == {"g_a": READS_T}
-    assert group.owners == {T1: "g_a-0"}
+    assert (group.members, group.owners) == ({"g_a": READS_T}, {T1: "g_a-0"})
     assert {each: stored.offset for each, stored in group.offsets.items()} == {T0: 8, T1: 9}
     assert (group.offsets[T0].version, group.offsets[T1].version) == (1, 0)
     assert group.problems == []
@@ -74,9 +73,7 @@ async def test_what_can_not_be_read_costs_itself_alone(registry: Registry, /, tm
     await create_with_parents(registry, paths.consumer_id("g", "g_b"), b"{")
     group = await read_group(registry, "g")
     assert group is not None
-    assert list(group.offsets) == [T0]
-    assert group.members == {"g_b": None}
-    assert len(group.problems) == 4
+    assert (list(group.offsets), group.members, len(group.problems)) == ([T0], {"g_b": None}, 4)
     assert any("Kafka 0.7" in problem for problem in group.problems)
 
 

@@ -15,8 +15,7 @@ def test_knows_the_newest_offset() -> None:
     assert newest.put_all([b"a", b"b", None, b"a"], [3, 4, 5, 7])
     assert newest.put_all([b"b"], [9])
     assert (newest.get(b"a", -1), newest.get(b"b", -1), newest.get(None, -1), newest.get(b"c", -1)) == (7, 9, -1, -1)
-    assert len(newest) == 2
-    assert newest.latest_offset == 9
+    assert (len(newest), newest.latest_offset) == (2, 9)
     newest.note_offset(12)
     newest.note_offset(11)
     assert newest.latest_offset == 12
@@ -28,8 +27,7 @@ def test_is_full_at_its_load_factor() -> None:
     assert newest.put_all([b"%d" % number for number in range(4)], list(range(4)))
     # As in Kafka, a known key does not fit either once it is full.
     assert not newest.put_all([b"0", b"new", b"0", b"1"], [4, 5, 6, 7])
-    assert newest.latest_offset == 5
-    assert len(newest) == 5
+    assert (newest.latest_offset, len(newest)) == (5, 5)
     assert newest.get(b"0", -1) == 4
 
 

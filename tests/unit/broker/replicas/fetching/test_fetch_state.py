@@ -161,8 +161,7 @@ def test_partitions_with_records_are_served_last_and_only_they_have_changed() ->
     state = state_of(A, B, C)
     state.has_fetched(state.partitions[A], 15, 20)
     state.has_fetched(state.partitions[B], 10, 10)
-    assert list(state.partitions) == [B, C, A]
-    assert list(state.changed) == [A]
+    assert (list(state.partitions), list(state.changed)) == ([B, C, A], [A])
     assert [state.partitions[key].lag for key in (A, B, C)] == [5, 0, UNKNOWN_LAG]
 
 

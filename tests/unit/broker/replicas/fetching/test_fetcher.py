@@ -200,8 +200,7 @@ def test_the_leader_is_asked_for_the_newest_epoch_before_anything_is_fetched(fol
     third = MemoryFollower(C, leader_epoch=9)
     follower.follow(first, second, third)
     assert third.done == [("truncate", 0)]
-    assert follower.only.version == 3
-    assert follower.asked.replica_id == 1
+    assert (follower.only.version, follower.asked.replica_id) == (3, 1)
     assert asked_epochs(follower) == {0: (9, 5), 1: (9, 8)}
     follower.answer_epochs((A, 0, 5, 11), (B, 0, 8, 5))
     assert (first.done, second.done) == ([("truncate", 11)], [("truncate", 5)])

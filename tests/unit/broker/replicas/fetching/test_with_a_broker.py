@@ -102,8 +102,7 @@ def test_a_follower_has_what_our_broker_has(spoken: str) -> None:
             follower.close()
 
     simulation.run(story())
-    assert simulation.loop.errors == []
-    assert simulation.errors == []
+    assert (simulation.loop.errors, simulation.errors) == ([], [])
 
 
 def test_a_follower_follows_its_leader_up_and_down() -> None:
@@ -148,8 +147,7 @@ def test_a_follower_follows_its_leader_up_and_down() -> None:
             follower.close()
 
     simulation.run(story())
-    assert simulation.loop.errors == []
-    assert simulation.errors == []
+    assert (simulation.loop.errors, simulation.errors) == ([], [])
 
 
 class Liar:
