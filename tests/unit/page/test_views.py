@@ -35,13 +35,9 @@ def test_a_topic_tells_its_rate_size_lag_and_what_it_lacks() -> None:
         for index in (0, 1)
     ]
     world = snapshot(
-        partition(VIEWS[0], isr=(1,)),
-        partition(VIEWS[1]),
-        groups={"billing": group({VIEWS[0]: 400})},
-        logs={VIEWS[0]: log()},
-        directories=[directory()],
-        facts={"ends": ends},
-    )
+        partition(VIEWS[0], isr=(1,)), partition(VIEWS[1]), groups={"billing": group({VIEWS[0]: 400})},
+        logs={VIEWS[0]: log()}, directories=[directory()], facts={"ends": ends},
+    )  # fmt: skip
     (row,) = topic_rows(world)
     assert (row.name, row.partition_count, row.replication_factor) == ("views", 2, 3)
     assert row.rate_per_s == pytest.approx(20)

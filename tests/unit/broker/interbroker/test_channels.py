@@ -71,13 +71,9 @@ def play(story: Callable[[BrokerChannels, Peer, Simulation], Awaitable[None]]) -
     async def told() -> None:
         errors: list[BaseException] = []
         channels = BrokerChannels(
-            simulation.network.host("this"),
-            {2: (HOST, PORT)}.get,
-            "broker-1",
-            LoopTimers(simulation.loop),
-            Spawner(errors.append),
-            lambda: 5_000,
-        )
+            simulation.network.host("this"), {2: (HOST, PORT)}.get, "broker-1", LoopTimers(simulation.loop),
+            Spawner(errors.append), lambda: 5_000,
+        )  # fmt: skip
         await story(channels, Peer(simulation), simulation)
         channels.close()
         assert errors == []

@@ -356,13 +356,9 @@ async def test_what_requests_took_is_counted_in_detail_where_somebody_looks(conn
 def test_of_many_requests_a_sample_is_counted_in_detail():
     times = RequestTimes("any", 7)
     request = SimpleNamespace(
-        route=SimpleNamespace(api_version=7, times=times),
-        frame_bytes=100,
-        received_ns=0,
-        admitted_ns=1_000,
-        handled_ns=0,
-        completed_ns=2_000,
-    )
+        route=SimpleNamespace(api_version=7, times=times), frame_bytes=100, received_ns=0, admitted_ns=1_000,
+        handled_ns=0, completed_ns=2_000,
+    )  # fmt: skip
     for _ in range(2 * ALL_COUNTED):
         add_sent([request], 3_000)
     assert times.count == times.versions[7] == 2 * ALL_COUNTED

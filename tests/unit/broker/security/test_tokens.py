@@ -60,16 +60,9 @@ class Cluster:
 
     async def broker(self, seed=1):
         manager = TokenManager(
-            self.registry,
-            "key",
-            LIMITS,
-            self.clock,
-            self.clock,
-            self.spawner,
-            InlineExecutor(),
-            Random(seed),
+            self.registry, "key", LIMITS, self.clock, self.clock, self.spawner, InlineExecutor(), Random(seed),
             DECOYS.token_salt,
-        )
+        )  # fmt: skip
         await manager.start()
         return manager
 

@@ -30,14 +30,9 @@ class Place:
         self.port = 9092
         self.asked_ms: list[int] = []
         self.membership = Membership(
-            registry,
-            clock,
-            clock,
-            self.view,
-            self.registration,
-            TIMEOUT_MS,
+            registry, clock, clock, self.view, self.registration, TIMEOUT_MS,
             lambda: self.asked_ms.append(clock.monotonic_ms()),
-        )
+        )  # fmt: skip
 
     def registration(self) -> BrokerRegistration:
         return BrokerRegistration(0, (Endpoint("PLAINTEXT", "here", self.port, "PLAINTEXT"),))

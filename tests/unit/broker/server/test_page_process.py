@@ -45,15 +45,10 @@ def test_a_listener_that_it_can_not_use_is_none(listeners: str, settings: dict[s
 
 def test_it_is_told_whom_to_trust_and_nothing_more() -> None:
     made = config(
-        "SASL_SSL://0.0.0.0:9093",
-        advertised_listeners="SASL_SSL://kafka.example.org:9093",
-        sasl_enabled_mechanisms="PLAIN",
-        ssl_truststore_type="PEM",
-        ssl_truststore_certificates=KEYS,
-        ssl_truststore_password=" pässword\\=",
-        ssl_keystore_password="mine",
-        ssl_key_password="mine",
-    )
+        "SASL_SSL://0.0.0.0:9093", advertised_listeners="SASL_SSL://kafka.example.org:9093",
+        sasl_enabled_mechanisms="PLAIN", ssl_truststore_type="PEM", ssl_truststore_certificates=KEYS,
+        ssl_truststore_password=" pässword\\=", ssl_keystore_password="mine", ssl_key_password="mine",
+    )  # fmt: skip
     plan = plan_page(made, [])
     assert parse_properties(plan.properties)[0] == {
         "security.protocol": "SASL_SSL",

@@ -14,14 +14,9 @@ PARTITIONS = frozenset((TopicPartition("t", 0), TopicPartition("t", 1)))
 
 def ongoing(transactional_id: str = "tx") -> Transaction:
     return Transaction(
-        transactional_id,
-        producer_id=7,
-        producer_epoch=0,
-        timeout_ms=1_000,
-        state=TransactionState.ONGOING,
-        partitions=PARTITIONS,
-        start_timestamp_ms=100,
-    )
+        transactional_id, producer_id=7, producer_epoch=0, timeout_ms=1_000, state=TransactionState.ONGOING,
+        partitions=PARTITIONS, start_timestamp_ms=100,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -22,14 +22,9 @@ def part(
     index: int, commits: Commits, owner: str | None = "a", zookeeper: int | None = 10, kafka: int | None = 10
 ) -> PartitionEvidence:
     return PartitionEvidence(
-        TopicPartition("t", index),
-        owner,
-        zookeeper,
-        kafka,
-        commits,
-        (zookeeper or 0) > (kafka or 0),
+        TopicPartition("t", index), owner, zookeeper, kafka, commits, (zookeeper or 0) > (kafka or 0),
         (kafka or 0) > (zookeeper or 0),
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -36,13 +36,9 @@ class Follower:
         self.errors: list[BaseException] = []
         timers = LoopTimers(simulation.loop)
         channels = BrokerChannels(
-            simulation.network.host("follower"),
-            {0: (LEADER, PORT)}.get,
-            "broker-7",
-            timers,
-            Spawner(self.errors.append),
-            lambda: 30_000,
-        )
+            simulation.network.host("follower"), {0: (LEADER, PORT)}.get, "broker-7", timers,
+            Spawner(self.errors.append), lambda: 30_000,
+        )  # fmt: skip
         properties = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.from_properties(properties, None, "test")
         self.fetchers = Fetchers(7, config, channels, ReplicationQuota(Windows(11, 1_000)), timers, simulation.clock)
