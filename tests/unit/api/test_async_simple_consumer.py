@@ -198,16 +198,13 @@ async def test_damage_waits_for_who_reads_it(consumer: AsyncSimpleConsumer, brok
         list(messages)
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        (ErrorCode.OFFSET_OUT_OF_RANGE, OffsetOutOfRangeError),
-        (ErrorCode.NOT_LEADER_OR_FOLLOWER, NotLeaderError),
-        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UnknownTopicOrPartitionError),
-        (ErrorCode.KAFKA_STORAGE_ERROR, BrokerError),
-        (ErrorCode(4_711), BrokerError),
-    ],
-)
+@pytest.mark.parametrize(("code", "kind"), [
+    (ErrorCode.OFFSET_OUT_OF_RANGE, OffsetOutOfRangeError),
+    (ErrorCode.NOT_LEADER_OR_FOLLOWER, NotLeaderError),
+    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UnknownTopicOrPartitionError),
+    (ErrorCode.KAFKA_STORAGE_ERROR, BrokerError),
+    (ErrorCode(4_711), BrokerError),
+])  # fmt: skip
 async def test_an_error_of_the_broker_is_an_exception_of_its_own(consumer, broker, /, code, kind):
     broker.will_answer({ApiKey.FETCH: failing(code)})
     with pytest.raises(BrokerError, match=rf"cannot fetch offset 8 of t-2: {code.name}") as raised:

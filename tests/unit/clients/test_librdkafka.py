@@ -50,14 +50,11 @@ OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "jaas", "named"),
-    [
-        ("OAUTHBEARER", f'{OAUTH} required unsecuredLoginStringClaim_sub="m";', "OAUTHBEARER is not supported"),
-        ("GSSAPI", "com.sun.security.auth.module.Krb5LoginModule required;", "GSSAPI is not supported.*Kerberos"),
-        ("SCRAM-SHA-256", f'{SCRAM} required username="t" password="p" tokenauth="true";', "tokenauth=true"),
-    ],
-)
+@pytest.mark.parametrize(("mechanism", "jaas", "named"), [
+    ("OAUTHBEARER", f'{OAUTH} required unsecuredLoginStringClaim_sub="m";', "OAUTHBEARER is not supported"),
+    ("GSSAPI", "com.sun.security.auth.module.Krb5LoginModule required;", "GSSAPI is not supported.*Kerberos"),
+    ("SCRAM-SHA-256", f'{SCRAM} required username="t" password="p" tokenauth="true";', "tokenauth=true"),
+])  # fmt: skip
 def test_a_login_that_librdkafka_can_not_do_is_refused(mechanism, jaas, named):
     values = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
     with pytest.raises(ConfigError, match=named):

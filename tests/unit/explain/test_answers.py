@@ -28,16 +28,13 @@ def test_what_a_later_release_tells_beside_is_borne() -> None:
     assert valid_rows("holds", [later]) == ([later], "")
 
 
-@pytest.mark.parametrize(
-    ("row", "wrong"),
-    [
-        ({name: value for name, value in HOLD.items() if name != "count"}, "holds: count is missing"),
-        ({**HOLD, "last_ms": "yesterday"}, "holds/last_ms: 'yesterday' is no integer"),
-        ("a row", "holds: 'a row' is no object"),
-        (None, "holds: None is no object"),
-        ([], "holds: [] is no object"),
-    ],
-)
+@pytest.mark.parametrize(("row", "wrong"), [
+    ({name: value for name, value in HOLD.items() if name != "count"}, "holds: count is missing"),
+    ({**HOLD, "last_ms": "yesterday"}, "holds/last_ms: 'yesterday' is no integer"),
+    ("a row", "holds: 'a row' is no object"),
+    (None, "holds: None is no object"),
+    ([], "holds: [] is no object"),
+])  # fmt: skip
 def test_another_form_is_left_out_and_said(row: Any, wrong: str) -> None:
     assert valid_rows("holds", [row, HOLD]) == ([HOLD], wrong)
 

@@ -57,14 +57,11 @@ def test_without_a_rule_the_brokers_setting_decides() -> None:
     assert (found.verdict, found.certainty) == ("no-rule", Certainty.INFERRED)
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        Scope(name="alice", operation="Read", group="g"),
-        Scope(name="alice", operation="Describe", transactional_id="t"),
-        Scope(user="alice", operation="Alter"),
-    ],
-)
+@pytest.mark.parametrize("wanted", [
+    Scope(name="alice", operation="Read", group="g"),
+    Scope(name="alice", operation="Describe", transactional_id="t"),
+    Scope(user="alice", operation="Alter"),
+])  # fmt: skip
 def test_other_resources(wanted: Scope) -> None:
     assert verdicts(asked(of_whom=wanted)) == ["no-rule"]
 

@@ -74,15 +74,12 @@ def test_a_limit_is_tried_with_what_was_recorded() -> None:
     assert sender.left > 0
 
 
-@pytest.mark.parametrize(
-    ("query", "problem"),
-    [
-        ({"name": "producer_byte_rate", "value": "1"}, "name a user, a client id, or both"),
-        ({"user": "a", "name": "speed", "value": "1"}, "the quota does not exist"),
-        ({"user": "a", "name": "producer_byte_rate", "value": "-1"}, "must be more than 0"),
-        ({"user": "a", "name": "producer_byte_rate", "value": "many"}, "many"),
-    ],
-)
+@pytest.mark.parametrize(("query", "problem"), [
+    ({"name": "producer_byte_rate", "value": "1"}, "name a user, a client id, or both"),
+    ({"user": "a", "name": "speed", "value": "1"}, "the quota does not exist"),
+    ({"user": "a", "name": "producer_byte_rate", "value": "-1"}, "must be more than 0"),
+    ({"user": "a", "name": "producer_byte_rate", "value": "many"}, "many"),
+])  # fmt: skip
 def test_a_limit_that_can_not_be_is_said_not_to_be(query: dict[str, str], problem: str) -> None:
     view = asyncio.run(try_limit.build(Asked(Cluster("c", "127.0.0.1:1"), query)))
     assert problem in view.problem

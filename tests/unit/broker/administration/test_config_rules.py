@@ -23,15 +23,12 @@ def test_a_list_is_changed_as_its_text_is(now, operation, value, expected):
     assert changed(overrides, [ConfigChange(POLICY, operation, value)], TOPIC_SETTINGS).get(POLICY) == expected
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        (ConfigChange("retention.ms", APPEND, "1"), ErrorCode.INVALID_REQUEST),
-        (ConfigChange("no.such.setting", SUBTRACT, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
-        (ConfigChange(POLICY, 4, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
-        (ConfigChange(POLICY, -1, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
-    ],
-)
+@pytest.mark.parametrize(("change", "code"), [
+    (ConfigChange("retention.ms", APPEND, "1"), ErrorCode.INVALID_REQUEST),
+    (ConfigChange("no.such.setting", SUBTRACT, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    (ConfigChange(POLICY, 4, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    (ConfigChange(POLICY, -1, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
+])  # fmt: skip
 def test_what_is_no_list_or_no_operation_is_refused(change, code):
     with pytest.raises(KafkaError) as caught:
         changed({}, [change], TOPIC_SETTINGS)

@@ -184,15 +184,12 @@ def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
 
 
 @pytest.mark.parametrize("is_carried_out", [False, True])
-@pytest.mark.parametrize(
-    ("operation", "fails_at"),
-    [
-        ("children", is_about("^/brokers/topics$")),
-        ("get_many", is_about("^/brokers/topics/t$")),
-        ("get_many", is_about("^/brokers/topics/t/partitions$")),
-        ("multi", is_about("/state$")),
-    ],
-)
+@pytest.mark.parametrize(("operation", "fails_at"), [
+    ("children", is_about("^/brokers/topics$")),
+    ("get_many", is_about("^/brokers/topics/t$")),
+    ("get_many", is_about("^/brokers/topics/t/partitions$")),
+    ("multi", is_about("/state$")),
+])  # fmt: skip
 async def test_a_lost_connection_is_waited_for(cluster, /, operation, fails_at, is_carried_out):
     failing = fail_once(cluster, operation, LOST, is_carried_out, fails_at)
     await put_topic(cluster, "t", {0: [0]})

@@ -105,20 +105,17 @@ def test_one_request_is_on_its_way_at_a_time(leader: Leader) -> None:
     assert asked(leader.requests[1]) == [("t", 1, 5, [1, 2], 7)]
 
 
-@pytest.mark.parametrize(
-    ("fields", "body"),
-    [
-        # As a cluster of Kafka's brokers sent and answered them when one of three stood still (recording 15).
-        (
-            (3, 248, TopicPartition("t", 2), 6, (2, 3), 10),
-            {"new_isr": [2, 3], "current_isr_version": 10, "leader_epoch": 6, "partition_index": 2},
-        ),
-        (
-            (2, 131, TopicPartition("t", 1), 5, (2, 3, 1), 10),
-            {"new_isr": [2, 3, 1], "current_isr_version": 10, "leader_epoch": 5, "partition_index": 1},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("fields", "body"), [
+    # As a cluster of Kafka's brokers sent and answered them when one of three stood still (recording 15).
+    (
+        (3, 248, TopicPartition("t", 2), 6, (2, 3), 10),
+        {"new_isr": [2, 3], "current_isr_version": 10, "leader_epoch": 6, "partition_index": 2},
+    ),
+    (
+        (2, 131, TopicPartition("t", 1), 5, (2, 3, 1), 10),
+        {"new_isr": [2, 3, 1], "current_isr_version": 10, "leader_epoch": 5, "partition_index": 1},
+    ),
+])  # fmt: skip
 def test_requests_are_those_of_kafka(fields, body):
     broker_id, broker_epoch, key, leader_epoch, isr, version = fields
     leader = Leader()
@@ -148,14 +145,11 @@ def test_what_the_state_forbids_is_not_asked_again(leader: Leader, error_code: E
     assert len(leader.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("entry", "error_code"),
-    [
-        (done(leader_epoch=6), ErrorCode.FENCED_LEADER_EPOCH),
-        (done(leader_epoch=4), ErrorCode.FENCED_LEADER_EPOCH),
-        (done(version=6), ErrorCode.INVALID_UPDATE_VERSION),
-    ],
-)
+@pytest.mark.parametrize(("entry", "error_code"), [
+    (done(leader_epoch=6), ErrorCode.FENCED_LEADER_EPOCH),
+    (done(leader_epoch=4), ErrorCode.FENCED_LEADER_EPOCH),
+    (done(version=6), ErrorCode.INVALID_UPDATE_VERSION),
+])  # fmt: skip
 def test_a_state_that_is_not_the_own_is_not_taken(leader, entry, error_code):
     leader.ask(T0)
     leader.answer((T0, entry))

@@ -218,15 +218,12 @@ def test_a_failed_produce_without_acks_closes_the_connection(play, fails):
     with_loop(play, story, handler, fails)
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (KafkaError(ErrorCode.NOT_CONTROLLER), ErrorCode.NOT_CONTROLLER),
-        (StorageError("the disk failed"), ErrorCode.KAFKA_STORAGE_ERROR),
-        (RuntimeError("a bug"), ErrorCode.UNKNOWN_SERVER_ERROR),
-        (MemoryError(), ErrorCode.UNKNOWN_SERVER_ERROR),
-    ],
-)
+@pytest.mark.parametrize(("error", "code"), [
+    (KafkaError(ErrorCode.NOT_CONTROLLER), ErrorCode.NOT_CONTROLLER),
+    (StorageError("the disk failed"), ErrorCode.KAFKA_STORAGE_ERROR),
+    (RuntimeError("a bug"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    (MemoryError(), ErrorCode.UNKNOWN_SERVER_ERROR),
+])  # fmt: skip
 async def test_an_error_is_told_by_its_code(connect, /, error, code):
     def handle(ctx, request):
         raise error

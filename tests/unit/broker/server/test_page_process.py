@@ -16,17 +16,14 @@ def config(listeners: str, **settings: str) -> BrokerConfig:
     return BrokerConfig.single_broker({"listeners": listeners, "inter.broker.listener.name": first, **names})
 
 
-@pytest.mark.parametrize(
-    ("listeners", "settings", "protocol", "options"),
-    [
-        ("PLAINTEXT://h:1", {}, "PLAINTEXT", []),
-        ("PLAINTEXT://h:1,SSL://h:2", {}, "PLAINTEXT", []),
-        ("SSL://h:1,PLAINTEXT://h:2", {}, "PLAINTEXT", []),
-        ("SSL://h:1", {}, "SSL", []),
-        ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "PLAIN"}, "SASL_SSL", ["--login"]),
-        ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "OAUTHBEARER"}, "PLAINTEXT", []),
-    ],
-)
+@pytest.mark.parametrize(("listeners", "settings", "protocol", "options"), [
+    ("PLAINTEXT://h:1", {}, "PLAINTEXT", []),
+    ("PLAINTEXT://h:1,SSL://h:2", {}, "PLAINTEXT", []),
+    ("SSL://h:1,PLAINTEXT://h:2", {}, "PLAINTEXT", []),
+    ("SSL://h:1", {}, "SSL", []),
+    ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "PLAIN"}, "SASL_SSL", ["--login"]),
+    ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "OAUTHBEARER"}, "PLAINTEXT", []),
+])  # fmt: skip
 def test_users_log_in_where_they_can(listeners: str, settings: dict[str, str], protocol: str, options: list[str]):
     plan = plan_page(config(listeners, **settings), ["--allow-changes"])
     assert plan.endpoint.security_protocol == protocol

@@ -127,15 +127,12 @@ def test_senders_connect_by_the_same_options():
         sender("security.protocol=SSL", "ssl.truststore.location=/nowhere")
 
 
-@pytest.mark.parametrize(
-    ("words", "table_format"),
-    [
-        ("", "delta"),
-        ("--tables postgresql://me@there/site", "postgresql"),
-        ("--tables postgresql://me@there/site --format postgresql", "postgresql"),
-        ("--tables hdfs://there/site --format iceberg", "iceberg"),
-    ],
-)
+@pytest.mark.parametrize(("words", "table_format"), [
+    ("", "delta"),
+    ("--tables postgresql://me@there/site", "postgresql"),
+    ("--tables postgresql://me@there/site --format postgresql", "postgresql"),
+    ("--tables hdfs://there/site --format iceberg", "iceberg"),
+])  # fmt: skip
 def test_tables_have_the_format_of_their_place_unless_told(words: str, table_format: str):
     parser = argparse.ArgumentParser()
     add_table_options(parser)

@@ -98,15 +98,12 @@ def test_limits():
             parse_limits({name: text})
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "reason"),
-    [
-        ("bot", "user", "subject kind 'bot'"),
-        ("user", "principal", "write user or client-id"),
-        ("user", "user:", "write user or client-id"),
-        ("user", "user:{name}", "no part {name}"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "text", "reason"), [
+    ("bot", "user", "subject kind 'bot'"),
+    ("user", "principal", "write user or client-id"),
+    ("user", "user:", "write user or client-id"),
+    ("user", "user:{name}", "no part {name}"),
+])  # fmt: skip
 def test_what_is_no_template(kind, text, reason):
     with pytest.raises(PlanError, match=reason):
         parse_template(kind, text)

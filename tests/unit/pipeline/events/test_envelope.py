@@ -41,17 +41,14 @@ def test_a_row_is_as_it_stood_there(envelope: str) -> None:
     assert read(f'{{"payload":{envelope},"schema":null}}') == (change, None)
 
 
-@pytest.mark.parametrize(
-    ("envelope", "row"),
-    [
-        ('{"op":"c","after":{"id":1}}', '{"id":1}'),
-        ('{"op":"r","after":{"id":1}}', '{"id":1}'),
-        ('{"op":"d","before":{"id":1},"after":null}', '{"id":1}'),
-        ('{"op":"d","before":null,"after":null}', "{}"),
-        ('{"op":"t","before":null,"after":null}', "{}"),
-        ('{"op":"m","message":{"prefix":"p","content":"eA=="}}', None),
-    ],
-)
+@pytest.mark.parametrize(("envelope", "row"), [
+    ('{"op":"c","after":{"id":1}}', '{"id":1}'),
+    ('{"op":"r","after":{"id":1}}', '{"id":1}'),
+    ('{"op":"d","before":{"id":1},"after":null}', '{"id":1}'),
+    ('{"op":"d","before":null,"after":null}', "{}"),
+    ('{"op":"t","before":null,"after":null}', "{}"),
+    ('{"op":"m","message":{"prefix":"p","content":"eA=="}}', None),
+])  # fmt: skip
 def test_an_op_says_which_row_it_is(envelope: str, row: str | None) -> None:
     assert read(envelope) == ({"op": json.loads(envelope)["op"], "row": row}, None)
 
@@ -60,26 +57,23 @@ def test_a_tombstone_is_no_change_and_not_bad() -> None:
     assert read(None) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        *((value, NO_ENVELOPE) for value in ("", " ", "{}", "[]", "5", "}", "no json", '{"id":1}', '"op"')),
-        ('{"op":"c","after":{}', NO_ENVELOPE),
-        ('{"op":"c","after":{}} x', NO_ENVELOPE),
-        ('{"op":"c","after":{},}', NO_ENVELOPE),
-        ('{"op" "c"}', NO_ENVELOPE),
-        ('{"schema":null,"payload":{"id":1}}', NO_ENVELOPE),
-        ('{"schema":null,"payload":null}', NO_ENVELOPE),
-        ("[" * 100_000, NO_ENVELOPE),
-        ('{"op":' * 100_000, NO_ENVELOPE),
-        (b'{"op":"c","after":{"name":"\xff"}}', NO_UTF8),
-        ('{"op":"x"}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): "x"'),
-        ('{"op":["c"],"after":{}}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): ["c"]'),
-        ('{"op":"c","before":{}}', "the Debezium envelope has op c, but no row in after"),
-        ('{"op":"u","after":null}', "the Debezium envelope has op u, but no row in after"),
-        ('{"op":"r","after":[{}]}', "the Debezium envelope has op r, but no row in after"),
-    ],
-)
+@pytest.mark.parametrize(("value", "reason"), [
+    *((value, NO_ENVELOPE) for value in ("", " ", "{}", "[]", "5", "}", "no json", '{"id":1}', '"op"')),
+    ('{"op":"c","after":{}', NO_ENVELOPE),
+    ('{"op":"c","after":{}} x', NO_ENVELOPE),
+    ('{"op":"c","after":{},}', NO_ENVELOPE),
+    ('{"op" "c"}', NO_ENVELOPE),
+    ('{"schema":null,"payload":{"id":1}}', NO_ENVELOPE),
+    ('{"schema":null,"payload":null}', NO_ENVELOPE),
+    ("[" * 100_000, NO_ENVELOPE),
+    ('{"op":' * 100_000, NO_ENVELOPE),
+    (b'{"op":"c","after":{"name":"\xff"}}', NO_UTF8),
+    ('{"op":"x"}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): "x"'),
+    ('{"op":["c"],"after":{}}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): ["c"]'),
+    ('{"op":"c","before":{}}', "the Debezium envelope has op c, but no row in after"),
+    ('{"op":"u","after":null}', "the Debezium envelope has op u, but no row in after"),
+    ('{"op":"r","after":[{}]}', "the Debezium envelope has op r, but no row in after"),
+])  # fmt: skip
 def test_what_is_no_envelope_has_its_reason(value: str | bytes, reason: str) -> None:
     assert read(value) == (None, reason)
 

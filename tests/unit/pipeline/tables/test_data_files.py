@@ -102,18 +102,15 @@ def test_an_aborted_task_leaves_no_file(tmp_path: Path) -> None:
     assert files_under(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("expression", "values"),
-    [
-        ("YEAR(`time`)", [2026, None, 1969]),
-        ("CAST(`Time` AS DATE)", [date(2026, 3, 1), None, date(1969, 12, 31)]),
-        ("DATE_FORMAT(`time`, 'yyyy-MM-dd-HH')", ["2026-03-01-23", None, "1969-12-31-00"]),
-        ("date_format(time, 'yyyy-MM')", ["2026-03", None, "1969-12"]),
-        ("SUBSTRING(`country`, 1, 2)", ["a ", "", None]),
-        ("cast(text as date)", [date(2026, 3, 2), None, None]),
-        ("hour(text)", [1, None, None]),
-    ],
-)
+@pytest.mark.parametrize(("expression", "values"), [
+    ("YEAR(`time`)", [2026, None, 1969]),
+    ("CAST(`Time` AS DATE)", [date(2026, 3, 1), None, date(1969, 12, 31)]),
+    ("DATE_FORMAT(`time`, 'yyyy-MM-dd-HH')", ["2026-03-01-23", None, "1969-12-31-00"]),
+    ("date_format(time, 'yyyy-MM')", ["2026-03", None, "1969-12"]),
+    ("SUBSTRING(`country`, 1, 2)", ["a ", "", None]),
+    ("cast(text as date)", [date(2026, 3, 2), None, None]),
+    ("hour(text)", [1, None, None]),
+])  # fmt: skip
 def test_generated_partition_columns_are_computed(expression: str, values: list[object]) -> None:
     assert generated_column(expression, ROWS).to_pylist() == values
 

@@ -69,26 +69,23 @@ def test_a_damaged_header_key_is_read_with_replacements() -> None:
 GOOD = b"\x00\x00\x00\x02k\x02v\x00"
 
 
-@pytest.mark.parametrize(
-    ("payload", "message"),
-    [
-        (b"", "end within"),
-        (b"\x80", "end within"),
-        (b"\x01" + GOOD, "record of -1 bytes"),
-        (sized(GOOD)[:-1], "record of 8 bytes"),
-        (sized(GOOD + b"\x00"), "holds 8"),
-        (sized(GOOD) + b"\x00", "1 bytes follow the 1 records"),
-        (sized(GOOD) * 2, "9 bytes follow the 1 records"),
-        (sized(b""), "end within"),
-        (sized(b"\x00"), "end within"),
-        (sized(b"\x00\x00\x00\x10k\x02v\x00"), "8 bytes in a record with 4 left"),
-        (sized(b"\x00\x00\x00\x02k\x02v\x01"), "-1 record headers"),
-        (sized(b"\x00\x00\x00\x02k\x02v\x04") + bytes(99), "2 record headers in 0 bytes"),
-        (sized(b"\x00\x00\x00\x02k\x02v\x02\x01\x01"), "header without a key"),
-        (sized(b"\x00\x00" + b"\x80" * 5 + b"\x01\x01\x01\x00"), "varint of more than 5 bytes"),
-        (sized(b"\x00" + b"\x80" * 10 + b"\x01\x00\x01\x01\x00"), "varint of more than 10 bytes"),
-    ],
-)
+@pytest.mark.parametrize(("payload", "message"), [
+    (b"", "end within"),
+    (b"\x80", "end within"),
+    (b"\x01" + GOOD, "record of -1 bytes"),
+    (sized(GOOD)[:-1], "record of 8 bytes"),
+    (sized(GOOD + b"\x00"), "holds 8"),
+    (sized(GOOD) + b"\x00", "1 bytes follow the 1 records"),
+    (sized(GOOD) * 2, "9 bytes follow the 1 records"),
+    (sized(b""), "end within"),
+    (sized(b"\x00"), "end within"),
+    (sized(b"\x00\x00\x00\x10k\x02v\x00"), "8 bytes in a record with 4 left"),
+    (sized(b"\x00\x00\x00\x02k\x02v\x01"), "-1 record headers"),
+    (sized(b"\x00\x00\x00\x02k\x02v\x04") + bytes(99), "2 record headers in 0 bytes"),
+    (sized(b"\x00\x00\x00\x02k\x02v\x02\x01\x01"), "header without a key"),
+    (sized(b"\x00\x00" + b"\x80" * 5 + b"\x01\x01\x01\x00"), "varint of more than 5 bytes"),
+    (sized(b"\x00" + b"\x80" * 10 + b"\x01\x00\x01\x01\x00"), "varint of more than 10 bytes"),
+])  # fmt: skip
 def test_records_that_cannot_be_are_corrupt(payload: bytes, message: str) -> None:
     with pytest.raises(CorruptRecordsError, match=message):
         list(iterate_records(batch_with(payload)))

@@ -31,21 +31,18 @@ def test_a_broker_without_plaintext_has_no_host_and_keeps_its_rack() -> None:
     assert brokers.decode_registration(3, data) == broker
 
 
-@pytest.mark.parametrize(
-    ("data", "endpoints"),
-    [
-        (b'{"version":1,"host":"h","port":9092,"jmx_port":9999,"timestamp":"2233345666"}', [("PLAINTEXT", "h", 9092)]),
-        (
-            b'{"version":2,"host":"h","port":9092,"jmx_port":-1,"timestamp":"1",'
-            b'"endpoints":["PLAINTEXT://h:9092","SSL://h:9093"]}',
-            [("PLAINTEXT", "h", 9092), ("SSL", "h", 9093)],
-        ),
-        (b"", []),
-        (b"[1]", []),
-        (b"{broken", []),
-        (b'{"endpoints":["nonsense","A://b:c"]}', []),
-    ],
-)
+@pytest.mark.parametrize(("data", "endpoints"), [
+    (b'{"version":1,"host":"h","port":9092,"jmx_port":9999,"timestamp":"2233345666"}', [("PLAINTEXT", "h", 9092)]),
+    (
+        b'{"version":2,"host":"h","port":9092,"jmx_port":-1,"timestamp":"1",'
+        b'"endpoints":["PLAINTEXT://h:9092","SSL://h:9093"]}',
+        [("PLAINTEXT", "h", 9092), ("SSL", "h", 9093)],
+    ),
+    (b"", []),
+    (b"[1]", []),
+    (b"{broken", []),
+    (b'{"endpoints":["nonsense","A://b:c"]}', []),
+])  # fmt: skip
 def test_older_and_broken_registrations_are_read(data: bytes, endpoints: list[tuple[str, str, int]]) -> None:
     found = brokers.decode_registration(1, data).endpoints
     assert [(each.listener_name, each.host, each.port) for each in found] == endpoints

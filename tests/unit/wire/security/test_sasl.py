@@ -232,20 +232,17 @@ def test_plain():
     assert server.answer(b"alice\0alice\0secret") == b""
 
 
-@pytest.mark.parametrize(
-    ("response", "reason"),
-    [
-        (b"", "Invalid SASL/PLAIN response: expected 3 tokens, got 1"),
-        (b"\0a\0b\0c", "Invalid SASL/PLAIN response: expected 3 tokens, got 4"),
-        (b"\0\0secret", GENERAL + "username not specified"),
-        (b"\0alice\0", GENERAL + "password not specified"),
-        (b"\0alice\0wrong", GENERAL + "Invalid username or password"),
-        (b"\0carol\0secret", GENERAL + "Invalid username or password"),
-        (b"\0bob\0x", GENERAL + "Invalid username or password"),
-        (b"\0alice\0\xff", GENERAL + "Invalid username or password"),
-        (b"bob\0alice\0secret", GENERAL + "Client requested an authorization id that is different from username"),
-    ],
-)
+@pytest.mark.parametrize(("response", "reason"), [
+    (b"", "Invalid SASL/PLAIN response: expected 3 tokens, got 1"),
+    (b"\0a\0b\0c", "Invalid SASL/PLAIN response: expected 3 tokens, got 4"),
+    (b"\0\0secret", GENERAL + "username not specified"),
+    (b"\0alice\0", GENERAL + "password not specified"),
+    (b"\0alice\0wrong", GENERAL + "Invalid username or password"),
+    (b"\0carol\0secret", GENERAL + "Invalid username or password"),
+    (b"\0bob\0x", GENERAL + "Invalid username or password"),
+    (b"\0alice\0\xff", GENERAL + "Invalid username or password"),
+    (b"bob\0alice\0secret", GENERAL + "Client requested an authorization id that is different from username"),
+])  # fmt: skip
 def test_plain_failures(response, reason):
     server = plain_server()
     with pytest.raises(LoginError) as failure:
@@ -286,19 +283,16 @@ def test_a_token_that_proves_nothing_is_told_so_twice(token, told):
     assert (str(failure.value), failure.value.is_told) == (challenge.decode(), True)
 
 
-@pytest.mark.parametrize(
-    ("response", "reason"),
-    [
-        (b"", "first message"),
-        (b"\xff", "first message"),
-        (b"\x01", "first message"),
-        (b"n,,\x01\x01", "'auth' not specified"),
-        (b"n,,\x01auth=Bearer\x01\x01", "invalid 'auth' format"),
-        (b"n,,\x01auth=Basic good\x01\x01", "not bearer"),
-        (b"n,a=bob,\x01auth=Bearer good\x01\x01", "different from the token's principal name"),
-        (b"n,,\x01auth=Bearer good\x01", "first message"),
-    ],
-)
+@pytest.mark.parametrize(("response", "reason"), [
+    (b"", "first message"),
+    (b"\xff", "first message"),
+    (b"\x01", "first message"),
+    (b"n,,\x01\x01", "'auth' not specified"),
+    (b"n,,\x01auth=Bearer\x01\x01", "invalid 'auth' format"),
+    (b"n,,\x01auth=Basic good\x01\x01", "not bearer"),
+    (b"n,a=bob,\x01auth=Bearer good\x01\x01", "different from the token's principal name"),
+    (b"n,,\x01auth=Bearer good\x01", "first message"),
+])  # fmt: skip
 def test_oauthbearer_failures(response, reason):
     with pytest.raises(LoginError, match=reason):
         oauth_server().answer(response)

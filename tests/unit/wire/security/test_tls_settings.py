@@ -42,16 +42,13 @@ def versions(context):
     return [name for version, name in named.items() if context.minimum_version <= version <= context.maximum_version]
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, ["TLSv1.2", "TLSv1.3"]),
-        ({"ssl.enabled.protocols": "TLSv1.3"}, ["TLSv1.3"]),
-        ({"ssl.cipher.suites": "TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2"]),
-        ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}, ["TLSv1.3"]),
-        ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384,TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2", "TLSv1.3"]),
-    ],
-)
+@pytest.mark.parametrize(("settings", "expected"), [
+    ({}, ["TLSv1.2", "TLSv1.3"]),
+    ({"ssl.enabled.protocols": "TLSv1.3"}, ["TLSv1.3"]),
+    ({"ssl.cipher.suites": "TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2"]),
+    ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}, ["TLSv1.3"]),
+    ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384,TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2", "TLSv1.3"]),
+])  # fmt: skip
 def test_versions_are_those_that_are_wanted_and_have_a_cipher(settings, expected):
     assert versions(client_context(client_settings(settings))) == expected
 
@@ -62,20 +59,17 @@ def test_no_version_may_be_left(pem):
         client_context(client_settings(settings))
 
 
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"ssl.keystore.key": "k"}, "SSL private key can be specified only for PEM"),
-        ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k"}, "certificate chain is not specified"),
-        ({"ssl.keystore.certificate.chain": "c"}, "private key is not specified"),
-        (
-            {"ssl.keystore.type": "PEM", "ssl.keystore.key": "k", "ssl.keystore.location": "f"},
-            "Both SSL key store location and separate private key are specified",
-        ),
-        ({"ssl.truststore.certificates": "c"}, "only for PEM"),
-        ({"ssl.endpoint.identification.algorithm": "ldaps"}, "use https, or nothing"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "told"), [
+    ({"ssl.keystore.key": "k"}, "SSL private key can be specified only for PEM"),
+    ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k"}, "certificate chain is not specified"),
+    ({"ssl.keystore.certificate.chain": "c"}, "private key is not specified"),
+    (
+        {"ssl.keystore.type": "PEM", "ssl.keystore.key": "k", "ssl.keystore.location": "f"},
+        "Both SSL key store location and separate private key are specified",
+    ),
+    ({"ssl.truststore.certificates": "c"}, "only for PEM"),
+    ({"ssl.endpoint.identification.algorithm": "ldaps"}, "use https, or nothing"),
+])  # fmt: skip
 def test_settings_that_cant_be_together_are_refused(settings, told):
     with pytest.raises(ConfigError, match=told):
         client_settings(settings)
