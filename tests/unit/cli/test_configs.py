@@ -34,10 +34,8 @@ def test_a_clients_settings(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("line", "complaint"), [
-    (
-        "security.protocol=SASL_SSL",
-        ": sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
-    ),
+    ("security.protocol=SASL_SSL",
+     ": sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
     ("default.api.timeout.ms=soon", ":2: default.api.timeout.ms=soon must be a number of milliseconds"),
 ])  # fmt: skip
 def test_a_clients_settings_that_cannot_be(tmp_path, line, complaint):

@@ -109,10 +109,7 @@ def test_stats(run, data_dir):
 @pytest.mark.parametrize(("arguments", "expected"), [
     (["dump"], "no files given: use --files FILE,... or the directory of a log"),
     (["dump", "nowhere"], "nowhere: the file or directory does not exist"),
-    (
-        ["dump", "{}", "--key-decoder-class", "x.Y"],
-        "--key-decoder-class x.Y: must be one of kafka.serializer.String",
-    ),
+    (["dump", "{}", "--key-decoder-class", "x.Y"], "--key-decoder-class x.Y: must be one of kafka.serializer.String"),
     (["dump", "--fly"], "No such option: --fly"),
     (["verify", "nowhere"], "nowhere: the directory does not exist"),
     (["verify"], "barnabas-data: the directory does not exist; name a directory"),

@@ -105,10 +105,8 @@ def test_what_the_tree_holds_is_read_back(data_dir: Path) -> None:
     ),
     ([SetOp(paths.topic_config("t"), b'{"config":{}}')], [f"{paths.topic_config('t')} has other data"]),
     ([CreateOp("/config/users/stranger")], ["/config/users/stranger should not exist"]),
-    (
-        [SetOp(paths.topic("t"), b'{"version":2,"partitions":{"0":[7]}}')],
-        [f"{paths.topic('t')} has other data", "partition t-1 is missing"],
-    ),
+    ([SetOp(paths.topic("t"), b'{"version":2,"partitions":{"0":[7]}}')],
+     [f"{paths.topic('t')} has other data", "partition t-1 is missing"]),
 ])  # fmt: skip
 def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(data_dir, ops, missing):
     async def ruin(registry: EmbeddedRegistry, _: int) -> None:

@@ -37,10 +37,7 @@ def test_may_he_is_answered_by_rules(form, verdict):
     ({"operation": "Eat"}, "The operation Eat does not exist."),
     ({"operation": ""}, "The operation (empty) does not exist."),
     ({"resource_type": "x"}, "The resource type x does not exist."),
-    (
-        {"operation": "Write", "resource_type": "group"},
-        "Write does not apply to a group; use Read, Delete, Describe.",
-    ),
+    ({"operation": "Write", "resource_type": "group"}, "Write does not apply to a group; use Read, Delete, Describe."),
     ({"name": ""}, "Name the topic."),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_one_clear_error(form, problem):

@@ -16,10 +16,8 @@ def subscription(*topics, version=1, user_data=None, owned=()):
 @pytest.mark.parametrize(("subscriptions", "topics"), [
     ([], set()),
     ([subscription()], set()),
-    (
-        [subscription("t", "ü"), subscription("t", "ü", owned=["t"]), subscription("t", "ü", user_data=b"d")],
-        {"t", "ü"},
-    ),
+    ([subscription("t", "ü"), subscription("t", "ü", owned=["t"]), subscription("t", "ü", user_data=b"d")],
+     {"t", "ü"}),
     ([subscription("t"), subscription("t", "u"), subscription("t", version=0)], {"t", "u"}),
     ([subscription(f"t{number}") for number in range(20)] * 2, {f"t{number}" for number in range(20)}),
 ])  # fmt: skip

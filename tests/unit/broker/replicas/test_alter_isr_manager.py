@@ -107,14 +107,10 @@ def test_one_request_is_on_its_way_at_a_time(leader: Leader) -> None:
 
 @pytest.mark.parametrize(("fields", "body"), [
     # As a cluster of Kafka's brokers sent and answered them when one of three stood still (recording 15).
-    (
-        (3, 248, TopicPartition("t", 2), 6, (2, 3), 10),
-        {"new_isr": [2, 3], "current_isr_version": 10, "leader_epoch": 6, "partition_index": 2},
-    ),
-    (
-        (2, 131, TopicPartition("t", 1), 5, (2, 3, 1), 10),
-        {"new_isr": [2, 3, 1], "current_isr_version": 10, "leader_epoch": 5, "partition_index": 1},
-    ),
+    ((3, 248, TopicPartition("t", 2), 6, (2, 3), 10),
+     {"new_isr": [2, 3], "current_isr_version": 10, "leader_epoch": 6, "partition_index": 2}),
+    ((2, 131, TopicPartition("t", 1), 5, (2, 3, 1), 10),
+     {"new_isr": [2, 3, 1], "current_isr_version": 10, "leader_epoch": 5, "partition_index": 1}),
 ])  # fmt: skip
 def test_requests_are_those_of_kafka(fields, body):
     broker_id, broker_epoch, key, leader_epoch, isr, version = fields

@@ -133,16 +133,10 @@ def changed(position, *values):
     pytest.param(changed(20, 0xFF), answer(ErrorCode.CORRUPT_MESSAGE), id="crc"),
     pytest.param(changed(8, 0, 0, 0, 5), answer(ErrorCode.CORRUPT_MESSAGE), id="length"),
     pytest.param(batch(value=b"x" * 2_000_000), answer(ErrorCode.MESSAGE_TOO_LARGE), id="too-large"),
-    pytest.param(
-        batch(is_control=True, producer_id=1, producer_epoch=0, base_sequence=0),
-        answer(ErrorCode.INVALID_RECORD, log_start_offset=0),
-        id="control",
-    ),
-    pytest.param(
-        batch(producer_id=1, producer_epoch=0, base_sequence=-1),
-        answer(ErrorCode.INVALID_RECORD, log_start_offset=0),
-        id="no-sequence",
-    ),
+    pytest.param(batch(is_control=True, producer_id=1, producer_epoch=0, base_sequence=0),
+     answer(ErrorCode.INVALID_RECORD, log_start_offset=0), id="control"),
+    pytest.param(batch(producer_id=1, producer_epoch=0, base_sequence=-1),
+     answer(ErrorCode.INVALID_RECORD, log_start_offset=0), id="no-sequence"),
 ])  # fmt: skip
 def test_bad_batches_are_refused(path, records, expected):
     response = path.produce("t", records)

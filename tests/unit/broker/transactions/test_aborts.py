@@ -22,10 +22,8 @@ def ongoing(transactional_id: str = "tx") -> Transaction:
 @pytest.mark.parametrize(("event", "abort"), [
     (End(7, 0, False, "app", "/1.2.3.4"), Abort(AbortReason.PRODUCER, "app", "/1.2.3.4")),
     (End(7, 0, True, "app", "/1.2.3.4"), None),
-    (
-        Initialize(1_000, client_id="other", client_host="/5.6.7.8"),
-        Abort(AbortReason.NEWER_PRODUCER, "other", "/5.6.7.8"),
-    ),
+    (Initialize(1_000, client_id="other", client_host="/5.6.7.8"),
+     Abort(AbortReason.NEWER_PRODUCER, "other", "/5.6.7.8")),
     (TimeOut(), Abort(AbortReason.TIMEOUT)),
     (AddPartitions(7, 0, frozenset((TopicPartition("t", 2),))), None),
 ])  # fmt: skip

@@ -112,10 +112,7 @@ def test_the_latest_owner_is_that_of_the_name_or_of_the_cluster() -> None:
     (b'["place","m","c-1","views"]', place_record(SOURCE, PLACE)[1]),
     (b'["rank","m","c-1","views",2]', b"{}"),
     (b'["place","m","c-1","views",2]', b"no JSON"),
-    (
-        b'["place","m","c-1","views",2]',
-        b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[1],"mark":null}',
-    ),
+    (b'["place","m","c-1","views",2]', b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[1],"mark":null}'),
     (b'["place","m","c-1","views",2]', b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[0,0,0]}'),
     (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[]}'),
     (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[-1,0,1]}'),

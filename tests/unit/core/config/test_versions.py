@@ -61,11 +61,8 @@ def test_two_that_cannot_be_together_are_an_error():
     ({PROTOCOL: "0.10.1"}, ("0.10.1", "0.10.2-IV0"), []),
     ({MESSAGE: "0.9.0"}, ("0.10.2-IV0", "0.9.0"), []),
     ({PROTOCOL: "2.7"}, ("2.7", "0.10.2-IV0"), ["inter.broker.protocol.version=2.7"]),
-    (
-        {MESSAGE: "1.0"},
-        ("1.0-IV0", "1.0"),
-        ["inter.broker.protocol.version=1.0-IV0", "log.message.format.version=1.0"],
-    ),
+    ({MESSAGE: "1.0"}, ("1.0-IV0", "1.0"),
+     ["inter.broker.protocol.version=1.0-IV0", "log.message.format.version=1.0"]),
 ])  # fmt: skip
 def test_what_was_asked_for_wins_over_what_kafka_reads_and_is_told(given, expected, contradictions):
     config = BrokerConfig.single_broker(given)

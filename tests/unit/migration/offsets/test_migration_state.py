@@ -78,25 +78,12 @@ def test_who_owns_nothing_is_a_doubt() -> None:
 
 
 @pytest.mark.parametrize(("offsets", "commits", "to", "expected"), [
-    (
-        {"zookeeper": 10, "kafka": 9},
-        B,
-        Side.KAFKA,
-        "ZooKeeper has 10, Kafka has 9: what lies between would be read",
-    ),
+    ({"zookeeper": 10, "kafka": 9}, B, Side.KAFKA, "ZooKeeper has 10, Kafka has 9: what lies between would be read"),
     ({"zookeeper": 10, "kafka": None}, B, Side.KAFKA, "ZooKeeper has 10, Kafka has nothing"),
-    (
-        {"zookeeper": 9, "kafka": 10},
-        B,
-        Side.ZOOKEEPER,
-        "Kafka has 10, ZooKeeper has 9: what lies between would be read",
-    ),
-    (
-        {"zookeeper": 9, "kafka": 10},
-        Z,
-        Side.KAFKA,
-        "Kafka has 10, ZooKeeper has 9: dual commit begins with the larger",
-    ),
+    ({"zookeeper": 9, "kafka": 10}, B, Side.ZOOKEEPER,
+     "Kafka has 10, ZooKeeper has 9: what lies between would be read"),
+    ({"zookeeper": 9, "kafka": 10}, Z, Side.KAFKA,
+     "Kafka has 10, ZooKeeper has 9: dual commit begins with the larger"),
     ({"zookeeper": 10, "kafka": 9}, K, Side.ZOOKEEPER, "ZooKeeper has 10, Kafka has 9: dual commit begins"),
 ])  # fmt: skip
 def test_a_side_that_lacks_something_is_not_relied_on(offsets, commits, to, expected):

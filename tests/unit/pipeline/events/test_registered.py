@@ -120,18 +120,9 @@ LOGICAL = [
     (["string", "null"], None, "string", None),
     (["int", "long"], 2**40, "bigint", 2**40),
     (["null", "long", "string"], "x", "struct<member0:bigint,member1:string>", {"member0": None, "member1": "x"}),
-    (
-        {"type": "map", "values": ["null", "int"]},
-        {"k": 1, "n": None},
-        "map<string,bigint>",
-        [("k", 1), ("n", None)],
-    ),
-    (
-        {"type": "array", "items": record(("b", "bytes"), ("n", "null")) | {"name": "N"}},
-        [{"b": b"a", "n": None}],
-        "array<struct<b:binary>>",
-        [{"b": b"a"}],
-    ),
+    ({"type": "map", "values": ["null", "int"]}, {"k": 1, "n": None}, "map<string,bigint>", [("k", 1), ("n", None)]),
+    ({"type": "array", "items": record(("b", "bytes"), ("n", "null")) | {"name": "N"}}, [{"b": b"a", "n": None}],
+     "array<struct<b:binary>>", [{"b": b"a"}]),
     *[(each, value, column, found) for _, each, value, column, found in LOGICAL if not isinstance(value, int)],
 ])  # fmt: skip
 def test_a_new_column_has_the_type_of_its_schema(folder, data_type, value, column, found):
@@ -243,11 +234,7 @@ def test_a_copy_in_a_worker_asks_for_no_schema_again() -> None:
     (["null", "Order"], b"\0", "the type Order within itself"),
     ([{"type": "array", "items": "int"}, "string", "bytes", "boolean", "Order"], b"\0", "Order within itself"),
     (["int", "long", "string"], b"\0", "cannot be told apart"),
-    (
-        {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2},
-        b"\0",
-        "decimal number of precision",
-    ),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2}, b"\0", "decimal number of precision"),
     ("double", b"\0\0\0\0\0\0\xf8\x7f", "field v is double in the table, which cannot represent exactly: NaN"),
     ("double", b"\0\0\0\0\0\0\xf0\x7f", "field v is double in the table, which cannot represent exactly: Infinity"),
 ])  # fmt: skip

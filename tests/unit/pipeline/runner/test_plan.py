@@ -48,15 +48,11 @@ def test_places_of_a_run():
     ({"job": ANY}, "name them with --topics"),
     ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
     ({"layout": DAILY}, "fixes its table layout"),
-    (
-        {"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"},
-        "day.time. is not supported for parquet",
-    ),
+    ({"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"},
+     "day.time. is not supported for parquet"),
     ({"envelope": "debezium"}, "--envelope is for jobs that read any topics"),
-    (
-        {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
-        "let the connector unwrap",
-    ),
+    ({"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
+     "let the connector unwrap"),
 ])  # fmt: skip
 def test_what_can_not_be_is_named(fields, reason):
     with pytest.raises(PlanError, match=reason):

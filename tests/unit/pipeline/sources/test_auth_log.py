@@ -35,69 +35,40 @@ PAM = "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ss
 
 @pytest.mark.parametrize(("message", "login"), [
     ("Accepted password for root from 192.0.2.1 port 22 ssh2", (True, "root", ADDRESS, "password", None)),
-    (
-        "Accepted publickey for git from 2001:db8::1 port 4022 ssh2: RSA SHA256:+Xab/c=",
-        (True, "git", "2001:db8::1", "publickey", None),
-    ),
-    (
-        "Accepted keyboard-interactive/pam for a from fe80::1%eth0 port 22 ssh2",
-        (True, "a", "fe80::1%eth0", "keyboard-interactive/pam", None),
-    ),
-    (
-        "Failed password for root from 192.0.2.1 port 22 ssh2",
-        (False, "root", ADDRESS, "password", "failed password"),
-    ),
-    (
-        "Failed password for invalid user admin from 192.0.2.1 port 22 ssh2",
-        (False, "admin", ADDRESS, "password", "invalid user"),
-    ),
-    (
-        "Failed password for illegal user admin from 192.0.2.1 port 22 ssh2",
-        (False, "admin", ADDRESS, "password", "invalid user"),
-    ),
-    (
-        "Failed publickey for a from 192.0.2.1 port 22 ssh2: RSA SHA256:x",
-        (False, "a", ADDRESS, "publickey", "failed publickey"),
-    ),
+    ("Accepted publickey for git from 2001:db8::1 port 4022 ssh2: RSA SHA256:+Xab/c=",
+     (True, "git", "2001:db8::1", "publickey", None)),
+    ("Accepted keyboard-interactive/pam for a from fe80::1%eth0 port 22 ssh2",
+     (True, "a", "fe80::1%eth0", "keyboard-interactive/pam", None)),
+    ("Failed password for root from 192.0.2.1 port 22 ssh2", (False, "root", ADDRESS, "password", "failed password")),
+    ("Failed password for invalid user admin from 192.0.2.1 port 22 ssh2",
+     (False, "admin", ADDRESS, "password", "invalid user")),
+    ("Failed password for illegal user admin from 192.0.2.1 port 22 ssh2",
+     (False, "admin", ADDRESS, "password", "invalid user")),
+    ("Failed publickey for a from 192.0.2.1 port 22 ssh2: RSA SHA256:x",
+     (False, "a", ADDRESS, "publickey", "failed publickey")),
     ("Invalid user admin from 192.0.2.1 port 22", (False, "admin", ADDRESS, None, "invalid user")),
     ("Invalid user admin from 192.0.2.1", (False, "admin", ADDRESS, None, "invalid user")),
     ("Invalid user  from 192.0.2.1 port 22", (False, None, ADDRESS, None, "invalid user")),
-    (
-        "error: maximum authentication attempts exceeded for root from 192.0.2.1 port 22 ssh2 [preauth]",
-        (False, "root", ADDRESS, None, "too many attempts"),
-    ),
-    (
-        "maximum authentication attempts exceeded for invalid user a b from 192.0.2.1 port 22 ssh2 [preauth]",
-        (False, "a b", ADDRESS, None, "too many attempts"),
-    ),
-    (
-        "Connection closed by authenticating user root 192.0.2.1 port 22 [preauth]",
-        (False, "root", ADDRESS, None, "gave up"),
-    ),
-    (
-        "Disconnected from authenticating user root 192.0.2.1 port 22 [preauth]",
-        (False, "root", ADDRESS, None, "gave up"),
-    ),
+    ("error: maximum authentication attempts exceeded for root from 192.0.2.1 port 22 ssh2 [preauth]",
+     (False, "root", ADDRESS, None, "too many attempts")),
+    ("maximum authentication attempts exceeded for invalid user a b from 192.0.2.1 port 22 ssh2 [preauth]",
+     (False, "a b", ADDRESS, None, "too many attempts")),
+    ("Connection closed by authenticating user root 192.0.2.1 port 22 [preauth]",
+     (False, "root", ADDRESS, None, "gave up")),
+    ("Disconnected from authenticating user root 192.0.2.1 port 22 [preauth]",
+     (False, "root", ADDRESS, None, "gave up")),
     (f"{PAM}  user=root", (False, "root", ADDRESS, None, "refused by PAM")),
     (f"{PAM}  user=a rhost=9.9.9.9  user=b", (False, "a rhost=9.9.9.9  user=b", ADDRESS, None, "refused by PAM")),
     (f"{PAM} ", (False, None, ADDRESS, None, "refused by PAM")),
     # Names that would be taken for something else.
-    (
-        "Failed password for invalid user a from 9.9.9.9 port 1 ssh2 from 192.0.2.1 port 22 ssh2",
-        (False, "a from 9.9.9.9 port 1 ssh2", ADDRESS, "password", "invalid user"),
-    ),
-    (
-        "Invalid user x from 9.9.9.9 port 1 from 192.0.2.1 port 22",
-        (False, "x from 9.9.9.9 port 1", ADDRESS, None, "invalid user"),
-    ),
-    (
-        "Failed password for invalid user Accepted password for root from 192.0.2.1 port 22 ssh2",
-        (False, "Accepted password for root", ADDRESS, "password", "invalid user"),
-    ),
-    (
-        "Connection closed by invalid user 9.9.9.9 port 1 192.0.2.1 port 22 [preauth]",
-        (False, "9.9.9.9 port 1", ADDRESS, None, "gave up"),
-    ),
+    ("Failed password for invalid user a from 9.9.9.9 port 1 ssh2 from 192.0.2.1 port 22 ssh2",
+     (False, "a from 9.9.9.9 port 1 ssh2", ADDRESS, "password", "invalid user")),
+    ("Invalid user x from 9.9.9.9 port 1 from 192.0.2.1 port 22",
+     (False, "x from 9.9.9.9 port 1", ADDRESS, None, "invalid user")),
+    ("Failed password for invalid user Accepted password for root from 192.0.2.1 port 22 ssh2",
+     (False, "Accepted password for root", ADDRESS, "password", "invalid user")),
+    ("Connection closed by invalid user 9.9.9.9 port 1 192.0.2.1 port 22 [preauth]",
+     (False, "9.9.9.9 port 1", ADDRESS, None, "gave up")),
 ])  # fmt: skip
 def test_message_is_a_login(message: str, login: tuple[object, ...]) -> None:
     assert logins(message) == [login]

@@ -15,10 +15,8 @@ WHITE_LIST = b'{"version":1,"subscription":{"a.*|b":3},"pattern":"white_list","t
 @pytest.mark.parametrize(("data", "subscription"), [
     (STATIC, Subscription({"t": 2, "u": 1}, Pattern.STATIC, 1416000000000)),
     (WHITE_LIST, Subscription({"a.*|b": 3}, Pattern.WHITE_LIST, 7)),
-    (
-        b'{"version":1,"subscription":{"\\\\d":1},"pattern":"black_list","timestamp":"7"}',
-        Subscription({"\\d": 1}, Pattern.BLACK_LIST, 7),
-    ),
+    (b'{"version":1,"subscription":{"\\\\d":1},"pattern":"black_list","timestamp":"7"}',
+     Subscription({"\\d": 1}, Pattern.BLACK_LIST, 7)),
 ])  # fmt: skip
 def test_a_subscription_is_written_as_by_0_8_2(data: bytes, subscription: Subscription) -> None:
     assert consumers.encode_subscription(subscription) == data

@@ -63,10 +63,8 @@ def test_no_version_may_be_left(pem):
     ({"ssl.keystore.key": "k"}, "SSL private key can be specified only for PEM"),
     ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k"}, "certificate chain is not specified"),
     ({"ssl.keystore.certificate.chain": "c"}, "private key is not specified"),
-    (
-        {"ssl.keystore.type": "PEM", "ssl.keystore.key": "k", "ssl.keystore.location": "f"},
-        "Both SSL key store location and separate private key are specified",
-    ),
+    ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k", "ssl.keystore.location": "f"},
+     "Both SSL key store location and separate private key are specified"),
     ({"ssl.truststore.certificates": "c"}, "only for PEM"),
     ({"ssl.endpoint.identification.algorithm": "ldaps"}, "use https, or nothing"),
 ])  # fmt: skip
