@@ -114,3 +114,40 @@ class MemoryRegion:
     @property
     def length(self) -> int:
         return len(self.data)
+
+
+class MemoryAcceptor:
+    """An address at which peers, or errors, wait."""
+
+    def __init__(self, address=("memory", 9092), peer_address=("10.1.2.3", 5_000)) -> None:
+        self.address, self._peer_address = address, peer_address
+        self.waiting: list[MemoryPeer | OSError] = []
+        self.on_connection = None
+        self.is_paused = self.is_closed = False
+
+    def listen(self, on_connection):
+        self.on_connection = on_connection
+
+    def knock(self, *peers):
+        self.waiting += peers
+        if not self.is_paused and self.on_connection is not None:
+            self.on_connection()
+
+    def pause(self):
+        self.is_paused = True
+
+    def resume(self):
+        self.is_paused = False
+        if self.waiting:
+            self.on_connection()
+
+    def accept(self):
+        if not self.waiting:
+            raise BlockingIOError
+        peer = self.waiting.pop(0)
+        if isinstance(peer, OSError):
+            raise peer
+        return peer, self._peer_address
+
+    def close(self):
+        self.is_closed = True

@@ -13,8 +13,8 @@ from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.config import BrokerConfig
 from barnabas.testing.manual_clock import ManualClock
-from tests.unit.broker.net.memory_channel import MemoryPeer
-from tests.unit.broker.net.test_listener import Handler, MemoryAcceptor
+from tests.unit.broker.net.memory_channel import MemoryAcceptor, MemoryPeer
+from tests.unit.broker.net.test_listener import Handler
 
 ONE = "PLAINTEXT://h:1"
 TWO: dict[str, Any] = {

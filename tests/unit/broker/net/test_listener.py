@@ -9,47 +9,9 @@ from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
 from barnabas.testing.manual_clock import ManualClock
-from tests.unit.broker.net.memory_channel import MemoryPeer
+from tests.unit.broker.net.memory_channel import MemoryAcceptor, MemoryPeer
 
 MAX_IDLE_MS = 10_000
-
-
-class MemoryAcceptor:
-    """An address at which peers, or errors, wait."""
-
-    address = ("memory", 9092)
-
-    def __init__(self) -> None:
-        self.waiting: list[MemoryPeer | OSError] = []
-        self.on_connection = None
-        self.is_paused = self.is_closed = False
-
-    def listen(self, on_connection):
-        self.on_connection = on_connection
-
-    def knock(self, *peers):
-        self.waiting += peers
-        if not self.is_paused and self.on_connection is not None:
-            self.on_connection()
-
-    def pause(self):
-        self.is_paused = True
-
-    def resume(self):
-        self.is_paused = False
-        if self.waiting:
-            self.on_connection()
-
-    def accept(self):
-        if not self.waiting:
-            raise BlockingIOError
-        peer = self.waiting.pop(0)
-        if isinstance(peer, OSError):
-            raise peer
-        return peer, ("10.1.2.3", 5_000)
-
-    def close(self):
-        self.is_closed = True
 
 
 class Handler:

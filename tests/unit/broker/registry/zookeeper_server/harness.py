@@ -2,12 +2,10 @@
 
 import asyncio
 import struct
-from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
 
-from barnabas.broker.net.channel import Channel
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
@@ -17,33 +15,7 @@ from barnabas.broker.registry.zookeeper_server.state import ServerState
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from tests import zookeeper_client as zk
-from tests.unit.broker.net.memory_channel import MemoryPeer
-
-
-class MemoryAcceptor:
-    """See `Acceptor`."""
-
-    def __init__(self) -> None:
-        self.address = ("127.0.0.1", 2181)
-        self.waiting: deque[MemoryPeer] = deque()
-        self.on_connection: Callable[[], object] = lambda: None
-
-    def listen(self, on_connection: Callable[[], object]) -> None:
-        self.on_connection = on_connection
-
-    def pause(self) -> None:
-        return
-
-    def resume(self) -> None:
-        return
-
-    def accept(self) -> tuple[Channel, tuple[str, int]]:
-        if not self.waiting:
-            raise BlockingIOError
-        return self.waiting.popleft(), ("127.0.0.1", 50_000)
-
-    def close(self) -> None:
-        return
+from tests.unit.broker.net.memory_channel import MemoryAcceptor, MemoryPeer
 
 
 class Client:
@@ -104,7 +76,7 @@ class World:
     def __init__(self, registry: EmbeddedRegistry, clock: ManualClock) -> None:
         loop = asyncio.get_running_loop()
         self.clock, self.registry = clock, registry
-        self.acceptor = MemoryAcceptor()
+        self.acceptor = MemoryAcceptor(("127.0.0.1", 2181), ("127.0.0.1", 50_000))
         self.state = ServerState(registry, clock, clock, Random(1), self.acceptor.address[1])
         self.server = ZooKeeperServer(self.state, [self.acceptor])
         scheduler = Scheduler(loop.call_soon, clock.monotonic_ns)
