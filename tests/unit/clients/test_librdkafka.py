@@ -63,28 +63,17 @@ def test_a_login_that_librdkafka_can_not_do_is_refused(mechanism, jaas, named):
 
 def test_a_consumer_s_settings_have_librdkafka_s_names_and_are_accepted_by_it():
     values = {
-        "client.id": "m",
-        "request.timeout.ms": "7000",
-        "receive.buffer.bytes": "-1",
-        "isolation.level": "read_uncommitted",
-        "fetch.max.wait.ms": "100",
-        "fetch.max.bytes": "500",
-        "max.partition.fetch.bytes": "400",
-        "max.poll.records": "10",
-    }
+        "client.id": "m", "request.timeout.ms": "7000", "receive.buffer.bytes": "-1",
+        "isolation.level": "read_uncommitted", "fetch.max.wait.ms": "100", "fetch.max.bytes": "500",
+        "max.partition.fetch.bytes": "400", "max.poll.records": "10",
+    }  # fmt: skip
     options = consumer_options("127.0.0.1:1", values)
     assert options == {
-        "bootstrap.servers": "127.0.0.1:1",
-        "client.id": "m",
-        "socket.timeout.ms": "7000",
-        "socket.receive.buffer.bytes": "0",
-        "isolation.level": "read_uncommitted",
-        "fetch.wait.max.ms": "100",
-        "fetch.max.bytes": "1000",
-        "message.max.bytes": "1000",
-        "receive.message.max.bytes": "100000000",
+        "bootstrap.servers": "127.0.0.1:1", "client.id": "m", "socket.timeout.ms": "7000",
+        "socket.receive.buffer.bytes": "0", "isolation.level": "read_uncommitted", "fetch.wait.max.ms": "100",
+        "fetch.max.bytes": "1000", "message.max.bytes": "1000", "receive.message.max.bytes": "100000000",
         "max.partition.fetch.bytes": "400",
-    }
+    }  # fmt: skip
     Consumer({**options, "group.id": "g"}).close()
     large = {"fetch.max.bytes": "200000000"}
     Consumer({**consumer_options("127.0.0.1:1", large), "group.id": "g"}).close()
@@ -96,14 +85,9 @@ def test_a_producer_s_settings_have_librdkafka_s_names_and_are_accepted_by_it():
     values = {"acks": "1", "compression.type": "zstd", "max.request.size": "2000000", "buffer.memory": "33554432"}
     options = producer_options("127.0.0.1:1", values)
     assert options == {
-        "bootstrap.servers": "127.0.0.1:1",
-        "acks": "1",
-        "compression.type": "zstd",
-        "enable.idempotence": "false",
-        "message.max.bytes": "2000000",
-        "partitioner": "murmur2_random",
-        "queue.buffering.max.kbytes": "32768",
-    }
+        "bootstrap.servers": "127.0.0.1:1", "acks": "1", "compression.type": "zstd", "enable.idempotence": "false",
+        "message.max.bytes": "2000000", "partitioner": "murmur2_random", "queue.buffering.max.kbytes": "32768",
+    }  # fmt: skip
     Producer(options)
     assert producer_options("a:1", {"acks": "-1"})["enable.idempotence"] == "true"
 

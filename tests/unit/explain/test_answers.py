@@ -8,15 +8,9 @@ import pytest
 from barnabas.explain.answers import _definitions, complaints, quick_check, since_ms, valid_rows
 
 HOLD = {
-    "first_ms": 1,
-    "last_ms": 2,
-    "count": 3,
-    "user": "u",
-    "client_id": "c",
-    "quota": "producer_byte_rate",
-    "throttle_ms": 4,
-    "total_ms": 5,
-}
+    "first_ms": 1, "last_ms": 2, "count": 3, "user": "u", "client_id": "c", "quota": "producer_byte_rate",
+    "throttle_ms": 4, "total_ms": 5,
+}  # fmt: skip
 
 
 def test_a_row_is_kept_as_it_is_told() -> None:
@@ -54,15 +48,9 @@ def test_since_when_is_a_number(told: dict[str, object], kept_ms: int) -> None:
 
 def test_parts_of_parts_are_looked_at() -> None:
     group = {
-        "group": "g",
-        "state": "Stable",
-        "generation": 1,
-        "protocol": "range",
-        "member_count": 1,
-        "loaded_ms": None,
-        "rebalances": [{"began_ms": 1}],
-        "commits": [],
-    }
+        "group": "g", "state": "Stable", "generation": 1, "protocol": "range", "member_count": 1, "loaded_ms": None,
+        "rebalances": [{"began_ms": 1}], "commits": [],
+    }  # fmt: skip
     rows, wrong = valid_rows("groups", [group])
     assert rows == []
     assert wrong.startswith("groups/rebalances/0: ")

@@ -97,12 +97,8 @@ def test_a_segment_whose_time_is_over_waits_for_the_next_look() -> None:
 
 def test_a_segment_that_goes_says_when() -> None:
     segment = {
-        "base": 0,
-        "bytes": 100,
-        "goes_at_ms": NOW_MS + MINUTE_MS,
-        "rule": "retention.ms",
-        "kept_by": "retention.ms",
-    }
+        "base": 0, "bytes": 100, "goes_at_ms": NOW_MS + MINUTE_MS, "rule": "retention.ms", "kept_by": "retention.ms",
+    }  # fmt: skip
     row = stored(segment, segment)
     found = explain_disk(snapshot(name="views", facts={"segments": [row]}))
     assert found[0].causes[0].text == (

@@ -102,13 +102,9 @@ def test_the_verdict_is_always_the_brokers(bindings: list[Binding], operation: O
 
 def refusal(kind, **more):
     row = {
-        "kind": kind,
-        "user": "alice",
-        "host": "10.0.0.7",
-        "client_id": "app",
-        "listener": "SASL",
+        "kind": kind, "user": "alice", "host": "10.0.0.7", "client_id": "app", "listener": "SASL",
         "reason": "it is so",
-    }
+    }  # fmt: skip
     row |= {"mechanism": "PLAIN", "operation": "WRITE", "resource": "TOPIC", "name": "views", "count": 3}
     return {**row, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS, "broker_id": 1, **more}
 

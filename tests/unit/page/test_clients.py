@@ -34,16 +34,9 @@ def test_who_is_held_stands_first() -> None:
 
 def test_holds_and_limits_are_told_as_they_are_kept() -> None:
     row = {
-        "broker_id": 1,
-        "user": "alice",
-        "client_id": "app",
-        "quota": "producer_byte_rate",
-        "count": 3,
-        "total_ms": 600,
-        "throttle_ms": 400,
-        "first_ms": NOW_MS - MINUTE_MS,
-        "last_ms": NOW_MS,
-    }
+        "broker_id": 1, "user": "alice", "client_id": "app", "quota": "producer_byte_rate", "count": 3,
+        "total_ms": 600, "throttle_ms": 400, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS,
+    }  # fmt: skip
     old = {**row, "last_ms": NOW_MS - 100 * MINUTE_MS}
     world = snapshot(facts={"holds": [row, old]}, configured_quotas={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
     assert list(throttle_rows(world)) == [

@@ -45,13 +45,9 @@ HELP = paragraphs("""Do a thing.""")
 
 def test_paragraphs_have_their_lines_and_no_code() -> None:
     assert [(line, text) for _, line, text in paragraphs("a.md", DOCUMENT)] == [
-        (3, "One paragraph of two lines."),
-        (8, "- The first item goes on."),
-        (10, "- The second item"),
-        (12, "| a | b |"),
-        (14, "| the third | row |"),
-        (21, "The end."),
-    ]
+        (3, "One paragraph of two lines."), (8, "- The first item goes on."), (10, "- The second item"),
+        (12, "| a | b |"), (14, "| the third | row |"), (21, "The end."),
+    ]  # fmt: skip
 
 
 def test_texts_of_a_module_have_their_kinds() -> None:

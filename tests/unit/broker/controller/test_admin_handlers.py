@@ -232,13 +232,9 @@ async def test_create_topics(cluster: Cluster, client: Client, /, version: int) 
     )
     answer = await client.ask(create_topics.HANDLER, version, request)
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [
-        ("t", E.NONE),
-        ("twice", E.INVALID_REQUEST),
-        ("twice", E.INVALID_REQUEST),
-        ("by_hand", E.NONE),
-        ("big", E.INVALID_REPLICATION_FACTOR),
-        ("none", E.INVALID_REQUEST),
-    ]
+        ("t", E.NONE), ("twice", E.INVALID_REQUEST), ("twice", E.INVALID_REQUEST), ("by_hand", E.NONE),
+        ("big", E.INVALID_REPLICATION_FACTOR), ("none", E.INVALID_REQUEST),
+    ]  # fmt: skip
     assert cluster.view.image.has_leaders("t", 2)
     made, failed = answer.topics[0], answer.topics[4]
     if version >= 1:
@@ -414,16 +410,10 @@ async def test_describe_configs(cluster: Cluster, client: Client, /, version: in
     )
     answer = await client.ask(describe_configs.HANDLER, version, request)
     assert [(each.resource_type, each.resource_name, each.error_code) for each in answer.results] == [
-        (2, "t", E.NONE),
-        (2, "t", E.NONE),
-        (2, "unknown", E.UNKNOWN_TOPIC_OR_PARTITION),
-        (2, "not good", E.INVALID_TOPIC_EXCEPTION),
-        (4, "0", E.NONE),
-        (4, "", E.NONE),
-        (4, "1", E.INVALID_REQUEST),
-        (8, "0", E.NONE),
-        (1, "x", E.INVALID_REQUEST),
-    ]
+        (2, "t", E.NONE), (2, "t", E.NONE), (2, "unknown", E.UNKNOWN_TOPIC_OR_PARTITION),
+        (2, "not good", E.INVALID_TOPIC_EXCEPTION), (4, "0", E.NONE), (4, "", E.NONE), (4, "1", E.INVALID_REQUEST),
+        (8, "0", E.NONE), (1, "x", E.INVALID_REQUEST),
+    ]  # fmt: skip
     everything, some, unknown, _, broker, defaults, _, logger, _ = answer.results
     retention = next(each for each in everything.configs if each.name == "retention.ms")
     assert (retention.value, retention.read_only, retention.is_default) == ("5", False, False)
@@ -463,10 +453,5 @@ async def test_init_producer_id(cluster: Cluster, client: Client, /, version: in
 def test_handlers_serve_the_whole_range_of_kafka() -> None:
     handlers = (metadata, create_topics, delete_topics, describe_configs, init_producer_id, create_partitions)
     assert [(each.HANDLER.min_version, each.HANDLER.max_version) for each in handlers] == [
-        (0, 9),
-        (0, 6),
-        (0, 5),
-        (0, 3),
-        (0, 4),
-        (0, 3),
-    ]
+        (0, 9), (0, 6), (0, 5), (0, 3), (0, 4), (0, 3),
+    ]  # fmt: skip

@@ -60,20 +60,10 @@ async def test_what_waits_for_longer_than_is_usual_of_its_api(connect, /, data_p
     assert complaints(row, SCHEMA["$defs"]["requests"], SCHEMA["$defs"]) == []
     assert row.pop("at_ms") == data_path.clock.now_ms() - QUICK_MS - SLOW_MS
     assert row == {
-        "api": "Heartbeat",
-        "version": 0,
-        "user": "ANONYMOUS",
-        "client_id": "me",
-        "host": "10.1.2.3",
-        "software": None,
-        "total_ms": SLOW_MS,
-        "queue_ms": 0,
-        "local_ms": 0,
-        "remote_ms": SLOW_MS,
-        "send_ms": 0,
-        "waited_for": "coordinator",
-        "throttle_ms": 0,
-    }
+        "api": "Heartbeat", "version": 0, "user": "ANONYMOUS", "client_id": "me", "host": "10.1.2.3",
+        "software": None, "total_ms": SLOW_MS, "queue_ms": 0, "local_ms": 0, "remote_ms": SLOW_MS, "send_ms": 0,
+        "waited_for": "coordinator", "throttle_ms": 0,
+    }  # fmt: skip
 
 
 async def test_what_computes_for_long(connect, /, data_path: Any, kept: DiagnosticStore) -> None:

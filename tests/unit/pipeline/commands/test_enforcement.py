@@ -83,12 +83,8 @@ def test_what_cannot_be(words, reason):
 
 def test_durations():
     assert [parse_duration(text) for text in ("90", "90s", "15m", "1h", "7d")] == [
-        90_000,
-        90_000,
-        900_000,
-        3_600_000,
-        604_800_000,
-    ]
+        90_000, 90_000, 900_000, 3_600_000, 604_800_000,
+    ]  # fmt: skip
     for text in ("", "0", "1.5h", "-1s", "1w", "h"):
         with pytest.raises(PlanError, match="is not a duration"):
             parse_duration(text)

@@ -17,12 +17,8 @@ def test_columns_and_transforms_are_read():
         Division("page"),
     )
     assert [each.name for each in divisions] == [
-        "time_day",
-        "user name_bucket",
-        "country_trunc",
-        "_timestamp_year",
-        "page",
-    ]
+        "time_day", "user name_bucket", "country_trunc", "_timestamp_year", "page",
+    ]  # fmt: skip
     assert parse_divisions(", ".join(map(str, divisions))) == divisions
     assert parse_divisions("") == ()
 
