@@ -49,11 +49,8 @@ def test_the_texts_of_a_properties_file_and_a_programs_values_are_the_same() -> 
 
 
 @pytest.mark.parametrize(("name", "nearest"), [
-    ("queue.tme", "queue.time"),
-    ("queue_time", "queue.time"),
-    ("producer.typ", "producer.type"),
-    ("group-id", "group.id"),
-    ("ssl.trustore.location", "ssl.truststore.location"),
+    ("queue.tme", "queue.time"), ("queue_time", "queue.time"), ("producer.typ", "producer.type"),
+    ("group-id", "group.id"), ("ssl.trustore.location", "ssl.truststore.location"),
     ("security.protocl", "security.protocol"),
 ])  # fmt: skip
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, nearest: str) -> None:

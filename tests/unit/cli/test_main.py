@@ -299,13 +299,10 @@ def test_a_mistake_is_one_line_that_says_what_to_do(run, arguments, expected, tm
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "unknown host: nowhere"),
-        (socket.gaierror(socket.EAI_AGAIN, "Try again"), "cannot resolve host nowhere: Try again"),
-    ],
-)
+@pytest.mark.parametrize(("error", "expected"), [
+    (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "unknown host: nowhere"),
+    (socket.gaierror(socket.EAI_AGAIN, "Try again"), "cannot resolve host nowhere: Try again"),
+])  # fmt: skip
 def test_a_host_that_the_resolver_does_not_know(run, monkeypatch, error, expected):
     # What it says of any real name depends on the machine's network.
     def resolve(*_, **__):

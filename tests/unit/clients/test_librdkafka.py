@@ -19,12 +19,9 @@ def test_a_login():
         "sasl.jaas.config": f'{PLAIN} required username="m" password="s;=";',
     }
     assert librdkafka_options("a:1", values) == {
-        "bootstrap.servers": "a:1",
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "PLAIN",
-        "sasl.username": "m",
-        "sasl.password": "s;=",
-    }
+        "bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN",
+        "sasl.username": "m", "sasl.password": "s;=",
+    }  # fmt: skip
 
 
 def test_stores_become_pem(tmp_path):
@@ -32,13 +29,10 @@ def test_stores_become_pem(tmp_path):
     (tmp_path / "ca.pem").write_bytes(authority.certificate_pem)
     (tmp_path / "own.pem").write_bytes(authority.issue("m").pem())
     values = {
-        "security.protocol": "SSL",
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(tmp_path / "ca.pem"),
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(tmp_path / "own.pem"),
+        "security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": str(tmp_path / "ca.pem"),
+        "ssl.keystore.type": "PEM", "ssl.keystore.location": str(tmp_path / "own.pem"),
         "ssl.endpoint.identification.algorithm": "",
-    }
+    }  # fmt: skip
     options = librdkafka_options("a:1", values)
     assert options["ssl.ca.pem"] == authority.certificate_pem.decode()
     assert "PRIVATE KEY" in options["ssl.key.pem"]

@@ -32,20 +32,11 @@ async def test_reading_a_tree_leaves_out_what_lives_with_a_session() -> None:
 
 
 @pytest.mark.parametrize(("path", "is_taken"), [
-    ("/", False),
-    ("/controller", False),
-    ("/controller_epoch", True),
-    ("/brokers/ids", True),
-    ("/brokers/ids/0", False),
-    ("/brokers/topics/t/partitions/0/state", True),
-    ("/config/changes/config_change_0000000000", False),
-    ("/config/users/u", True),
-    ("/kafka-acl-changes/acl_changes_0", False),
-    ("/kafka-acl/Topic/t", True),
-    ("/barnabas/adopted", False),
-    ("/barnabas", False),
-    ("/zookeeper/config", False),
-    ("/consumers/g/offsets/t/0", True),
+    ("/", False), ("/controller", False), ("/controller_epoch", True), ("/brokers/ids", True),
+    ("/brokers/ids/0", False), ("/brokers/topics/t/partitions/0/state", True),
+    ("/config/changes/config_change_0000000000", False), ("/config/users/u", True),
+    ("/kafka-acl-changes/acl_changes_0", False), ("/kafka-acl/Topic/t", True), ("/barnabas/adopted", False),
+    ("/barnabas", False), ("/zookeeper/config", False), ("/consumers/g/offsets/t/0", True),
 ])  # fmt: skip
 def test_what_goes_along(path: str, is_taken: bool) -> None:
     assert is_carried(path) == is_taken
@@ -89,12 +80,8 @@ async def test_a_tree_made_anew_is_another_tree() -> None:
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [
-    (b'{"a":1,"b":2}', b'{ "b": 2, "a": 1 }', True),
-    (b'{"a":1}', b'{"a":2}', False),
-    (b"17", b"18", False),
-    (None, None, True),
-    (None, b"", False),
-    (b"not json", b"not json either", False),
+    (b'{"a":1,"b":2}', b'{ "b": 2, "a": 1 }', True), (b'{"a":1}', b'{"a":2}', False), (b"17", b"18", False),
+    (None, None, True), (None, b"", False), (b"not json", b"not json either", False),
 ])  # fmt: skip
 def test_two_nodes_that_say_the_same(one: bytes | None, other: bytes | None, same: bool) -> None:
     assert is_same(one, other) == is_same(other, one) == same

@@ -216,15 +216,10 @@ def test_it_starts_where_that_is_safe(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("settings", [
-    BEYOND,
-    dataclasses.replace(BEYOND, mechanisms=["PLAIN"]),
-    dataclasses.replace(BEYOND, tls=("a", "b")),
-    dataclasses.replace(BEYOND, listeners=[("127.0.0.1", 1), ("10.0.0.1", 1)]),
-    Settings({}),
-    Settings({f"c{number}": "h:1" for number in range(MOST_CLUSTERS + 1)}),
-    Settings({"..": "h:1"}),
-    Settings({"c": "h:1"}, root_path="//evil.example.org"),
-    Settings({"c": "h:1"}, root_path="/kafka/"),
+    BEYOND, dataclasses.replace(BEYOND, mechanisms=["PLAIN"]), dataclasses.replace(BEYOND, tls=("a", "b")),
+    dataclasses.replace(BEYOND, listeners=[("127.0.0.1", 1), ("10.0.0.1", 1)]), Settings({}),
+    Settings({f"c{number}": "h:1" for number in range(MOST_CLUSTERS + 1)}), Settings({"..": "h:1"}),
+    Settings({"c": "h:1"}, root_path="//evil.example.org"), Settings({"c": "h:1"}, root_path="/kafka/"),
 ])  # fmt: skip
 def test_it_does_not_start_where_that_is_not(settings: Settings) -> None:
     with pytest.raises(ConfigError, match="--"):

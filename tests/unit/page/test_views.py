@@ -164,12 +164,9 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
 
 
 @pytest.mark.parametrize(("subject", "place"), [
-    ("group a&b", "/group?name=a%26b"),
-    ("topic views", "/topic?name=views"),
-    ("partition page-views-10", "/topic?name=page-views"),
-    ("client importer", "/clients?find=importer"),
-    ("broker 2", "/brokers"),
-    ("registry", ""),
+    ("group a&b", "/group?name=a%26b"), ("topic views", "/topic?name=views"),
+    ("partition page-views-10", "/topic?name=page-views"), ("client importer", "/clients?find=importer"),
+    ("broker 2", "/brokers"), ("registry", ""),
 ])  # fmt: skip
 def test_a_finding_leads_to_what_it_is_about(subject: str, place: str) -> None:
     assert new_environment("").filters["place"](subject) == place

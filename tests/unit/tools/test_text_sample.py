@@ -53,14 +53,11 @@ def test_paragraphs_have_their_lines_and_no_code() -> None:
 def test_texts_of_a_module_have_their_kinds() -> None:
     found = [(kind, text.line, text.text) for kind, text in source_texts("a.py", SOURCE) if text.text]
     assert sorted(found) == [
-        ("docstrings", 1, "The module's docstring."),
-        ("docstrings", 5, "Do it."),
-        ("errors", 8, "{value} is not supported"),
-        ("errors", 9, "it failed: "),
-        ("errors", 11, "the disk %s is full"),
-        ("help texts", 6, "The value to use."),
+        ("docstrings", 1, "The module's docstring."), ("docstrings", 5, "Do it."),
+        ("errors", 8, "{value} is not supported"), ("errors", 9, "it failed: "),
+        ("errors", 11, "the disk %s is full"), ("help texts", 6, "The value to use."),
         ("help texts", 14, "Do a thing."),
-    ]
+    ]  # fmt: skip
 
 
 def test_a_seed_chooses_the_same_texts_again(tmp_path: Path) -> None:

@@ -9,19 +9,9 @@ from barnabas.core.errors import ConfigError
 
 
 @pytest.mark.parametrize(("key", "code"), [
-    ("", 0),
-    ("a", 97),
-    ("ab", 97 * 31 + 98),
-    ("hello", 99162322),
-    ("polygenelubricants", 0x80000000),
-    ("\U0001f600", (0xD83D * 31 + 0xDE00) & 0xFFFFFFFF),
-    (b"", 1),
-    (b"a", 31 + 97),
-    (b"\xff", 31 - 1),
-    (7, 7),
-    (-1, 0xFFFFFFFF),
-    (1 << 32, 1),
-    ((1 << 32) + 5, 4),
+    ("", 0), ("a", 97), ("ab", 97 * 31 + 98), ("hello", 99162322), ("polygenelubricants", 0x80000000),
+    ("\U0001f600", (0xD83D * 31 + 0xDE00) & 0xFFFFFFFF), (b"", 1), (b"a", 31 + 97), (b"\xff", 31 - 1), (7, 7),
+    (-1, 0xFFFFFFFF), (1 << 32, 1), ((1 << 32) + 5, 4),
 ])  # fmt: skip
 def test_javas_hash(key: object, code: int) -> None:
     assert hash_code(key) == code

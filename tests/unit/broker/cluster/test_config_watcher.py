@@ -114,14 +114,10 @@ async def test_every_entity_is_told_as_it_is_at_the_start_and_old_notifications_
 async def test_each_change_of_each_entity_is_told_once_and_in_order(watched: Watched, /) -> None:
     await watched.watcher.start()
     changes = [
-        ("topics/t", {"retention.ms": "1"}),
-        ("brokers/<default>", {"x": "1"}),
-        ("topics/t", {"retention.ms": "2"}),
-        ("clients/<default>", {"x": "1"}),
-        ("users/u", {"x": "1"}),
-        ("users/<default>/clients/<default>", {"x": "2"}),
+        ("topics/t", {"retention.ms": "1"}), ("brokers/<default>", {"x": "1"}), ("topics/t", {"retention.ms": "2"}),
+        ("clients/<default>", {"x": "1"}), ("users/u", {"x": "1"}), ("users/<default>/clients/<default>", {"x": "2"}),
         ("topics/t", {}),
-    ]
+    ]  # fmt: skip
     for entity, overrides in changes:
         await watched.change(entity, overrides)
         await watched.rest()

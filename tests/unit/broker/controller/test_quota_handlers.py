@@ -114,16 +114,11 @@ async def test_a_filter_that_cannot_be_is_refused(cluster, client, /, components
 
 
 @pytest.mark.parametrize(("parts", "ops"), [
-    ([], {"producer_byte_rate": 1.0}),
-    ([("", "x")], {"producer_byte_rate": 1.0}),
-    ([("ip", "x")], {"producer_byte_rate": 1.0}),
-    ([("user", "")], {"producer_byte_rate": 1.0}),
-    (USER, {"producer_byte_rate": 1.5}),
-    (USER, {"producer_byte_rate": -1.0}),
-    (USER, {"request_percentage": float("nan")}),
-    (USER, {"request_percentage": float("inf")}),
-    (USER, {"nonsense": 1.0}),
-    (USER, {"request_percentage": 3.0, "nonsense": 1.0}),
+    ([], {"producer_byte_rate": 1.0}), ([("", "x")], {"producer_byte_rate": 1.0}),
+    ([("ip", "x")], {"producer_byte_rate": 1.0}), ([("user", "")], {"producer_byte_rate": 1.0}),
+    (USER, {"producer_byte_rate": 1.5}), (USER, {"producer_byte_rate": -1.0}),
+    (USER, {"request_percentage": float("nan")}), (USER, {"request_percentage": float("inf")}),
+    (USER, {"nonsense": 1.0}), (USER, {"request_percentage": 3.0, "nonsense": 1.0}),
 ])  # fmt: skip
 async def test_what_cannot_be_changes_nothing(cluster: Cluster, client: Client, /, parts: Parts, ops: dict[str, float]):
     await alter(client, entry(USER, producer_byte_rate=7.0))

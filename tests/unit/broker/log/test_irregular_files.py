@@ -56,12 +56,9 @@ def _directory(path, victim):
 
 
 NAMES = [f"{0:020d}{suffix}" for suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".log.swap")] + [
-    f"{3:020d}.log.cleaned",
-    f"{3:020d}.log.deleted",
-    "next.log.deleted",
-    "leader-epoch-checkpoint",
+    f"{3:020d}.log.cleaned", f"{3:020d}.log.deleted", "next.log.deleted", "leader-epoch-checkpoint",
     "leader-epoch-checkpoint.tmp",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("put", [_link, _fifo, _directory])

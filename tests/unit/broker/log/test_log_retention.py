@@ -98,12 +98,9 @@ def test_what_goes_is_told_with_its_rule(fill, make_batch):
 def test_why_a_segment_is_still_here(fill):
     by_age = standings(fill(retention_ms=1000), 4, 3_000_500)
     assert by_age == [
-        Standing("retention.ms", "", None),
-        Standing("retention.ms", "", None),
-        Standing("retention.ms", "", None),
-        Standing("retention.ms", "retention.ms", 3_001_001),
-        Standing("retention.ms", "high watermark", 4_001_001),
-    ]
+        Standing("retention.ms", "", None), Standing("retention.ms", "", None), Standing("retention.ms", "", None),
+        Standing("retention.ms", "retention.ms", 3_001_001), Standing("retention.ms", "high watermark", 4_001_001),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("settings", "now_ms", "high_watermark", "kept"), [

@@ -52,12 +52,9 @@ def ask(data_path, name):
 
 
 NEEDED = {
-    "produce": Operation.WRITE,
-    "fetch": Operation.READ,
-    "list_offsets": Operation.DESCRIBE,
-    "delete_records": Operation.DELETE,
-    "offset_for_leader_epoch": Operation.DESCRIBE,
-}
+    "produce": Operation.WRITE, "fetch": Operation.READ, "list_offsets": Operation.DESCRIBE,
+    "delete_records": Operation.DELETE, "offset_for_leader_epoch": Operation.DESCRIBE,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NEEDED)

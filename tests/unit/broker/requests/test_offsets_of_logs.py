@@ -107,12 +107,9 @@ def test_of_an_epoch_that_is_asked_for_twice_the_later_counts(path):
 
 
 EPOCHS = [
-    (-1, ErrorCode.NONE),
-    (-7, ErrorCode.FENCED_LEADER_EPOCH),
-    (0, ErrorCode.FENCED_LEADER_EPOCH),
-    (1, ErrorCode.NONE),
-    (2, ErrorCode.UNKNOWN_LEADER_EPOCH),
-]
+    (-1, ErrorCode.NONE), (-7, ErrorCode.FENCED_LEADER_EPOCH), (0, ErrorCode.FENCED_LEADER_EPOCH),
+    (1, ErrorCode.NONE), (2, ErrorCode.UNKNOWN_LEADER_EPOCH),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("epoch", "error_code"), EPOCHS)

@@ -48,12 +48,9 @@ def test_it_is_told_whom_to_trust_and_nothing_more() -> None:
     )  # fmt: skip
     plan = plan_page(made, [])
     assert parse_properties(plan.properties)[0] == {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": KEYS,
-        "ssl.truststore.password": " pässword\\=",
-    }
+        "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": KEYS, "ssl.truststore.password": " pässword\\=",
+    }  # fmt: skip
     assert server_of(plan, made, ("0.0.0.0", 9093)) == "kafka.example.org:9093"
     clear = config("PLAINTEXT://:9092")
     assert server_of(plan_page(clear, []), clear, ("::", 9092)) == "[::1]:9092"

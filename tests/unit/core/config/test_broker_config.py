@@ -132,13 +132,10 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_file():
             "listener.name.a.plain.sasl.server.callback.handler.class=my.Handler\njmx.port=1"
         )
     assert [problem.partition("=")[0] for problem in caught.value.problems] == [
-        "server.properties:1: broker.id",
-        "server.properties:2: listeners",
-        "server.properties:3: num.partitions",
-        "server.properties:4: log.cleaner.threads",
-        "server.properties:5: barnabas.colour: no such setting",
+        "server.properties:1: broker.id", "server.properties:2: listeners", "server.properties:3: num.partitions",
+        "server.properties:4: log.cleaner.threads", "server.properties:5: barnabas.colour: no such setting",
         "server.properties:6: listener.name.a.plain.sasl.server.callback.handler.class",
-    ]
+    ]  # fmt: skip
 
 
 def test_unknown_names_are_kept_and_do_nothing():

@@ -86,16 +86,8 @@ def test_one_warning_names_what_does_nothing_and_one_each_unknown_name():
 
 
 @pytest.mark.parametrize(("value", "text"), [
-    (1.7976931348623157e308, "1.7976931348623157E308"),
-    (1e9, "1.0E9"),
-    (12345678.25, "1.234567825E7"),
-    (0.5, "0.5"),
-    (1e-4, "1.0E-4"),
-    (True, "true"),
-    (["a", "b"], "a,b"),
-    ([], ""),
-    (-1, "-1"),
-    (None, None),
+    (1.7976931348623157e308, "1.7976931348623157E308"), (1e9, "1.0E9"), (12345678.25, "1.234567825E7"), (0.5, "0.5"),
+    (1e-4, "1.0E-4"), (True, "true"), (["a", "b"], "a,b"), ([], ""), (-1, "-1"), (None, None),
 ])  # fmt: skip
 def test_values_are_written_as_java_does(value, text):
     assert format_value(value) == text

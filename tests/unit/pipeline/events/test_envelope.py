@@ -27,13 +27,10 @@ def read(value: str | bytes | None, takes_truncates: bool = True) -> tuple[Any, 
     return found, reasons[1]
 
 
-@pytest.mark.parametrize(
-    "envelope",
-    [
-        f'{{"before":null,"after":{ROW},"source":{{"lsn":1,"op":"x"}},"op":"u","ts_ms":1}}',
-        f' {{ "op" :\t"u" , "before" : {{"a":0}},\r\n"after" : {ROW} }} ',
-    ],
-)
+@pytest.mark.parametrize("envelope", [
+    f'{{"before":null,"after":{ROW},"source":{{"lsn":1,"op":"x"}},"op":"u","ts_ms":1}}',
+    f' {{ "op" :\t"u" , "before" : {{"a":0}},\r\n"after" : {ROW} }} ',
+])  # fmt: skip
 def test_a_row_is_as_it_stood_there(envelope: str) -> None:
     change = {"op": "u", "row": ROW}
     assert read(envelope) == (change, None)

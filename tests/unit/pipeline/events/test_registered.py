@@ -176,18 +176,13 @@ def test_values_are_read_by_their_own_schemas() -> None:
     ]
     assert rows[3:] == [None] * 10
     assert reasons == [
-        *[None] * 3,
-        "field id is bigint in the table, and a string here: x",
-        "the value is not one JSON value, or a field stands in it twice",
-        "schema 4 is not a record schema",
-        "schema 5 is not a valid Avro schema",
-        "schema 6 has type PROTOBUF: must be AVRO or JSON",
-        "the schema registry has no schema 7",
-        "the value does not match its schema 1",
+        *[None] * 3, "field id is bigint in the table, and a string here: x",
+        "the value is not one JSON value, or a field stands in it twice", "schema 4 is not a record schema",
+        "schema 5 is not a valid Avro schema", "schema 6 has type PROTOBUF: must be AVRO or JSON",
+        "the schema registry has no schema 7", "the value does not match its schema 1",
         "the value has no schema registry frame: 7B226964223A20357D",
-        "the value has no schema registry frame: 000000",
-        "the record has no value",
-    ]
+        "the value has no schema registry frame: 000000", "the record has no value",
+    ]  # fmt: skip
 
 
 def test_a_registry_that_fails_is_waited_for_or_has_reasons() -> None:

@@ -30,15 +30,10 @@ def test_a_registry_is_asked_once_for_each_schema_with_the_login():
 
 
 @pytest.mark.parametrize("answer", [
-    (200, "text/html", b"<html>please log in</html>"),
-    (200, "application/json", b"[1]"),
-    (200, "application/json", b"\xff"),
-    (200, "application/json", b'{"schema": 7}'),
-    (200, "application/json", b'{"id": 7}'),
-    (200, "application/json", b"[" * 100_000),
-    (200, "application/json", b" " * 11_000_000),
-    (401, "application/json", b"{}"),
-    (404, "text/html", b"not here"),
+    (200, "text/html", b"<html>please log in</html>"), (200, "application/json", b"[1]"),
+    (200, "application/json", b"\xff"), (200, "application/json", b'{"schema": 7}'),
+    (200, "application/json", b'{"id": 7}'), (200, "application/json", b"[" * 100_000),
+    (200, "application/json", b" " * 11_000_000), (401, "application/json", b"{}"), (404, "text/html", b"not here"),
     (500, "application/json", b'{"error_code": 50001}'),
 ])  # fmt: skip
 def test_what_is_no_answer_of_a_registry_tells_nothing_of_the_record(answer: tuple[int, str, bytes]):

@@ -64,20 +64,14 @@ def test_page_that_was_got_from_this_site_is_a_click(page: str, referrer: str, q
 
 
 @pytest.mark.parametrize("text", [
-    line("/logo.svg", "https://theatre.example/"),
-    line("/style.CSS?v=1", "https://theatre.example/"),
+    line("/logo.svg", "https://theatre.example/"), line("/style.CSS?v=1", "https://theatre.example/"),
     line("/logo.png", "https://www.google.com/search?q=logo"),
-    line("/plays", "https://theatre.example/", method="POST"),
-    line("/plays", "https://theatre.example/", status=404),
-    line("/plays", "https://other.example/"),
-    line("/plays", "https://theatre.example.evil.example/"),
-    line("/plays", "theatre.example"),
-    line("/plays", "http://[::1"),
-    line("/plays", "https://www.google.com/"),
+    line("/plays", "https://theatre.example/", method="POST"), line("/plays", "https://theatre.example/", status=404),
+    line("/plays", "https://other.example/"), line("/plays", "https://theatre.example.evil.example/"),
+    line("/plays", "theatre.example"), line("/plays", "http://[::1"), line("/plays", "https://www.google.com/"),
     line("/plays", "https://www.google.com/url?sa=t&q="),
     line("/plays", "https://www.google.com/url?q=https://theatre.example/plays"),
-    line("/plays", "https://www.google.evil.example/search?q=x"),
-    line("/plays", "https://notgoogle.com/search?q=x"),
+    line("/plays", "https://www.google.evil.example/search?q=x"), line("/plays", "https://notgoogle.com/search?q=x"),
     line("/plays", "https://www.google.com/search?" + "q&" * 1000 + "q=x"),
 ])  # fmt: skip
 def test_what_nobody_clicked_on_is_a_view_alone(text: str) -> None:

@@ -82,12 +82,9 @@ def test_statistics_hold_exact_bounds_alone(tmp_path: Path) -> None:
     found = json.loads(file.statistics)
     assert found["numRecords"] == 3
     assert found["minValues"] == {
-        "id": 1,
-        "time": "1969-12-31T00:59:59.999999Z",
-        "text": "2026-03-01T23:30:00-02:00",
-        "country": "",
+        "id": 1, "time": "1969-12-31T00:59:59.999999Z", "text": "2026-03-01T23:30:00-02:00", "country": "",
         "inf": 1.5,
-    }
+    }  # fmt: skip
     assert found["nullCount"] == {"id": 1, "time": 1, "text": 1, "country": 1, "long": 1, "inf": 1}
 
 

@@ -93,13 +93,10 @@ def test_markers_of_kafka(marker_type: MarkerType) -> None:
 
 
 # kafka-python takes further libraries for snappy and zstd.
-@pytest.mark.parametrize(
-    ("other_builder", "codec"),
-    [
-        *((AiokafkaBuilder, codec) for codec in Codec),
-        *((KafkaPythonBuilder, codec) for codec in (Codec.NONE, Codec.GZIP, Codec.LZ4)),
-    ],
-)
+@pytest.mark.parametrize(("other_builder", "codec"), [
+    *((AiokafkaBuilder, codec) for codec in Codec),
+    *((KafkaPythonBuilder, codec) for codec in (Codec.NONE, Codec.GZIP, Codec.LZ4)),
+])  # fmt: skip
 def test_the_builders_of_other_clients_agree(other_builder, codec):
     records = [java_record(number, 0, has_headers=True) for number in range(10)]
     ours = BatchBuilder(codec)

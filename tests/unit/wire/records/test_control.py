@@ -20,12 +20,8 @@ def test_other_types_are_no_marker(type_number: int) -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [
-    (None, VALUE),
-    (b"\x00\x00\x00", VALUE),
-    (b"\xff\xff\x00\x01", VALUE),
-    (b"\x00\x00\x00\x01", None),
-    (b"\x00\x00\x00\x01", VALUE[:5]),
-    (b"\x00\x00\x00\x01", b"\xff\xff" + VALUE[2:]),
+    (None, VALUE), (b"\x00\x00\x00", VALUE), (b"\xff\xff\x00\x01", VALUE), (b"\x00\x00\x00\x01", None),
+    (b"\x00\x00\x00\x01", VALUE[:5]), (b"\x00\x00\x00\x01", b"\xff\xff" + VALUE[2:]),
 ])  # fmt: skip
 def test_markers_that_cannot_be_are_corrupt(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(CorruptRecordsError):

@@ -48,16 +48,11 @@ def test_an_address_alone_is_no_login() -> None:
 
 
 @pytest.mark.parametrize(("listed", "permission", "may"), [
-    (Acl(31, *ALICE), acl.ADMIN, True),
-    (Acl(1, *ALICE), acl.WRITE, False),
-    (Acl(1, *ALICE), acl.READ | acl.ADMIN, True),
-    (Acl(31, "digest", "alice:other"), acl.READ, False),
-    (Acl(31, "ip", "10.1.2.3"), acl.READ, True),
-    (Acl(31, "ip", "10.1.0.0/16"), acl.READ, True),
-    (Acl(31, "ip", "10.0.0.0/16"), acl.READ, False),
-    (Acl(31, "ip", "10.2.0.0/16"), acl.READ, False),
-    (Acl(31, "ip", "0.0.0.0/0"), acl.READ, True),
-    (Acl(31, "world", "anyone"), acl.READ, True),
+    (Acl(31, *ALICE), acl.ADMIN, True), (Acl(1, *ALICE), acl.WRITE, False),
+    (Acl(1, *ALICE), acl.READ | acl.ADMIN, True), (Acl(31, "digest", "alice:other"), acl.READ, False),
+    (Acl(31, "ip", "10.1.2.3"), acl.READ, True), (Acl(31, "ip", "10.1.0.0/16"), acl.READ, True),
+    (Acl(31, "ip", "10.0.0.0/16"), acl.READ, False), (Acl(31, "ip", "10.2.0.0/16"), acl.READ, False),
+    (Acl(31, "ip", "0.0.0.0/0"), acl.READ, True), (Acl(31, "world", "anyone"), acl.READ, True),
 ])  # fmt: skip
 def test_a_permission_is_for_whom_it_names(listed: Acl, permission: int, may: bool) -> None:
     assert acl.may((listed,), permission, (HERE, ALICE)) == may

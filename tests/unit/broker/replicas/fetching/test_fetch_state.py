@@ -97,14 +97,10 @@ def test_two_answers_without_epochs_tell_what_the_leader_never_heard_of(
 
 
 @pytest.mark.parametrize(("code", "expected"), [
-    (E.OFFSET_OUT_OF_RANGE, Reaction.SEEK),
-    (E.FENCED_LEADER_EPOCH, Reaction.FAIL),
-    (E.UNKNOWN_LEADER_EPOCH, Reaction.DELAY),
-    (E.NOT_LEADER_OR_FOLLOWER, Reaction.DELAY),
-    (E.UNKNOWN_TOPIC_OR_PARTITION, Reaction.DELAY),
-    (E.KAFKA_STORAGE_ERROR, Reaction.DELAY),
-    (E.CORRUPT_MESSAGE, Reaction.DELAY),
-    (12_345, Reaction.DELAY),
+    (E.OFFSET_OUT_OF_RANGE, Reaction.SEEK), (E.FENCED_LEADER_EPOCH, Reaction.FAIL),
+    (E.UNKNOWN_LEADER_EPOCH, Reaction.DELAY), (E.NOT_LEADER_OR_FOLLOWER, Reaction.DELAY),
+    (E.UNKNOWN_TOPIC_OR_PARTITION, Reaction.DELAY), (E.KAFKA_STORAGE_ERROR, Reaction.DELAY),
+    (E.CORRUPT_MESSAGE, Reaction.DELAY), (12_345, Reaction.DELAY),
 ])  # fmt: skip
 def test_errors_seek_fail_or_delay(code: int, expected: Reaction) -> None:
     assert reaction(code) is expected
