@@ -343,7 +343,10 @@ def test_parsed_objects_are_read_as_texts_are() -> None:
     rows, reasons = reader.read_objects(objects, [None, "lost", None, None, None])
     assert rows.to_pylist() == [{"a": 1, "at": datetime(2026, 11, 24, 10, tzinfo=UTC)}, None, None, None, None]
     assert reasons == [
-        None, "lost", "field a is bigint in the table, and a string here: x", None,
+        None,
+        "lost",
+        "field a is bigint in the table, and a string here: x",
+        None,
         "the record is null, not an object",
     ]
     assert reader.shapes == {'{"b":"bigint"}': 1}
