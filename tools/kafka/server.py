@@ -32,6 +32,7 @@ _ZOOKEEPER_JVM_OPTIONS = (
     "-Dzookeeper.admin.enableServer=false",
     # Nothing here has to survive the machine.
     "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.4lw.commands.whitelist=srvr,dump",
 )
 
 # Above those of well-known services; Linux gives what is from 32768 on to who asks for any port.
@@ -250,9 +251,11 @@ class KafkaServer:
         if self._broker is not None:
             self.stop()
         deadline = time.monotonic() + 240
+        # The dead broker's registration stays until its session expires, and refuses the new one.
+        while self._is_registered() and time.monotonic() < deadline:
+            time.sleep(0.02)
         while True:
-            # The dead broker's registration stays until its session expires, and refuses the new one. On a busy machine
-            # a start may take longer than its own session lives, too.
+            # On a busy machine a start may take longer than its own session lives, too.
             self.start_broker()
             try:
                 self.wait()
@@ -270,6 +273,18 @@ class KafkaServer:
             self._zookeeper = None
         if self._is_temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _is_registered(self) -> bool:
+        """Tell whether ZooKeeper has the broker's node; not if it does not say so."""
+        servers, _, chroot = self._zookeeper_connect.partition("/")
+        host, _, port = servers.partition(",")[0].rpartition(":")
+        parent = f"/{chroot}" if chroot else ""
+        node = f"\t{parent}/brokers/ids/{self._config.get('broker.id', ONE_BROKER['broker.id'])}\n"
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(b"dump")
+            with connection.makefile("rb") as answer:
+                return node.encode() in answer.read()
+        return False
 
     def _end(self, signal_number: int) -> None:
         if self._broker is None:

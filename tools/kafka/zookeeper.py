@@ -74,7 +74,7 @@ class ZooKeeper:
         # Short ticks: a killed broker's session expires soon.
         config.write_text(
             f"dataDir={self.directory / 'data'}\nclientPort={self.port}\nclientPortAddress={self._host}\n"
-            "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr\n"
+            "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr,dump\n"
             + "".join(f"{line}\n" for line in self._config)
         )
         log = self.directory / "zookeeper.log"
