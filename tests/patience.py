@@ -5,9 +5,13 @@ is below pytest's own limit for a test, so that the test itself can say what did
 """
 
 import select
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 PATIENCE_S = 240
+
+_T = TypeVar("_T")
 
 
 def is_readable(file: Any, timeout_s: float = PATIENCE_S) -> bool:
@@ -15,3 +19,17 @@ def is_readable(file: Any, timeout_s: float = PATIENCE_S) -> bool:
     poll = select.poll()
     poll.register(file, select.POLLIN)
     return bool(poll.poll(max(0.0, timeout_s) * 1_000))
+
+
+def until(ask: Callable[[], _T], describe: Callable[[], object] | None = None) -> _T:
+    """Ask again and again until the answer is true, and return it.
+
+    Args:
+        ask: Returns what is waited for, or something false.
+        describe: Returns what to fail with when the time is up; the last answer if None.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while not (answer := ask()):
+        assert time.monotonic() < deadline, describe() if describe else answer
+        time.sleep(0.01)
+    return answer

@@ -7,6 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,9 +27,8 @@ from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config, encode_config
 from tests import commands
 from tests.compat.conftest import RunningBroker
-from tests.compat.reading import until
 from tests.compat.test_log_dirs import Place
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.jars import KAFKA
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer, QuickKafkaServer
@@ -121,9 +121,7 @@ def topics_of(broker: RunningBroker) -> dict[str, int]:
 
 def wait_for_topics(broker: RunningBroker, *wanted: str) -> None:
     """Kafka answers before it has told itself which topics there are."""
-    deadline = time.monotonic() + PATIENCE_S
-    while topics_of(broker).keys() != {*wanted}:
-        assert time.monotonic() < deadline, topics_of(broker)
+    until(lambda: topics_of(broker).keys() == {*wanted}, lambda: topics_of(broker))
 
 
 def produce(broker: RunningBroker, topic: str, label: str, codec: str = "none", count: int = 500) -> None:
@@ -227,6 +225,13 @@ def committed(broker: RunningBroker, group: str, topic: str) -> int:
 # --- trees and commands
 
 
+def set_quota(broker: RunningBroker) -> None:
+    """Limit the user `a b`."""
+    limit = ("--user", "a b", "--set", "producer_byte_rate=1000000")
+    result = commands.run("quotas", "set", *limit, "--bootstrap-server", broker.bootstrap_servers)
+    assert result.returncode == 0, result.stderr
+
+
 def barnabas(*arguments: object, is_refused: bool = False) -> Any:
     """Run a command with --json; its answer."""
     result = commands.run(*arguments, "--json")
@@ -278,10 +283,7 @@ def start_kafka(tmp_path: Path) -> Iterator[StartKafka]:
     with ExitStack() as stack:
 
         def start(
-            data_dir: Path | str,
-            connect: str,
-            broker_id: int = 0,
-            settings: Mapping[str, str] | None = None,
+            data_dir: Path | str, connect: str, broker_id: int = 0, settings: Mapping[str, str] | None = None
         ) -> KafkaServer:
             config = {**SETTINGS, "log.dirs": str(data_dir), "zookeeper.connect": connect, "broker.id": str(broker_id)}
             config |= settings or {}
@@ -328,12 +330,7 @@ def read_everything(broker: RunningBroker) -> dict[str, object]:
 # Directories of killed brokers, and two directories of one, are handed over below, too.
 @pytest.mark.parametrize(("end", "directory_count"), [("stop", 1), pytest.param("kill", 2, marks=pytest.mark.whole)])
 def test_from_kafka_and_back(
-    tmp_path: Path,
-    connect: str,
-    start_kafka: StartKafka,
-    start_barnabas: StartBarnabas,
-    end: str,
-    directory_count: int,
+    tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas, end: str, directory_count: int
 ) -> None:
     # After a kill the batches alone.
     finished = [".log"] if end == "kill" else FILE_SUFFIXES
@@ -349,8 +346,7 @@ def test_from_kafka_and_back(
     fill(kafka, "kafka", with_transactions=True)
     produce(kafka, "deleted-here", "kafka", count=20)
     commit(kafka, "readers", "v2-gzip", 123)
-    quota = ["--alter", "--add-config", "producer_byte_rate=1000000", "--entity-type", "users", "--entity-name", "a b"]
-    assert run_tool("kafka.admin.ConfigCommand", "--zookeeper", connect, *quota).returncode == 0
+    set_quota(kafka)
     written = read_everything(kafka)
     getattr(kafka, end)()
     check_files(data_dir, suffixes=finished)
@@ -421,6 +417,8 @@ def test_from_kafka_and_back(
     check_files(data_dir)
 
 
+# test_lost_tree.py goes without the tree, too; test_old_kafka.py to a fresh Kafka.
+@pytest.mark.whole
 def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
     tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas
 ) -> None:
@@ -513,14 +511,11 @@ def test_one_broker_of_two_goes_and_comes_back(
     broker.stop()
     barnabas("release", data_dir, "--zookeeper", connect, "--execute")
 
-    other.start_broker()
-    kafka.restart()
-    other.wait()
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(KafkaServer.restart, (other, kafka)))
     wait_for_topics(kafka, "shared", "elsewhere", "__consumer_offsets")
     assert read_each(kafka, ["shared", "elsewhere"]) == {"shared": shared, "elsewhere": written["elsewhere"]}
-    deadline = time.monotonic() + PATIENCE_S
-    while len(admin.list_topics(timeout=PATIENCE_S).topics["shared"].partitions[0].isrs) < 2:
-        assert time.monotonic() < deadline
+    until(lambda: len(admin.list_topics(timeout=PATIENCE_S).topics["shared"].partitions[0].isrs) >= 2)
     other.kill()
     kafka.stop()
     ours, theirs = (

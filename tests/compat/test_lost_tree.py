@@ -16,7 +16,17 @@ from tests.compat import test_old_kafka as old_kafka
 from tests.compat.conftest import RunningBroker
 from tests.compat.figures import Tell
 from tests.compat.kafka_versions import NEWEST
-from tests.compat.test_handover import barnabas, commit, committed, create, topics_of, tree_of, wait_for_topics
+from tests.compat.test_handover import (
+    barnabas,
+    commit,
+    committed,
+    create,
+    set_quota,
+    settings_of,
+    topics_of,
+    tree_of,
+    wait_for_topics,
+)
 from tests.compat.test_old_kafka import (
     SMALL_SEGMENTS,
     StartBarnabas,
@@ -32,7 +42,6 @@ from tests.compat.test_old_kafka import (
     produce,
     read_all,
 )
-from tools.kafka.java import run_tool
 
 start_kafka, start_barnabas = old_kafka.start_kafka, old_kafka.start_barnabas
 
@@ -48,7 +57,7 @@ def goes_on(broker: RunningBroker, topics: list[str], label: str, *, is_idempote
         assert appended == list(range(end, end + 120)), topic
 
 
-# test_handover.py shows the way with the newest Kafka, and the tests below show it with an old one.
+# The tests below show the way in, and out to the tree that turns up again; test_old_kafka.py out to a fresh one.
 @pytest.mark.whole
 @pytest.mark.parametrize(
     ("version", "end", "is_told_to"),
@@ -162,13 +171,22 @@ def test_a_tree_that_turns_up_again(
     """Kafka before 2.4 leaves its cluster's id to the tree: without that `adopt` has to make one up."""
     data_dir, lost = tmp_path / "data", f"{connect}/lost"
     kafka = start_kafka(version, "/lost")
-    create(kafka, "none", 1, SMALL_SEGMENTS)
+    create(kafka, "none", 3, SMALL_SEGMENTS)
     produce(kafka, "none", "kafka", is_idempotent=True)
     commit(kafka, "by-hand", "none", 17)
+    written = read_all(kafka, ["none"])
     kafka.stop()
     adopted = barnabas("adopt", data_dir, "--execute")
     assert f"its new cluster id is {adopted['cluster_id']}" in str(adopted["findings"])
+    # Topics by their names, settings lost.
+    assert {each["topic"]: each["partition_count"] for each in adopted["topics"]} == {
+        "none": 3,
+        "__consumer_offsets": 2,
+    }
     broker = start_barnabas()
+    assert read_all(broker, ["none"]) == written
+    assert committed(broker, "by-hand", "none") == 17
+    assert settings_of(broker, "none")["retention.ms"] == "-1"
     goes_on(broker, ["none"], "barnabas", is_idempotent=True)
     create(broker, "gzip")
     produce(broker, "gzip", "barnabas", is_idempotent=True)
@@ -193,6 +211,7 @@ def test_a_tree_that_turns_up_again(
     assert decode_config(tree_of(lost).nodes[paths.topic_config("none")]) == SMALL_SEGMENTS
     assert read_all(kafka, ["none", "gzip"]) == written
     assert committed(kafka, "by-hand", "none") == 18
+    assert settings_of(kafka, "none")["retention.ms"] != "-1"
     goes_on(kafka, ["none", "gzip"], "again", is_idempotent=True)
     again = read_all(kafka, ["none", "gzip"])
     tell("Kafka, at last", ends(again), all_committed(kafka, {"by-hand": "none"}))
@@ -209,8 +228,7 @@ def test_a_tree_that_was_adopted_and_is_lost_then(
     create(kafka, "none", 3, SMALL_SEGMENTS)
     produce(kafka, "none", "kafka", is_idempotent=True)
     commit(kafka, "by-hand", "none", 17)
-    quota = ["--alter", "--add-config", "producer_byte_rate=1000000", "--entity-type", "users", "--entity-name", "a b"]
-    assert run_tool("kafka.admin.ConfigCommand", "--zookeeper", adopted, *quota).returncode == 0
+    set_quota(kafka)
     written = read_all(kafka, ["none"])
     kafka.stop()
     assert barnabas("adopt", data_dir, "--zookeeper", adopted, "--execute")["executed"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
@@ -19,7 +19,6 @@ from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.core.config.versions import KafkaVersion, kafka_version
 from barnabas.migration.version_requirements import batch_heads
 from barnabas.testing import Broker
-from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -30,6 +29,7 @@ from tests.compat import test_handover as handover
 from tests.compat.conftest import RunningBroker
 from tests.compat.figures import Tell
 from tests.compat.kafka_versions import OLD_VERSIONS
+from tests.compat.raw import ask
 from tests.compat.test_handover import (
     barnabas,
     commit,
@@ -37,11 +37,11 @@ from tests.compat.test_handover import (
     contents_of,
     create,
     delete,
+    read_each,
     tree_of,
     wait_for_topics,
     when_expired,
 )
-from tests.integration.test_every_version import exchange
 from tests.patience import PATIENCE_S
 from tools.kafka.server import KafkaServer, QuickKafkaServer
 
@@ -116,38 +116,10 @@ def effective_version(broker: RunningBroker) -> str:
 
 
 def read_all(broker: RunningBroker, topics: list[str]) -> Seen:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "group.id": "reads-by-hand",
-            "check.crcs": True,
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "fetch.wait.max.ms": 10,
-        }
-    )
-    seen: Seen = {topic: {} for topic in topics}
-    left = set(topics)
-    # Who knows no leader yet asks where the beginning is half a second later.
-    for topic in topics:
-        consumer.list_topics(topic, timeout=PATIENCE_S)
-    consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in topics])
-    deadline = time.monotonic() + PATIENCE_S
-    while left:
-        assert time.monotonic() < deadline, f"no end of {left}"
-        message = consumer.poll(1)
-        if message is None:
-            continue
-        error = message.error()
-        if error is None:
-            name = message.key() if message.topic() == "compacted" else message.offset()
-            seen[message.topic()][name] = (message.offset(), message.value())
-        elif error.code() == KafkaError._PARTITION_EOF:
-            left.discard(message.topic())
-        else:
-            raise KafkaException(error)
-    consumer.close()
-    return seen
+    return {
+        topic: {key if topic == "compacted" else offset: (offset, value) for offset, (key, value) in records.items()}
+        for topic, records in read_each(broker, topics).items()
+    }
 
 
 def ends(seen: Seen) -> dict[str, list[int]]:
@@ -199,13 +171,13 @@ def commit_to_zookeeper(broker: Any, group: str, topic: str, offset: int) -> Non
     """As consumers of 0.8 do, whose offsets stand in the tree."""
     partition = OffsetCommitRequestPartition(0, offset, committed_metadata="")
     request = OffsetCommitRequest(group, topics=[OffsetCommitRequestTopic(topic, partitions=[partition])])
-    answer = exchange(broker, ApiKey.OFFSET_COMMIT, 0, request)
+    answer = ask(broker.bootstrap_servers, request, 0)
     assert answer.topics[0].partitions[0].error_code == 0
 
 
 def committed_to_zookeeper(broker: Any, group: str, topic: str) -> int:
     request = OffsetFetchRequest(group, topics=[OffsetFetchRequestTopic(topic, [0])])
-    answer = exchange(broker, ApiKey.OFFSET_FETCH, 0, request)
+    answer = ask(broker.bootstrap_servers, request, 0)
     return int(answer.topics[0].partitions[0].committed_offset)
 
 
