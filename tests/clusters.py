@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,8 +11,8 @@ from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.testing import Broker
 from barnabas.testing.cluster import member_config
-from tests.patience import PATIENCE_S
-from tools.kafka.server import QuickKafkaServer
+from tests.patience import PATIENCE_S, until
+from tools.kafka.server import QuickKafkaServer, free_port
 from tools.wheel import compiled_environment
 
 # Three brokers of Kafka and their ZooKeeper take about a gigabyte.
@@ -78,6 +77,22 @@ def cluster_of(
             member = members[broker_id] = NEW_MEMBER[kind](place, zookeeper_connect, broker_id, settings, port=port)
             stack.enter_context(member)
         wait_for_members(members)
+        yield members
+
+
+@contextmanager
+def registry_broker(config: Mapping[str, str] | None = None) -> Iterator[tuple[Broker, str]]:
+    """Start a broker that serves its registry; yield it and the registry's address, which is used as a ZooKeeper's."""
+    port = free_port()
+    settings = {**(config or {}), "barnabas.registry.listeners": f":{port}"}
+    with Broker(config=settings, start_timeout_s=PATIENCE_S) as broker:
+        yield broker, f"127.0.0.1:{port}"
+
+
+@contextmanager
+def three_brokers(directory: Path, config: Mapping[str, str] | None = None) -> Iterator[Members]:
+    """Start three brokers of ours, and the registry that they need, which outlives them."""
+    with registry_broker() as (_, connect), cluster_of(("barnabas",) * 3, directory, f"{connect}/x", config) as members:
         yield members
 
 
@@ -204,10 +219,10 @@ def make_controller(members: Members, broker_id: int) -> None:
         other.pause()
     try:
         members[now].stop()
-        deadline = time.monotonic() + PATIENCE_S
-        while asyncio.run(controller_of({broker_id: members[broker_id]})) != broker_id:
-            assert time.monotonic() < deadline, f"broker {broker_id} is not elected"
-            time.sleep(0.05)
+        until(
+            lambda: asyncio.run(controller_of({broker_id: members[broker_id]})) == broker_id,
+            lambda: f"broker {broker_id} is not elected",
+        )
     finally:
         for other in others:
             other.resume()

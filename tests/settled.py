@@ -1,17 +1,18 @@
 """Waits for what a transaction's end sets off: it is answered once it is decided, and its markers come after that."""
 
-import time
-
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 
 def await_markers(servers: str, topic: str, partition: int = 0) -> None:
     """Wait until a read_committed reader of a partition is kept from nothing; no transaction may be open there."""
-    deadline = time.monotonic() + PATIENCE_S
-    while _end(servers, topic, partition, "read_committed") < _end(servers, topic, partition, "read_uncommitted"):
-        assert time.monotonic() < deadline, f"{topic}-{partition}: a transaction is still open"
+    until(
+        lambda: (
+            _end(servers, topic, partition, "read_committed") >= _end(servers, topic, partition, "read_uncommitted")
+        ),
+        lambda: f"{topic}-{partition}: a transaction is still open",
+    )
 
 
 def _end(servers: str, topic: str, partition: int, isolation_level: str) -> int:

@@ -23,10 +23,8 @@ from barnabas.clients.admin_topics import NewTopic, TopicAdmin
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
-from barnabas.testing import Broker
-from tests.clusters import Members, cluster_of, servers_of
+from tests.clusters import Members, servers_of, three_brokers
 from tests.patience import PATIENCE_S
-from tools.kafka.server import free_port
 
 TOPIC = "moved"
 MOVED, STAYING = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -191,12 +189,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=10_000_000)
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
-    port = free_port()
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, Path(directory), f"127.0.0.1:{port}/throttle") as members,
-    ):
+    with tempfile.TemporaryDirectory() as directory, three_brokers(Path(directory)) as members:
         held = asyncio.run(hold(members, options.rate, options.seconds, print))
     print(json.dumps(held._asdict() | {"worst": held.worst}))
     sys.exit(held.worst > 0.05 or held.excess > 0.05 or held.isr_changes > 0)

@@ -1,13 +1,17 @@
-"""A ZooKeeper client that says exactly what it is told to, and tells exactly what it hears.
+"""ZooKeeper clients: kazoo, and one that says exactly what it is told to, and tells exactly what it hears.
 
-Its own reading of the protocol (ZooKeeper 3.5.9, zookeeper.jute): nothing of ours is used, so that one script of
-requests can be played to a real server and to ours and what is heard be compared.
+The second is a reading of its own of the protocol (ZooKeeper 3.5.9, zookeeper.jute): nothing of ours is used, so that
+one script of requests can be played to a real server and to ours and what is heard be compared.
 """
 
 import socket
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+
+from kazoo.client import KazooClient
 
 from tests.patience import PATIENCE_S
 
@@ -282,3 +286,15 @@ def word(port: int, letters: bytes) -> bytes:
     with RawClient(port) as client:
         client.send(letters)
         return client.rest()
+
+
+@contextmanager
+def kazoo_client(connect: str, **options: Any) -> Iterator[KazooClient]:
+    """Connect kazoo's client, and close it at the end; a chroot must exist."""
+    client = KazooClient(connect, **{"timeout": 60, **options})
+    client.start(PATIENCE_S)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()

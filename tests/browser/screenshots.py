@@ -18,11 +18,7 @@ _PICTURES = (
 
 def main() -> None:
     _DOCS.mkdir(exist_ok=True)
-    with (
-        staged_broker() as servers,
-        running_page("--bootstrap-server", servers) as port,
-        running_chromium() as browser,
-    ):
+    with staged_broker() as servers, running_page("--bootstrap-server", servers) as port, running_chromium() as browser:
         for name, path, scheme, top, height in _PICTURES:
             context = reader(browser, 1_000, height, scheme)
             window = context.new_page()

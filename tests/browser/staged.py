@@ -18,8 +18,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from barnabas.testing import Broker
 from tests.commands import run
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 ORDERS = 300
 # Of the first order; each of the others is a minute later.
@@ -90,12 +89,7 @@ def _flushed(producer: Producer) -> None:
 def _make_orders(servers: str) -> None:
     shop = _producer(servers, client_id="shop")
     for number in range(ORDERS):
-        order = {
-            "id": number,
-            "customer": {"name": f"customer-{number % 7}"},
-            "total": number * 1.25,
-            "note": _NOTE,
-        }
+        order = {"id": number, "customer": {"name": f"customer-{number % 7}"}, "total": number * 1.25, "note": _NOTE}
         headers: list[tuple[str, str | bytes | None]] = [("trace", b"%032x" % number)]
         at_ms = FIRST_MS + number * 60_000
         shop.produce("orders", json.dumps(order), f"customer-{number % 7}", 0, timestamp=at_ms, headers=headers)

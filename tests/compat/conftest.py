@@ -8,7 +8,7 @@ import os
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -44,26 +44,27 @@ class RunningBroker(Protocol):
 StartBroker = Callable[..., RunningBroker]
 
 
-def _started(stack: ExitStack, config: Mapping[str, str]) -> RunningBroker:
+def started(config: Mapping[str, str]) -> AbstractContextManager[RunningBroker]:
+    """Return a broker of ours or of Kafka, as `TARGET` says, which runs while it is entered."""
     if TARGET == "kafka":
-        return stack.enter_context(QuickKafkaServer(config=config))
+        return QuickKafkaServer(config=config)
     from barnabas.testing import Broker
 
-    return stack.enter_context(Broker(config={**ONE_BROKER, **config}))
+    return Broker(config={**ONE_BROKER, **config})
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[RunningBroker]:
     """The broker that tests share; each uses topics and groups of its own."""
-    with ExitStack() as stack:
-        yield _started(stack, {})
+    with started({}) as broker:
+        yield broker
 
 
 @pytest.fixture
 def start_broker() -> Iterator[StartBroker]:
     """Start a broker of the test's own, which it may stop and kill: `start_broker(**{"log.segment.bytes": "4096"})`."""
     with ExitStack() as stack:
-        yield lambda **config: _started(stack, config)
+        yield lambda **config: stack.enter_context(started(config))
 
 
 @pytest.fixture(scope="session")

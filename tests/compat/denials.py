@@ -122,6 +122,11 @@ class Act(NamedTuple):
     versions: Sequence[int] | None = None
 
 
+def same(title: str, request: Any, rights: Sequence[Right] = (), versions: Sequence[int] | None = None) -> Act:
+    """Return an act whose request is the same in every version."""
+    return Act(title, ApiKey(request.API_KEY), lambda _: request, rights, versions)
+
+
 def tells(answer: object) -> object:
     """An answer in plain values, in an order of its own."""
     if answer is None:
@@ -310,10 +315,7 @@ def _metadata(
         if names is None and version == 0:
             topics = []
         return metadata.MetadataRequest(
-            topics,
-            creates or version < 4,
-            with_operations and version >= 8,
-            with_operations and version >= 8,
+            topics, creates or version < 4, with_operations and version >= 8, with_operations and version >= 8
         )
 
     return make
@@ -586,17 +588,11 @@ WITH_SOME_RIGHTS = (
         [(GROUP_TYPE, GROUP, DELETE)],
         [3],
     ),
-    Act("may describe one group", ApiKey.LIST_GROUPS, lambda _: list_groups.ListGroupsRequest(), [_GROUP_DESCRIBE]),
-    Act(
-        "may describe the cluster",
-        ApiKey.LIST_GROUPS,
-        lambda _: list_groups.ListGroupsRequest(),
-        [(CLUSTER_TYPE, CLUSTER, DESCRIBE)],
-    ),
-    Act(
+    same("may describe one group", list_groups.ListGroupsRequest(), [_GROUP_DESCRIBE]),
+    same("may describe the cluster", list_groups.ListGroupsRequest(), [(CLUSTER_TYPE, CLUSTER, DESCRIBE)]),
+    same(
         "may delete a group that is not there",
-        ApiKey.DELETE_GROUPS,
-        lambda _: delete_groups.DeleteGroupsRequest([GROUP, "no-group"]),
+        delete_groups.DeleteGroupsRequest([GROUP, "no-group"]),
         [(GROUP_TYPE, "no-group", DELETE)],
     ),
     Act(
@@ -623,16 +619,14 @@ WITH_SOME_RIGHTS = (
         _add_partitions(_NAMES),
         [_TXN_WRITE, (TOPIC_TYPE, KNOWN, WRITE)],
     ),
-    Act(
+    same(
         "may write with the transactional id, not read the group",
-        ApiKey.ADD_OFFSETS_TO_TXN,
-        lambda _: add_offsets_to_txn.AddOffsetsToTxnRequest(TXN, 9_000, 0, GROUP),
+        add_offsets_to_txn.AddOffsetsToTxnRequest(TXN, 9_000, 0, GROUP),
         [_TXN_WRITE],
     ),
-    Act(
+    same(
         "may read the group, not write with the transactional id",
-        ApiKey.ADD_OFFSETS_TO_TXN,
-        lambda _: add_offsets_to_txn.AddOffsetsToTxnRequest(TXN, 9_000, 0, GROUP),
+        add_offsets_to_txn.AddOffsetsToTxnRequest(TXN, 9_000, 0, GROUP),
         [_GROUP_READ],
     ),
     Act(
@@ -675,10 +669,9 @@ WITH_SOME_RIGHTS = (
         [(TOPIC_TYPE, "new-1", CREATE), (TOPIC_TYPE, "new-1", ALTER_CONFIGS)],
         [5],
     ),
-    Act(
+    same(
         "may delete a missing topic, and describe one",
-        ApiKey.DELETE_TOPICS,
-        lambda _: delete_topics.DeleteTopicsRequest([TOPIC, KNOWN, MISSING, "no-such"], 1_000),
+        delete_topics.DeleteTopicsRequest([TOPIC, KNOWN, MISSING, "no-such"], 1_000),
         [(TOPIC_TYPE, MISSING, DELETE), _KNOWN_DESCRIBE],
     ),
     Act(
@@ -712,10 +705,9 @@ WITH_SOME_RIGHTS = (
         _change,
         [(TOPIC_TYPE, MISSING, ALTER_CONFIGS)],
     ),
-    Act(
+    same(
         "may describe the cluster",
-        ApiKey.LIST_PARTITION_REASSIGNMENTS,
-        lambda _: list_partition_reassignments.ListPartitionReassignmentsRequest(1_000, None),
+        list_partition_reassignments.ListPartitionReassignmentsRequest(1_000, None),
         [(CLUSTER_TYPE, CLUSTER, DESCRIBE)],
     ),
 )
@@ -749,35 +741,34 @@ WITHOUT_RIGHTS = (
     Act("asks for all", ApiKey.METADATA, _metadata(None, with_operations=True)),
     Act("asks for none", ApiKey.METADATA, _metadata([], with_operations=True), versions=range(1, 10)),
     Act("asks to create", ApiKey.METADATA, _metadata([TOPIC, MISSING], True)),
-    Act("", ApiKey.LEADER_AND_ISR, lambda _: leader_and_isr.LeaderAndIsrRequest(1, 1)),
+    same("", leader_and_isr.LeaderAndIsrRequest(1, 1)),
     Act("", ApiKey.STOP_REPLICA, _stop_replica),
-    Act("", ApiKey.UPDATE_METADATA, lambda _: update_metadata.UpdateMetadataRequest(1, 1)),
-    Act("", ApiKey.CONTROLLED_SHUTDOWN, lambda _: controlled_shutdown.ControlledShutdownRequest(5), versions=[1, 2, 3]),
+    same("", update_metadata.UpdateMetadataRequest(1, 1)),
+    same("", controlled_shutdown.ControlledShutdownRequest(5), versions=[1, 2, 3]),
     Act("", ApiKey.OFFSET_COMMIT, _offset_commit(_NAMES)),
     Act("", ApiKey.OFFSET_FETCH, _offset_fetch(_NAMES)),
     Act("asks for all", ApiKey.OFFSET_FETCH, _offset_fetch(None), versions=range(2, 8)),
     Act("of a group", ApiKey.FIND_COORDINATOR, _coordinator(GROUP, 0)),
     Act("of a transactional id", ApiKey.FIND_COORDINATOR, _coordinator(TXN, 1), versions=[1, 2, 3]),
     Act("", ApiKey.JOIN_GROUP, _join),
-    Act("", ApiKey.HEARTBEAT, lambda _: heartbeat.HeartbeatRequest(GROUP, 1, "m")),
+    same("", heartbeat.HeartbeatRequest(GROUP, 1, "m")),
     Act("", ApiKey.LEAVE_GROUP, _leave),
-    Act("", ApiKey.SYNC_GROUP, lambda _: sync_group.SyncGroupRequest(GROUP, 1, "m")),
+    same("", sync_group.SyncGroupRequest(GROUP, 1, "m")),
     Act("", ApiKey.DESCRIBE_GROUPS, _describe_groups([GROUP, "no-group"])),
-    Act("", ApiKey.LIST_GROUPS, lambda _: list_groups.ListGroupsRequest()),
+    same("", list_groups.ListGroupsRequest()),
     Act("", ApiKey.CREATE_TOPICS, _create_topics([TOPIC, "new-1"])),
     Act("one twice", ApiKey.CREATE_TOPICS, _create_topics(["new-1", "new-1"])),
-    Act("", ApiKey.DELETE_TOPICS, lambda _: delete_topics.DeleteTopicsRequest([TOPIC, MISSING], 1_000)),
+    same("", delete_topics.DeleteTopicsRequest([TOPIC, MISSING], 1_000)),
     Act("", ApiKey.DELETE_RECORDS, _records_of([TOPIC, MISSING])),
     Act("idempotent", ApiKey.INIT_PRODUCER_ID, _initialize(None)),
     Act("transactional", ApiKey.INIT_PRODUCER_ID, _initialize(TXN)),
     Act("", ApiKey.OFFSET_FOR_LEADER_EPOCH, _epochs(_NAMES)),
     Act("", ApiKey.ADD_PARTITIONS_TO_TXN, _add_partitions([TOPIC, MISSING])),
-    Act("", ApiKey.ADD_OFFSETS_TO_TXN, lambda _: add_offsets_to_txn.AddOffsetsToTxnRequest(TXN, 9_000, 0, GROUP)),
-    Act("", ApiKey.END_TXN, lambda _: end_txn.EndTxnRequest(TXN, 9_000, 0, True)),
-    Act(
+    same("", add_offsets_to_txn.AddOffsetsToTxnRequest(TXN, 9_000, 0, GROUP)),
+    same("", end_txn.EndTxnRequest(TXN, 9_000, 0, True)),
+    same(
         "",
-        ApiKey.WRITE_TXN_MARKERS,
-        lambda _: write_txn_markers.WriteTxnMarkersRequest(
+        write_txn_markers.WriteTxnMarkersRequest(
             [
                 write_txn_markers.WritableTxnMarker(
                     9_000, 0, True, [write_txn_markers.WritableTxnMarkerTopic(*each) for each in _TOPICS], 0
@@ -787,24 +778,13 @@ WITHOUT_RIGHTS = (
     ),
     Act("", ApiKey.TXN_OFFSET_COMMIT, _txn_offset_commit([TOPIC, MISSING])),
     Act("", ApiKey.DESCRIBE_ACLS, _acl_filter),
-    Act(
-        "",
-        ApiKey.CREATE_ACLS,
-        lambda version: create_acls.CreateAclsRequest(
-            [rule((TOPIC_TYPE, TOPIC, READ)), rule((CLUSTER_TYPE, "wrong", READ))]
-        ),
-    ),
-    Act(
-        "",
-        ApiKey.DELETE_ACLS,
-        lambda version: delete_acls.DeleteAclsRequest([delete_acls.DeleteAclsFilter(2, None, 3, None, None, 1, 1)]),
-    ),
+    same("", create_acls.CreateAclsRequest([rule((TOPIC_TYPE, TOPIC, READ)), rule((CLUSTER_TYPE, "wrong", READ))])),
+    same("", delete_acls.DeleteAclsRequest([delete_acls.DeleteAclsFilter(2, None, 3, None, None, 1, 1)])),
     Act("", ApiKey.DESCRIBE_CONFIGS, _configs),
     Act("", ApiKey.ALTER_CONFIGS, _alter),
-    Act(
+    same(
         "",
-        ApiKey.ALTER_REPLICA_LOG_DIRS,
-        lambda _: alter_replica_log_dirs.AlterReplicaLogDirsRequest(
+        alter_replica_log_dirs.AlterReplicaLogDirsRequest(
             [
                 alter_replica_log_dirs.AlterReplicaLogDir(
                     "/nowhere", [alter_replica_log_dirs.AlterReplicaLogDirTopic(*each) for each in _TOPICS]
@@ -812,28 +792,19 @@ WITHOUT_RIGHTS = (
             ]
         ),
     ),
-    Act("", ApiKey.DESCRIBE_LOG_DIRS, lambda _: describe_log_dirs.DescribeLogDirsRequest(None)),
+    same("", describe_log_dirs.DescribeLogDirsRequest(None)),
     Act("", ApiKey.CREATE_PARTITIONS, _more_partitions([TOPIC, MISSING])),
-    Act("", ApiKey.CREATE_DELEGATION_TOKEN, lambda _: create_delegation_token.CreateDelegationTokenRequest([], 1_000)),
-    Act("", ApiKey.RENEW_DELEGATION_TOKEN, lambda _: renew_delegation_token.RenewDelegationTokenRequest(b"x", 1_000)),
-    Act(
-        "", ApiKey.EXPIRE_DELEGATION_TOKEN, lambda _: expire_delegation_token.ExpireDelegationTokenRequest(b"x", 1_000)
-    ),
-    Act("", ApiKey.DESCRIBE_DELEGATION_TOKEN, lambda _: describe_delegation_token.DescribeDelegationTokenRequest(None)),
-    Act("", ApiKey.DELETE_GROUPS, lambda _: delete_groups.DeleteGroupsRequest([GROUP, "no-group"])),
-    Act(
-        "",
-        ApiKey.ELECT_LEADERS,
-        lambda version: elect_leaders.ElectLeadersRequest(
-            0, [elect_leaders.TopicPartitions(*each) for each in _TOPICS], 1_000
-        ),
-    ),
-    Act("asks for all", ApiKey.ELECT_LEADERS, lambda version: elect_leaders.ElectLeadersRequest(0, None, 1_000)),
+    same("", create_delegation_token.CreateDelegationTokenRequest([], 1_000)),
+    same("", renew_delegation_token.RenewDelegationTokenRequest(b"x", 1_000)),
+    same("", expire_delegation_token.ExpireDelegationTokenRequest(b"x", 1_000)),
+    same("", describe_delegation_token.DescribeDelegationTokenRequest(None)),
+    same("", delete_groups.DeleteGroupsRequest([GROUP, "no-group"])),
+    same("", elect_leaders.ElectLeadersRequest(0, [elect_leaders.TopicPartitions(*each) for each in _TOPICS], 1_000)),
+    same("asks for all", elect_leaders.ElectLeadersRequest(0, None, 1_000)),
     Act("", ApiKey.INCREMENTAL_ALTER_CONFIGS, _change),
-    Act(
+    same(
         "",
-        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
-        lambda _: alter_partition_reassignments.AlterPartitionReassignmentsRequest(
+        alter_partition_reassignments.AlterPartitionReassignmentsRequest(
             1_000,
             [
                 alter_partition_reassignments.ReassignableTopic(
@@ -842,17 +813,12 @@ WITHOUT_RIGHTS = (
             ],
         ),
     ),
-    Act(
-        "",
-        ApiKey.LIST_PARTITION_REASSIGNMENTS,
-        lambda _: list_partition_reassignments.ListPartitionReassignmentsRequest(1_000, None),
-    ),
+    same("", list_partition_reassignments.ListPartitionReassignmentsRequest(1_000, None)),
     Act("", ApiKey.OFFSET_DELETE, lambda _: _offset_delete([TOPIC, MISSING])),
-    Act("", ApiKey.DESCRIBE_CLIENT_QUOTAS, lambda _: describe_client_quotas.DescribeClientQuotasRequest([], False)),
-    Act(
+    same("", describe_client_quotas.DescribeClientQuotasRequest([], False)),
+    same(
         "",
-        ApiKey.ALTER_CLIENT_QUOTAS,
-        lambda _: alter_client_quotas.AlterClientQuotasRequest(
+        alter_client_quotas.AlterClientQuotasRequest(
             [
                 alter_client_quotas.AlterClientQuotasRequestEntryData(
                     [alter_client_quotas.EntityData("user", "u")],
@@ -862,30 +828,20 @@ WITHOUT_RIGHTS = (
             False,
         ),
     ),
-    Act(
+    same("", describe_user_scram_credentials.DescribeUserScramCredentialsRequest(None)),
+    same(
         "",
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
-        lambda _: describe_user_scram_credentials.DescribeUserScramCredentialsRequest(None),
-    ),
-    Act(
-        "",
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-        lambda _: alter_user_scram_credentials.AlterUserScramCredentialsRequest(
+        alter_user_scram_credentials.AlterUserScramCredentialsRequest(
             [alter_user_scram_credentials.ScramCredentialDeletion("u", 1)], []
         ),
     ),
-    Act(
+    same(
         "",
-        ApiKey.ALTER_ISR,
-        lambda _: alter_isr.AlterIsrRequest(
+        alter_isr.AlterIsrRequest(
             0, 1, [alter_isr.AlterIsrRequestTopicData(TOPIC, [alter_isr.AlterIsrRequestPartitionData(0, 0, [0], 0)])]
         ),
     ),
-    Act(
-        "",
-        ApiKey.UPDATE_FEATURES,
-        lambda _: update_features.UpdateFeaturesRequest(1_000, [update_features.FeatureUpdateKey("f", 1, False)]),
-    ),
+    same("", update_features.UpdateFeaturesRequest(1_000, [update_features.FeatureUpdateKey("f", 1, False)])),
 )
 
 

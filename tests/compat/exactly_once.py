@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,11 +152,8 @@ class Topics:
 
 @contextmanager
 def topics_of(bootstrap_servers: str) -> Iterator[Topics]:
-    topics = Topics(bootstrap_servers)
-    try:
+    with closing(Topics(bootstrap_servers)) as topics:
         yield topics
-    finally:
-        topics.close()
 
 
 def wait_for(is_reached: Callable[[], bool], process: subprocess.Popen[bytes], what: str) -> None:

@@ -7,14 +7,13 @@ closed).
 import random
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.server import KafkaServer, QuickKafkaServer
 
 LEGACY_CODECS = ("none", "gzip", "snappy", "lz4")
@@ -169,7 +168,7 @@ def _run_group(servers: str, group: str, topics: list[str]) -> None:
     lone.commit(offsets=[TopicPartition("v2-gzip", 0, 3)], asynchronous=False)
     lone.close()
     admin = AdminClient({"bootstrap.servers": servers})
-    _wait_for(lambda: _deletes(admin, f"{group}-deleted"))
+    until(lambda: _deletes(admin, f"{group}-deleted"))
 
 
 def _deletes(admin: AdminClient, group: str) -> bool:
@@ -178,11 +177,4 @@ def _deletes(admin: AdminClient, group: str) -> bool:
 
 def _wait_until_compacted(data_dir: Path) -> None:
     checkpoint = data_dir / "cleaner-offset-checkpoint"
-    _wait_for(lambda: "compacted 0" in checkpoint.read_text())
-
-
-def _wait_for(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: "compacted 0" in checkpoint.read_text())

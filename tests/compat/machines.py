@@ -17,8 +17,7 @@ from pathlib import Path
 from barnabas.testing.cluster import member_config
 from tests.clusters import SOON_STOPPED
 from tests.commands import run
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.jars import KAFKA
 from tools.kafka.java import java_command
 from tools.kafka.server import free_port, quick_jvm_options

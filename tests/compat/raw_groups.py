@@ -1,6 +1,5 @@
 """A group of a broker, asked by bytes: what no client library would send."""
 
-import time
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
@@ -32,7 +31,7 @@ from barnabas.wire.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from tests.compat.raw import ask
-from tests.patience import PATIENCE_S
+from tests.patience import until
 
 
 class HasAddress(Protocol):
@@ -60,9 +59,7 @@ class Group:
         return ask(self._servers, request, version)
 
     def wait_for_coordinator(self) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while self.ask(FindCoordinatorRequest(self.group_id, 0), 2).error_code or self.is_loading():
-            assert time.monotonic() < deadline
+        until(lambda: not (self.ask(FindCoordinatorRequest(self.group_id, 0), 2).error_code or self.is_loading()))
 
     def is_loading(self) -> bool:
         answer = self.ask(OffsetFetchRequest(self.group_id, []), 5)
@@ -167,9 +164,7 @@ class Group:
 
     def wait_for_offset(self, topic: str, offset: int) -> None:
         """Kafka answers for a marker before it has looked at the offsets that it decides."""
-        deadline = time.monotonic() + PATIENCE_S
-        while self.fetch(topic, require_stable=True) != (ErrorCode.NONE, offset):
-            assert time.monotonic() < deadline
+        until(lambda: self.fetch(topic, require_stable=True) == (ErrorCode.NONE, offset))
 
     def fetch(self, topic: str, version: int = 7, require_stable: bool = False) -> tuple[int, int]:
         request = OffsetFetchRequest(self.group_id, [OffsetFetchRequestTopic(topic, [0])], require_stable)
@@ -181,9 +176,7 @@ class Group:
         return found
 
     def wait_for(self, state: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while self.describe().group_state != state:
-            assert time.monotonic() < deadline
+        until(lambda: self.describe().group_state == state)
 
     def become_member(self, instance: str | None = None, **changes: Any) -> str:
         """The only member of a stable group of generation 1."""

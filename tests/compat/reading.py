@@ -7,14 +7,6 @@ from tests.compat.clients import Consumer, Record
 from tests.patience import PATIENCE_S
 
 
-def until(is_reached: Callable[[], object]) -> None:
-    """Ask until it is so; fail when time is up."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def read(consumer: Consumer, count: int, timeout_s: float = PATIENCE_S) -> list[Record]:
     """Poll until at least `count` records came; fail when time is up."""
     records: list[Record] = []

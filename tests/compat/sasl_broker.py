@@ -6,28 +6,24 @@ any unsigned token                          OAUTHBEARER
 """
 
 import os
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import pbkdf2_hmac
 from pathlib import Path
 
-from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.wire.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
 from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
 from tests.compat.conftest import TARGET
-from tests.compat.raw import ask
+from tests.compat.raw import Peer, ask
 from tests.patience import PATIENCE_S
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 
@@ -92,55 +88,8 @@ class SaslBroker:
         return Wire(self.sasl)
 
 
-class Wire:
+class Wire(Peer):
     """A connection to the listener with logins, request by request."""
-
-    def __init__(self, servers: str) -> None:
-        host, _, port = servers.rpartition(":")
-        self.sock = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-
-    def __enter__(self) -> "Wire":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.sock.close()
-
-    def say(self, frame: bytes) -> None:
-        """Send a frame. A server that refuses it by its size may close before it has all of it: `heard` tells that."""
-        with suppress(ConnectionError):
-            self.sock.sendall(struct.pack(">i", len(frame)) + frame)
-
-    def heard(self) -> bytes | None:
-        """The next frame; None: the connection is closed."""
-        size = self._read(4)
-        return None if size is None else self._read(struct.unpack(">i", size)[0])
-
-    def _read(self, count: int) -> bytes | None:
-        data = b""
-        while len(data) < count:
-            try:
-                part = self.sock.recv(count - len(data))
-            except ConnectionError:
-                part = b""
-            if not part:
-                return None
-            data += part
-        return data
-
-    def ask(self, request, version):
-        """The answer; None: the connection closed instead."""
-        api_key = request.API_KEY
-        is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
-        out = WireBuffer(struct.pack(">hhih", api_key, version, 7, 4) + b"test" + b"\0" * is_flexible)
-        request.encode(version, out)
-        self.say(bytes(out))
-        frame = self.heard()
-        if frame is None:
-            return None
-        start = 4 + (is_flexible and api_key != 18)
-        answer, end = response_class(api_key).decode(version, memoryview(frame), start)
-        assert end == len(frame)
-        return answer
 
     def shake(self, mechanism, version=1):
         return self.ask(SaslHandshakeRequest(mechanism), version)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.clients.model import Message
-from tests.compat.reading import until
 from tests.compat.sasl_broker import SaslBroker, sasl_broker
+from tests.patience import until
 from tools.kafka.jars import KAFKA
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"

@@ -1,7 +1,5 @@
 """Requests about ACLs, on a broker with and without an authorizer: the same on Kafka 2.7.2."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from barnabas.core.error_code import ErrorCode as E
@@ -9,7 +7,7 @@ from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsR
 from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest
 from tests.compat.acl_requests import CONFIG, GOLDEN, play
-from tests.compat.conftest import RunningBroker, _started
+from tests.compat.conftest import RunningBroker, started
 from tests.compat.raw import ask
 
 VERSIONS = range(3)
@@ -90,7 +88,7 @@ def test_no_acl_is_deleted(cluster: RunningBroker, version: int) -> None:
 def test_with_an_authorizer_every_request_is_answered_as_by_kafka() -> None:
     lines = [line for line in GOLDEN.read_text().splitlines() if not line.startswith("#")]
     expected = dict(zip(lines[::2], lines[1::2], strict=True))
-    with ExitStack() as stack:
-        told = {what: f"    {answer}" for what, answer in play(_started(stack, CONFIG).bootstrap_servers)}
+    with started(CONFIG) as running:
+        told = {what: f"    {answer}" for what, answer in play(running.bootstrap_servers)}
     assert {what: answer for what, answer in told.items() if answer != expected[what]} == {}
     assert told.keys() == expected.keys()

@@ -1,7 +1,5 @@
 """What the administration of topics answers, byte by byte as Kafka 2.7.2: `BARNABAS_COMPAT_TARGET=kafka` asks it."""
 
-import time
-
 import pytest
 
 from barnabas.core.error_code import ErrorCode
@@ -20,7 +18,7 @@ from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.raw import ask
-from tests.patience import PATIENCE_S
+from tests.patience import until
 
 E = ErrorCode
 BROKER = 0
@@ -151,9 +149,7 @@ def test_topics_that_go_without_waiting(cluster: RunningBroker, name: str, timeo
     assert create(cluster, CreatableTopic(name, 1, 1)) == [(name, 0, None)]
     answer = ask(cluster.bootstrap_servers, DeleteTopicsRequest([name, name + "-x"], timeout_ms), 4)
     assert [each.error_code for each in answer.responses] == [E.REQUEST_TIMED_OUT, E.UNKNOWN_TOPIC_OR_PARTITION]
-    deadline = time.monotonic() + PATIENCE_S
-    while partition_count(cluster, name) != 0:
-        assert time.monotonic() < deadline
+    until(lambda: partition_count(cluster, name) == 0)
 
 
 def test_topics_that_may_not_go(start_broker: StartBroker, name: str) -> None:
@@ -190,12 +186,7 @@ def test_topics_that_become_longer(cluster: RunningBroker, name: str, version: i
             E.INVALID_REPLICA_ASSIGNMENT,
             "Increasing the number of partitions by 2 but 1 assignments provided.",
         ),
-        (
-            4,
-            [[BROKER], []],
-            E.INVALID_REPLICA_ASSIGNMENT,
-            "Cannot have replication factor of 0 for partition id 3.",
-        ),
+        (4, [[BROKER], []], E.INVALID_REPLICA_ASSIGNMENT, "Cannot have replication factor of 0 for partition id 3."),
         (
             3,
             [[BROKER, BROKER]],
@@ -222,7 +213,5 @@ def test_topics_that_become_longer_without_waiting_or_twice(cluster: RunningBrok
         (name, E.REQUEST_TIMED_OUT, None),
         (name + "-2", E.INVALID_REQUEST, "Duplicate topic in request."),
     ]
-    deadline = time.monotonic() + PATIENCE_S
-    while partition_count(cluster, name) != 2:
-        assert time.monotonic() < deadline
+    until(lambda: partition_count(cluster, name) == 2)
     assert partition_count(cluster, name + "-2") == 1

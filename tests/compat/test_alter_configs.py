@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from kazoo.client import KazooClient
 
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import encode_change, encode_config
@@ -17,6 +16,7 @@ from tests.compat.altering import play
 from tests.compat.conftest import TARGET
 from tests.integration import live_broker
 from tests.patience import PATIENCE_S
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
@@ -104,15 +104,13 @@ def test_answers_and_nodes_are_kafkas(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(TARGET != "kafka", reason="shows that what is expected of us is right: needs Kafka")
 def test_the_expected_answers_and_nodes_are_right() -> None:
-    with QuickKafkaServer(config=SETTINGS) as server:
+    with QuickKafkaServer(config=SETTINGS) as server, kazoo_client(server.zookeeper_connect) as client:
         for topic, configs in TOPICS.items():
             options = [option for name, text in configs.items() for option in ("--config", f"{name}={text}")]
             size = ("--partitions", "1", "--replication-factor", "1")
             # Only by way of ZooKeeper does the tool create an internal topic.
             where = ("--zookeeper", server.zookeeper_connect)
             run_tool("kafka.admin.TopicCommand", *where, "--create", "--topic", topic, *size, *options)
-        client = KazooClient(server.zookeeper_connect)
-        client.start()
 
         def nodes() -> dict[str, str]:
             names = [f"{parent}/{name}" for parent in PARENTS for name in client.get_children(parent)]
@@ -123,8 +121,4 @@ def test_the_expected_answers_and_nodes_are_right() -> None:
             client.set(paths.config(entity), encode_config(settings))
             client.create(f"{paths.CONFIG_CHANGES}/{paths.CONFIG_CHANGE_PREFIX}", encode_change(entity), sequence=True)
 
-        try:
-            compare(lambda request: play(server.bootstrap_servers, [request], nodes, write)[1:])
-        finally:
-            client.stop()
-            client.close()
+        compare(lambda request: play(server.bootstrap_servers, [request], nodes, write)[1:])

@@ -28,7 +28,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.settled import await_markers
 from tools.kafka.java import run_tool
 from tools.kafka.server import QuickKafkaServer
@@ -147,10 +147,7 @@ def write_transactions(servers: str, number: int) -> None:
 def wait_until_clean(data_dir: Path) -> None:
     """Wait until Kafka has cleaned each topic up to its active segment."""
     wanted = {name: int(segments(data_dir / f"{name}-0")[-1].stem) for name in TOPICS}
-    deadline = time.monotonic() + PATIENCE_S
-    while any(offset != wanted[name] for name, offset in clean_offsets(data_dir, wanted).items()):
-        assert time.monotonic() < deadline, clean_offsets(data_dir, wanted)
-        time.sleep(0.05)
+    until(lambda: clean_offsets(data_dir, wanted) == wanted, lambda: clean_offsets(data_dir, wanted))
 
 
 def clean_offsets(data_dir: Path, names: Mapping[str, object]) -> dict[str, int]:

@@ -4,13 +4,12 @@ Source: cli page, kafka-acls.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.compat.commands import Commands
-from tests.compat.conftest import TARGET, _started
+from tests.compat.conftest import TARGET, started
 from tools.kafka.java import run_tool
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -23,8 +22,8 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def commands() -> Iterator[Commands]:
     """Of a broker with access rules, on which who is anonymous may do everything."""
-    with ExitStack() as stack:
-        yield Commands(_started(stack, CONFIG).bootstrap_servers)
+    with started(CONFIG) as running:
+        yield Commands(running.bootstrap_servers)
 
 
 def shown(commands: Commands, *arguments: str) -> list[tuple[str, ...]]:
@@ -122,6 +121,6 @@ def test_the_documented_examples_work(commands: Commands) -> None:
 
 @pytest.mark.skipif(TARGET == "kafka", reason="its own command line")
 def test_without_rules_there_is_nothing_to_show() -> None:
-    with ExitStack() as stack:
-        commands = Commands(_started(stack, {}).bootstrap_servers)
+    with started({}) as running:
+        commands = Commands(running.bootstrap_servers)
         assert commands.fails("acls", "--list") == "barnabas acls: No Authorizer is configured on the broker\n"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -9,8 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.clusters import Members, cluster_of, servers_of
 from tests.commands import run
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 _TWO = {
     "offsets.topic.replication.factor": "1",
@@ -57,8 +57,9 @@ def test_what_a_kafka_tells_is_told_and_the_rest_is_unknown(members: Members) ->
     transactions.produce("views", b"x")
     transactions.commit_transaction(PATIENCE_S)
     settings = {"group.id": "billing", "client.id": "reader", "auto.offset.reset": "earliest"}
-    consumer = Consumer({"bootstrap.servers": servers, "enable.auto.commit": False, **settings, "log_level": 0})
-    try:
+    with closing(
+        Consumer({"bootstrap.servers": servers, "enable.auto.commit": False, **settings, "log_level": 0})
+    ) as consumer:
         consumer.subscribe(["views"])
         until(lambda: consumer.poll(0.1))
         assert verdicts(findings(members, "lag", "billing")) == ["behind", "never-committed"]
@@ -78,8 +79,6 @@ def test_what_a_kafka_tells_is_told_and_the_rest_is_unknown(members: Members) ->
         assert lag["causes"][0]["causes"][0]["subject"] == "transactional id pay"
         transactions.abort_transaction(PATIENCE_S)
         assert verdicts(findings(members, "transaction", "pay")) == ["last-state", "unknown"]
-    finally:
-        consumer.close()
     assert verdicts(findings(members, "lag", "billing")) == ["no-lag", "markers-only"]
     assert verdicts(findings(members, "refused")) == ["unknown"]
     assert {each["certainty"] for each in findings(members, "disk")} == {"unknown"}

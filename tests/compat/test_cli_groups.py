@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, Producer
 
 from barnabas.wire.protocol.api_keys import ApiKey
 from tests.compat.commands import Commands
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 HOUR_MS = 3_600_000
 
@@ -43,9 +43,7 @@ def reader(commands: Commands, topic: str) -> Iterator[Consumer]:
         }
     )
     consumer.subscribe([topic])
-    deadline = time.monotonic() + PATIENCE_S
-    while consumer.poll(0.5) is None:
-        assert time.monotonic() < deadline
+    until(lambda: consumer.poll(0.5) is not None)
     consumer.commit(asynchronous=False)
     yield consumer
     consumer.close()

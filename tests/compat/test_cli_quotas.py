@@ -1,14 +1,11 @@
 """`barnabas quotas` against brokers that answer it and against Kafka, which does not know the request."""
 
-import time
-from collections.abc import Callable
-
 import pytest
 
 from barnabas.testing import Broker
 from tests.compat.commands import Commands
 from tests.compat.conftest import TARGET
-from tests.patience import PATIENCE_S
+from tests.patience import until
 from tools.kafka.server import KafkaServer
 
 COMMANDS = (
@@ -52,20 +49,13 @@ def test_limits_are_set_listed_and_deleted(
         return found[0]["limits"] if found else {}
 
     setting = ["--set", "producer_byte_rate=1000000", "--set", "request_percentage=12.5"]
+    # A broker may answer before it goes by a change.
     shown = commands.run("quotas", "set", *options, *setting)
     assert shown.startswith("Set producer_byte_rate=1000000 for ")
-    wait_until(lambda: limits() == {"producer_byte_rate": 1_000_000, "request_percentage": 12.5})
+    until(lambda: limits() == {"producer_byte_rate": 1_000_000, "request_percentage": 12.5})
     assert node in commands.run("quotas", "list")
     assert commands.run("quotas", "delete", *options, "--name", "request_percentage").startswith("Deleted request_")
-    wait_until(lambda: limits() == {"producer_byte_rate": 1_000_000})
+    until(lambda: limits() == {"producer_byte_rate": 1_000_000})
     commands.run("quotas", "delete", *options)
-    wait_until(lambda: limits() == {})
+    until(lambda: limits() == {})
     assert "no such limit is set" in commands.fails("quotas", "delete", *options)
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    """A broker may answer before it goes by a change."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

@@ -29,15 +29,10 @@ from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
-NEEDED = (
-    ApiKey.INIT_PRODUCER_ID,
-    ApiKey.ADD_PARTITIONS_TO_TXN,
-    ApiKey.END_TXN,
-    ApiKey.WRITE_TXN_MARKERS,
-)
+NEEDED = (ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN, ApiKey.WRITE_TXN_MARKERS)
 
 
 @pytest.fixture
@@ -61,10 +56,8 @@ def write_unannounced(
 
 
 def new_producer_id(servers: str) -> int:
-    deadline = time.monotonic() + PATIENCE_S
-    while (answer := ask(servers, InitProducerIdRequest(None, 60_000), 0)).error_code:
-        assert time.monotonic() < deadline, answer.error_code
-    return answer.producer_id
+    request = InitProducerIdRequest(None, 60_000)
+    return until(lambda: [it.producer_id for it in [ask(servers, request, 0)] if it.error_code == 0])[0]
 
 
 def produce(servers: str, topic: str, partition: int, *values: bytes) -> None:

@@ -3,15 +3,12 @@
 Source: semantics, quotas, ClientQuotas; cli page, kafka-configs.
 """
 
-import socket
-import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import product
 
 import pytest
-from kazoo.client import KazooClient
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.alter_client_quotas import (
@@ -20,22 +17,19 @@ from barnabas.wire.protocol.messages.alter_client_quotas import (
     EntityData,
     OpData,
 )
-from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
-from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from barnabas.wire.protocol.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
-from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.builder import BatchBuilder
-from tests.compat.conftest import TARGET, RunningBroker, StartBroker, _started
-from tests.compat.raw import ask
+from tests.clusters import registry_broker
+from tests.compat.conftest import TARGET, RunningBroker, StartBroker, started
+from tests.compat.raw import Peer, ask, create_topic, encoded
 from tests.compat.test_kafka_tools import Tool, tool
+from tests.patience import until
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.java import run_tool
-from tools.kafka.server import QuickKafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 __all__ = ["tool"]
 
@@ -45,47 +39,32 @@ USER = "ANONYMOUS"
 Parts = list[tuple[str, str | None]]
 
 
-class Peer:
+class Client(Peer):
     """One connection of a client with an id."""
 
     def __init__(self, broker: RunningBroker, client_id: str, timeout_s: float = 60) -> None:
-        host, _, port = broker.bootstrap_servers.rpartition(":")
-        self._sock = socket.create_connection((host, int(port)), timeout=timeout_s)
-        self._client_id = client_id.encode()
+        super().__init__(broker.bootstrap_servers, client_id.encode(), timeout_s)
 
-    def ask(self, request, response_class, version: int):
+    def timed(self, request, version: int):
         """The answer, the request's size, and how long it took in milliseconds."""
-        header = struct.pack(">hhih", request.API_KEY, version, 7, len(self._client_id)) + self._client_id
-        out = WireBuffer(header)
-        request.encode(version, out)
-        started = time.monotonic()
-        self._sock.sendall(struct.pack(">i", len(out)) + out)
-        data = b""
-        while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
-            more = self._sock.recv(1 << 20)
-            assert more
-            data += more
-        taken_ms = (time.monotonic() - started) * 1_000
-        answer, _ = response_class.decode(version, memoryview(data), 8)
-        return answer, len(out), taken_ms
+        begun_s = time.monotonic()
+        answer = self.ask(request, version)
+        return answer, len(encoded(request, version, self.client_id)), (time.monotonic() - begun_s) * 1_000
 
     def produce(self, topic: str, size: int, version: int = 8):
         builder = BatchBuilder()
         builder.append(int(time.time() * 1_000), None, bytes(size))
         data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(builder.build()))])]
-        answer, sent, taken_ms = self.ask(ProduceRequest(None, 1, 1_000, data), ProduceResponse, version)
+        answer, sent, taken_ms = self.timed(ProduceRequest(None, 1, 1_000, data), version)
         assert answer.responses[0].partition_responses[0].error_code == 0
         return answer.throttle_time_ms, sent, taken_ms
-
-    def close(self) -> None:
-        self._sock.close()
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[RunningBroker]:
     """One that no other test shares: limits of everybody are set."""
-    with ExitStack() as stack:
-        yield _started(stack, {})
+    with started({}) as running:
+        yield running
 
 
 def alter(broker: RunningBroker, parts: Parts, **ops: float | None) -> tuple[int, str | None]:
@@ -113,11 +92,6 @@ def without_quotas(broker: RunningBroker) -> Iterator[None]:
     yield
     for entity, limits in describe(broker).items():
         assert alter(broker, list(entity), **dict.fromkeys(limits)) == (0, None)
-
-
-def create(broker: RunningBroker, name: str) -> None:
-    request = CreateTopicsRequest([CreatableTopic(name, 1, 1)], 30_000, False)
-    assert {topic.error_code for topic in ask(broker.bootstrap_servers, request, 4).topics} == {0}
 
 
 def until_in_force(broker: RunningBroker) -> None:
@@ -213,7 +187,7 @@ def test_filters_let_through_the_same(broker: RunningBroker) -> None:
 
 
 def test_the_first_level_that_is_set_holds_a_producer(broker: RunningBroker, name: str) -> None:
-    create(broker, name)
+    create_topic(broker.bootstrap_servers, name)
     of_user = 0
     for first in range(8):
         client_id = f"{name}-{first}"
@@ -226,7 +200,7 @@ def test_the_first_level_that_is_set_holds_a_producer(broker: RunningBroker, nam
                 alter(broker, level, producer_byte_rate=None)
         until_in_force(broker)
         limit = 1_000 * (first + 1)
-        peer = Peer(broker, client_id)
+        peer = Client(broker, client_id)
         # A little too much: who has this user's other limit waits for it, where the hold is the client's.
         throttle_ms, sent, _ = peer.produce(name, 12 * limit)
         peer.close()
@@ -240,10 +214,10 @@ def test_the_first_level_that_is_set_holds_a_producer(broker: RunningBroker, nam
 
 @pytest.mark.parametrize("version", [*(pytest.param(each, marks=pytest.mark.whole) for each in (3, 5)), 8])
 def test_a_producer_is_answered_at_once_and_then_held(broker: RunningBroker, name: str, version: int) -> None:
-    create(broker, name)
+    create_topic(broker.bootstrap_servers, name)
     assert alter(broker, [("client-id", name)], producer_byte_rate=1_000.0) == (0, None)
     until_in_force(broker)
-    peer = Peer(broker, name)
+    peer = Client(broker, name)
     first, size, _ = peer.produce(name, 8_000, version)
     second, _, taken_ms = peer.produce(name, 4_000, version)
     assert first == 0
@@ -253,20 +227,20 @@ def test_a_producer_is_answered_at_once_and_then_held(broker: RunningBroker, nam
     assert held_ms >= second - 50
     peer.close()
     # Another connection finds the same bucket.
-    other = Peer(broker, name)
+    other = Client(broker, name)
     assert other.produce(name, 4_000)[0] > third
     other.close()
 
 
 def test_a_consumer_is_answered_empty_and_then_held(broker: RunningBroker, name: str) -> None:
-    create(broker, name)
-    writer = Peer(broker, "writer")
+    create_topic(broker.bootstrap_servers, name)
+    writer = Client(broker, "writer")
     for _ in range(12):
         writer.produce(name, 10_000)
     writer.close()
     assert alter(broker, [("client-id", name)], consumer_byte_rate=5_000.0) == (0, None)
     until_in_force(broker)
-    peer = Peer(broker, name)
+    peer = Client(broker, name)
 
     def fetch(max_bytes: int):
         wanted = FetchPartition(0, fetch_offset=0, partition_max_bytes=max_bytes)
@@ -278,7 +252,7 @@ def test_a_consumer_is_answered_empty_and_then_held(broker: RunningBroker, name:
             isolation_level=0,
             topics=[FetchTopic(name, partitions=[wanted])],
         )
-        answer, _, taken_ms = peer.ask(request, FetchResponse, 7)
+        answer, _, taken_ms = peer.timed(request, 7)
         records = [len(each.records) for topic in answer.responses for each in topic.partitions]
         return answer.throttle_time_ms, records, taken_ms
 
@@ -302,11 +276,11 @@ def test_a_consumer_is_answered_empty_and_then_held(broker: RunningBroker, name:
 def test_partitions_beyond_a_quota_are_refused(broker: RunningBroker, name: str) -> None:
     assert alter(broker, [("client-id", name)], controller_mutation_rate=1.0) == (0, None)
     until_in_force(broker)
-    peer = Peer(broker, name)
+    peer = Client(broker, name)
 
     def new_topic(suffix: str, count: int, version: int):
         request = CreateTopicsRequest([CreatableTopic(name + suffix, count, 1)], 30_000, False)
-        answer, _, _ = peer.ask(request, CreateTopicsResponse, version) if version < 5 else (None, 0, 0)
+        answer, _, _ = peer.timed(request, version) if version < 5 else (None, 0, 0)
         assert answer is not None
         return answer.topics[0].error_code, answer.throttle_time_ms
 
@@ -331,13 +305,13 @@ def test_partitions_beyond_a_quota_are_refused(broker: RunningBroker, name: str)
 
 
 def test_a_request_quota_holds_for_a_second(start_broker: StartBroker, name: str) -> None:
-    from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+    from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
 
     broker = start_broker()
     assert alter(broker, [("client-id", name)], request_percentage=0.0001) == (0, None)
     until_in_force(broker)
-    peer = Peer(broker, name)
-    throttle_times = [peer.ask(ApiVersionsRequest(), ApiVersionsResponse, 1)[0].throttle_time_ms for _ in range(3)]
+    peer = Client(broker, name)
+    throttle_times = [peer.timed(ApiVersionsRequest(), 1)[0].throttle_time_ms for _ in range(3)]
     assert throttle_times[1:] == [1_000, 1_000]
     peer.close()
 
@@ -373,9 +347,7 @@ def test_kafka_configs_sets_lists_and_deletes_each_kind_at_each_level(
     called = ", ".join(OPTIONS[each][1] for each in names)
     added = ",".join(f"{key}={value.removesuffix('.0')}" for key, value in KINDS.items())
     run(CONFIGS, *entity, "--alter", "--add-config", added)
-    deadline = time.monotonic() + PATIENCE_S
-    while len(next(iter(describe(broker).values()), {})) < len(KINDS):
-        assert time.monotonic() < deadline
+    until(lambda: len(next(iter(describe(broker).values()), {})) >= len(KINDS))
     text = run(CONFIGS, *entity, "--describe")
     assert text.startswith(f"Quota configs for {called} are ")
     listed = dict(each.split("=") for each in text.split(" are ")[1].strip().split(", "))
@@ -414,16 +386,14 @@ def with_znodes() -> Iterator[Watched]:
             server = stack.enter_context(QuickKafkaServer(config={}))
             yield Watched(server, server.zookeeper_connect)
         else:
-            port = free_port()
-            listeners = {"barnabas.registry.listeners": f"127.0.0.1:{port}"}
-            yield Watched(_started(stack, listeners), f"127.0.0.1:{port}")
+            yield Watched(*stack.enter_context(registry_broker(ONE_BROKER)))
 
 
 def until_held(broker: RunningBroker, topic: str, client_id: str, *, is_held: bool) -> float:
     """Produce until the client is told to wait, or is not any more; how many seconds that took."""
     started = time.monotonic()
     while True:
-        peer = Peer(broker, client_id, timeout_s=0.2)
+        peer = Client(broker, client_id, timeout_s=0.2)
         try:
             throttle_ms, _, _ = peer.produce(topic, 1_000)
         except TimeoutError:
@@ -449,13 +419,10 @@ def test_kafka_configs_sets_lists_and_deletes_by_way_of_zookeeper(
     configs("--alter", "--add-config", ",".join(f"{key}={value}" for key, value in WRITTEN.items()))
     listed = configs("--describe").split(" are ")[1].strip()
     assert dict(each.split("=") for each in listed.split(",")) == WRITTEN
-    deadline = time.monotonic() + PATIENCE_S
     expected = [{key: float(value) for key, value in WRITTEN.items()}]
-    while list(describe(with_znodes.broker).values()) != expected:
-        assert time.monotonic() < deadline
+    until(lambda: list(describe(with_znodes.broker).values()) == expected)
     configs("--alter", "--delete-config", ",".join(WRITTEN))
-    while describe(with_znodes.broker):
-        assert time.monotonic() < deadline
+    until(lambda: not describe(with_znodes.broker))
 
 
 @pytest.mark.alone
@@ -463,11 +430,9 @@ def test_kafka_configs_sets_lists_and_deletes_by_way_of_zookeeper(
 @pytest.mark.parametrize("entity", ["clients/{}", "users/ANONYMOUS", "users/ANONYMOUS/clients/{}", "users/<default>"])
 def test_a_bare_write_of_a_znode_is_in_force_within_a_second(with_znodes: Watched, name: str, entity: str) -> None:
     broker = with_znodes.broker
-    create(broker, name)
+    create_topic(broker.bootstrap_servers, name)
     path = f"/config/{entity.format(name)}"
-    zookeeper = KazooClient(with_znodes.connect)
-    zookeeper.start()
-    try:
+    with kazoo_client(with_znodes.connect) as zookeeper:
         assert until_held(broker, name, name, is_held=False) < 1
         zookeeper.ensure_path(path)
         zookeeper.set(path, b'{"version":1,"config":{"producer_byte_rate":"10"}}')
@@ -483,6 +448,3 @@ def test_a_bare_write_of_a_znode_is_in_force_within_a_second(with_znodes: Watche
         assert until_held(broker, name, name, is_held=True) < 1
         zookeeper.delete(path, recursive=True)
         assert until_held(broker, name, name, is_held=False) < 1
-    finally:
-        zookeeper.stop()
-        zookeeper.close()

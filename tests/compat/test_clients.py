@@ -1,7 +1,7 @@
 """Java 2.7.2 and 4.x, librdkafka, kafka-python, aiokafka: each produces, consumes, commits, rebalances and resumes."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -30,11 +30,8 @@ def beside(setting_name: str, settings: Sequence[str]) -> pytest.MarkDecorator:
 
 @contextmanager
 def consuming(client: Client, topic: str, group: str) -> Iterator[Consumer]:
-    consumer = client.consumer(topic, group)
-    try:
+    with closing(client.consumer(topic, group)) as consumer:
         yield consumer
-    finally:
-        consumer.close()
 
 
 def numbered(count: int, start: int = 0, partition_count: int = PARTITION_COUNT) -> list[Message]:
@@ -181,13 +178,11 @@ def test_topics_are_created_described_and_deleted(client: Client, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "client_name",
-    [pytest.param(name, marks=[] if name == "librdkafka" else [pytest.mark.whole]) for name in FACTORIES],
+    "client_name", [pytest.param(name, marks=[] if name == "librdkafka" else [pytest.mark.whole]) for name in FACTORIES]
 )
 def test_clients_outlive_a_restart_and_a_kill(start_broker: StartBroker, client_name: str, name: str) -> None:
     broker = start_broker()
-    client = FACTORIES[client_name](broker.bootstrap_servers)
-    try:
+    with closing(FACTORIES[client_name](broker.bootstrap_servers)) as client:
         client.create_topic(name, PARTITION_COUNT, {})
         for number, end in enumerate([broker.stop, broker.kill]):
             client.produce(name, numbered(100, 200 * number))
@@ -201,5 +196,3 @@ def test_clients_outlive_a_restart_and_a_kill(start_broker: StartBroker, client_
                 values = sorted(int(record.value or b"") for record in read(consumer, 100))
                 assert values == list(range(200 * number + 100, 200 * number + 200))
                 consumer.commit()
-    finally:
-        client.close()

@@ -7,7 +7,7 @@ they don't do.
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,8 @@ import pytest
 from tests.clusters import Members, cluster_of, create_topic, make_controller, servers_of, wait_for_in_sync
 from tests.compat.clients.java import JavaClient
 from tests.compat.clients.model import Message
-from tests.compat.reading import read, until
+from tests.compat.reading import read
+from tests.patience import until
 from tests.replicas import wait_for_equal_replicas
 from tools.kafka.jars import KAFKA
 
@@ -84,11 +85,8 @@ def test_nothing_is_lost_whoever_is_the_controller(
 ) -> None:
     with cluster_of(kinds, tmp_path, connect) as members:
         create_topic(members, name, _PARTITIONS)
-        java = JavaClient(servers_of(members), KAFKA)
-        try:
+        with closing(JavaClient(servers_of(members), KAFKA)) as java:
             _play(members, controllers, java, name)
-        finally:
-            java.close()
 
 
 def _play(members: Members, controllers: tuple[int, ...], java: JavaClient, name: str) -> None:

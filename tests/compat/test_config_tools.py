@@ -4,24 +4,16 @@ Source: cli page, kafka-configs (what it prints).
 """
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from tests.compat.clients import Client
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.conftest import RunningBroker, StartBroker
-from tests.compat.reading import until
 from tests.compat.test_kafka_tools import TOPICS, Tool, tool
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.java import run_tool
 
 __all__ = ["tool"]
@@ -36,10 +28,14 @@ def set_values(text: str) -> dict[str, str]:
 
 def until_described(tool: Tool, expected: dict[str, str], *entity: str) -> str:
     """Describe until these are the settings: Kafka takes over a broker's a moment after its answer."""
-    deadline = time.monotonic() + PATIENCE_S
-    while set_values(text := tool(CONFIGS, "--describe", *entity)) != expected:
-        assert time.monotonic() < deadline, text
-    return text
+    texts: list[str] = []
+
+    def is_described() -> bool:
+        texts.append(tool(CONFIGS, "--describe", *entity))
+        return set_values(texts[-1]) == expected
+
+    until(is_described, lambda: texts[-1])
+    return texts[-1]
 
 
 def test_a_topics_settings_are_altered_described_and_deleted(tool: Tool, name: str) -> None:
@@ -138,13 +134,10 @@ def test_javas_admin_clients_alter_and_describe(clients: Callable[[str], Client]
     client.create_topic(name, 1, {})
     client.alter_topic_config(name, "SET", "retention.ms", "5000")
     client.alter_topic_config(name, "APPEND", "cleanup.policy", "compact")
-    deadline = time.monotonic() + PATIENCE_S
-    while client.topic_config(name, "cleanup.policy") != "delete,compact":
-        assert time.monotonic() < deadline
+    until(lambda: client.topic_config(name, "cleanup.policy") == "delete,compact")
     assert client.topic_config(name, "retention.ms") == "5000"
     client.alter_topic_config(name, "DELETE", "retention.ms", "0")
-    while client.topic_config(name, "retention.ms") != "604800000":
-        assert time.monotonic() < deadline
+    until(lambda: client.topic_config(name, "retention.ms") == "604800000")
     with pytest.raises(JavaClientError, match="Not a number of type LONG"):
         client.alter_topic_config(name, "SET", "retention.ms", "soon")
     client.delete_topic(name)

@@ -20,16 +20,10 @@ from barnabas.wire.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from barnabas.wire.protocol.messages.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateTopicsRequest,
-)
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 from tests.clusters import Member, kafka_member, make_controller, wait_for_in_sync, wait_for_members
-from tests.compat.raw import ask
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.compat.raw import ask, create_topic
+from tests.patience import PATIENCE_S, until
 from tools.kafka.server import QuickKafkaServer, free_port
 
 FROM_THE_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA}
@@ -141,9 +135,7 @@ def member(kind: str, directory: Path, connect: str, broker_id: int, relay: Rela
 
 def create_and_extend(controller: Member, topic: str, replicas: list[int]) -> None:
     """Create a partition on the first of some brokers, and give it replicas on the others."""
-    created = CreatableTopic(topic, -1, -1, [CreatableReplicaAssignment(0, replicas[:1])], [])
-    answer = ask(controller.bootstrap_servers, CreateTopicsRequest([created], 30_000, False), 4)
-    assert answer.topics[0].error_code == 0
+    create_topic(controller.bootstrap_servers, topic, replicas=[replicas[:1]])
     extended = ReassignableTopic(topic, [ReassignablePartition(0, replicas)])
     answer = ask(controller.bootstrap_servers, AlterPartitionReassignmentsRequest(30_000, [extended]), 0)
     assert answer.responses[0].partitions[0].error_code == 0

@@ -1,13 +1,12 @@
 """Every API in every version for a principal who may do little or nothing: the answers are those of Kafka 2.7.2."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from barnabas.broker.requests.handlers import HANDLERS
 from barnabas.wire.protocol.api_keys import ApiKey
-from tests.compat.conftest import TARGET, _started
+from tests.compat.conftest import TARGET, started
 from tests.compat.denials import CONFIG, GOLDEN, WITH_SOME_RIGHTS, WITHOUT_RIGHTS, api_name, story
 
 SERVED = {api_name(ApiKey(handler.api_key)) for handler in HANDLERS if handler.api_key in list(ApiKey)}
@@ -31,8 +30,8 @@ EXPECTED = expected()
 
 @pytest.fixture(scope="module")
 def told() -> Iterator[dict[str, list[str]]]:
-    with ExitStack() as stack:
-        yield story(_started(stack, CONFIG).bootstrap_servers)
+    with started(CONFIG) as running:
+        yield story(running.bootstrap_servers)
 
 
 @pytest.mark.parametrize("title", EXPECTED)

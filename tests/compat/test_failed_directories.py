@@ -6,15 +6,10 @@ from pathlib import Path
 import pytest
 
 from barnabas.testing import Broker
-from barnabas.wire.protocol.messages.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateTopicsRequest,
-)
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.clusters import Member, barnabas_member, kafka_member, wait_for_members
-from tests.compat.raw import ask
-from tests.compat.reading import until
+from tests.compat.raw import ask, create_topic
+from tests.patience import until
 from tools.kafka.server import QuickKafkaServer
 
 CONTROLLER, LOSER = 1, 2
@@ -46,9 +41,7 @@ def test_a_failed_directory_is_led_elsewhere(
             members[broker_id] = broker
             stack.enter_context(broker)
         wait_for_members(members)
-        assignment = [CreatableReplicaAssignment(index, [LOSER, CONTROLLER]) for index in (0, 1)]
-        request = CreateTopicsRequest([CreatableTopic(name, -1, -1, assignment, [])], 30_000, False)
-        assert ask(members[CONTROLLER].bootstrap_servers, request, 4).topics[0].error_code == 0
+        create_topic(members[CONTROLLER].bootstrap_servers, name, replicas=[[LOSER, CONTROLLER]] * 2)
         # Of the loser as well: it hears of them when it has made their logs.
         for each in members.values():
             until(lambda each=each: told(each, name) == {0: (LOSER, []), 1: (LOSER, [])})

@@ -3,8 +3,6 @@
 Each test says what Kafka 2.7.2 answers; `BARNABAS_COMPAT_TARGET=kafka` asks Kafka itself.
 """
 
-import socket
-import struct
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -20,30 +19,18 @@ from barnabas.wire.protocol.messages.fetch import (
     ForgottenTopic,
     PartitionData,
 )
-from barnabas.wire.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.wire.protocol.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
-from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.batch import batches, read_header
 from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.acl_requests import CONFIG as ACCESS_RULES
-from tests.compat.clients import FACTORIES
 from tests.compat.conftest import RunningBroker, StartBroker
+from tests.compat.raw import Peer, create_topic
 
 VERSION = 11
 FULL = (0, 0)
@@ -55,36 +42,12 @@ AT_ONCE_S = 10
 TICK_MS = 1
 
 
-class Reader:
-    """One connection that sends requests one by one."""
+class Reader(Peer):
+    """One connection that asks for one topic."""
 
     def __init__(self, broker: RunningBroker, topic: str) -> None:
-        host, _, port = broker.bootstrap_servers.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=60)
-        self._input = self._socket.makefile("rb")
+        super().__init__(broker.bootstrap_servers)
         self.topic = topic
-
-    def close(self) -> None:
-        self._input.close()
-        self._socket.close()
-
-    def send(self, request, version: int) -> None:
-        is_flexible = isinstance(request, FetchRequest) and version >= 12
-        header = struct.pack(">hhih", request.API_KEY, version, 7, 4) + b"test" + (b"\0" if is_flexible else b"")
-        out = WireBuffer(header)
-        request.encode(version, out)
-        self._socket.sendall(struct.pack(">i", len(out)) + out)
-
-    def receive(self, response_class, version: int):
-        (size,) = struct.unpack(">i", self._input.read(4))
-        is_flexible = response_class is FetchResponse and version >= 12
-        answer, end = response_class.decode(version, memoryview(self._input.read(size)), 4 + is_flexible)
-        assert end == size
-        return answer
-
-    def ask(self, request, response_class, version: int):
-        self.send(request, version)
-        return self.receive(response_class, version)
 
     def fetch(
         self,
@@ -96,7 +59,7 @@ class Reader:
         **changes,
     ) -> FetchResponse:
         """Fetch partitions from offsets."""
-        return self.ask(self.request(partitions, session, forget, **changes), FetchResponse, version)
+        return self.ask(self.request(partitions, session, forget, **changes), version)
 
     def request(
         self,
@@ -124,22 +87,17 @@ class Reader:
         for _ in range(count):
             builder.append(1_600_000_000_000, None, b"x" * size)
         data = [TopicProduceData(self.topic, partition_data=[PartitionProduceData(partition, bytes(builder.build()))])]
-        answer = self.ask(ProduceRequest(None, 1, 10_000, data), ProduceResponse, 8)
+        answer = self.ask(ProduceRequest(None, 1, 10_000, data), 8)
         assert answer.responses[0].partition_responses[0].error_code == 0
 
 
 @pytest.fixture
 def reader(cluster: RunningBroker, name: str) -> Iterator[Reader]:
     """Of a topic with four partitions."""
-    client = FACTORIES["librdkafka"](cluster.bootstrap_servers)
-    try:
-        # Records of these tests are years old.
-        client.create_topic(name, 4, {"retention.ms": "-1"})
-    finally:
-        client.close()
-    reader = Reader(cluster, name)
-    yield reader
-    reader.close()
+    # Records of these tests are years old.
+    create_topic(cluster.bootstrap_servers, name, 4, retention_ms="-1")
+    with Reader(cluster, name) as reader:
+        yield reader
 
 
 def records(data: PartitionData) -> memoryview:
@@ -284,19 +242,16 @@ def test_a_full_fetch_ends_the_session_that_it_names(reader: Reader, epoch: int)
 def test_a_request_that_was_overtaken_while_it_waited(cluster: RunningBroker, reader: Reader) -> None:
     session = begun(reader, {0: 0})
     reader.send(reader.request({}, (session, 1), max_wait_ms=LONG_MS), VERSION)
-    other = Reader(cluster, reader.topic)
-    try:
+    with Reader(cluster, reader.topic) as other:
         # As soon as the first one is there.
         while (answer := other.fetch({}, (session, 2))).error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH:
             pass
         assert answer.error_code == 0
         other.produce(0)
-        answer = reader.receive(FetchResponse, VERSION)
+        answer = reader.receive(ApiKey.FETCH, VERSION)
         assert (answer.error_code, answer.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, session)
         assert told(answer) == []
         assert told(other.fetch({}, (session, 3))) == [(0, 0, 1, [0])]
-    finally:
-        other.close()
 
 
 @pytest.mark.parametrize("version", range(4, 13))
@@ -317,13 +272,8 @@ def test_every_version(reader: Reader, version: int) -> None:
 def test_slots_are_taken_by_larger_sessions_of_followers(start_broker: StartBroker, name: str) -> None:
     # Whoever may act for the cluster is a follower; without access rules only who stands among the replicas is.
     broker = start_broker(**{"max.incremental.fetch.session.cache.slots": "2", **ACCESS_RULES})
-    client = FACTORIES["librdkafka"](broker.bootstrap_servers)
-    try:
-        client.create_topic(name, 4, {})
-    finally:
-        client.close()
-    reader = Reader(broker, name)
-    try:
+    create_topic(broker.bootstrap_servers, name, 4)
+    with Reader(broker, name) as reader:
         small, large = begun(reader, {0: 0}), begun(reader, {0: 0, 1: 0, 2: 0})
         assert reader.fetch({0: 0, 1: 0, 2: 0, 3: 0}, FULL).session_id == 0, "consumers wait for two minutes"
         # A follower's own id would do as well: this one is nobody's.
@@ -335,23 +285,14 @@ def test_slots_are_taken_by_larger_sessions_of_followers(start_broker: StartBrok
         assert reader.fetch({0: 0, 1: 0, 2: 0}, FULL, replica_id=77).session_id == 0, "followers keep theirs"
         assert reader.fetch({}, (follower, 1), replica_id=77).error_code == 0
         assert reader.fetch({}, (second, 1), replica_id=77).error_code == 0
-    finally:
-        reader.close()
 
 
 def test_without_slots_there_are_no_sessions(start_broker: StartBroker, name: str) -> None:
     broker = start_broker(**{"max.incremental.fetch.session.cache.slots": "0"})
-    client = FACTORIES["librdkafka"](broker.bootstrap_servers)
-    try:
-        client.create_topic(name, 1, {})
-    finally:
-        client.close()
-    reader = Reader(broker, name)
-    try:
+    create_topic(broker.bootstrap_servers, name)
+    with Reader(broker, name) as reader:
         answer = reader.fetch({0: 0}, FULL)
         assert (answer.error_code, answer.session_id, told(answer)) == (0, 0, [(0, 0, 0, [])])
-    finally:
-        reader.close()
 
 
 # --- turns and sizes
@@ -444,12 +385,9 @@ def test_a_broker_that_is_no_replica_gets_nothing_before_its_time_is_up(reader: 
 def test_a_session_waits_for_all_its_partitions(cluster: RunningBroker, reader: Reader) -> None:
     session = begun(reader, {0: 0, 1: 0})
     reader.send(reader.request({0: 0}, (session, 1), max_wait_ms=3 * LONG_MS), VERSION)
-    other = Reader(cluster, reader.topic)
-    try:
+    with Reader(cluster, reader.topic) as other:
         other.produce(1)
-        assert told(reader.receive(FetchResponse, VERSION)) == [(1, 0, 1, [0])]
-    finally:
-        other.close()
+        assert told(reader.receive(ApiKey.FETCH, VERSION)) == [(1, 0, 1, [0])]
 
 
 # --- leader epochs
@@ -468,7 +406,7 @@ def test_fetch_checks_the_leader_epoch(reader: Reader, epoch: int, error_code: E
 def test_list_offsets_checks_the_leader_epoch(reader: Reader, version: int, epoch: int, error_code: ErrorCode) -> None:
     wanted = ListOffsetsPartition(0, current_leader_epoch=epoch, timestamp=-1)
     request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(reader.topic, [wanted])])
-    answer = reader.ask(request, ListOffsetsResponse, version)
+    answer = reader.ask(request, version)
     assert answer.topics[0].partitions[0].error_code == error_code
 
 
@@ -479,7 +417,7 @@ def test_offset_for_leader_epoch_checks_the_leader_epoch(
 ) -> None:
     wanted = OffsetForLeaderPartition(0, current_leader_epoch=epoch, leader_epoch=0)
     request = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic(reader.topic, [wanted])])
-    answer = reader.ask(request, OffsetForLeaderEpochResponse, version)
+    answer = reader.ask(request, version)
     assert answer.topics[0].partitions[0].error_code == error_code
 
 
@@ -493,7 +431,7 @@ def test_where_histories_part(reader: Reader) -> None:
 
     def after_epoch(last_fetched_epoch: int, offset: int, isolation_level: int = 0) -> tuple[int, int, int, int]:
         request = reader.request({0: offset}, last_fetched_epoch=last_fetched_epoch, isolation_level=isolation_level)
-        return diverging(reader.ask(request, FetchResponse, 12))
+        return diverging(reader.ask(request, 12))
 
     out_of_range = (ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1)
     assert after_epoch(0, 1) == (0, 2, -1, -1)

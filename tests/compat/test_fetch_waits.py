@@ -1,6 +1,7 @@
 """When a fetch that wants more bytes than there are is answered."""
 
 import asyncio
+from contextlib import closing
 
 import pytest
 
@@ -20,13 +21,10 @@ MIN_BYTES = 1 << 20
 
 def fill(broker: RunningBroker, topic: str) -> None:
     """A few segments with three batches each."""
-    client = FACTORIES["librdkafka"](broker.bootstrap_servers)
-    try:
+    with closing(FACTORIES["librdkafka"](broker.bootstrap_servers)) as client:
         client.create_topic(topic, 1, {"segment.bytes": "3500"})
         for _ in range(SEGMENT_COUNT * RECORDS_PER_SEGMENT):
             client.produce(topic, [Message(b"v" * 1_000, partition=0)])
-    finally:
-        client.close()
 
 
 async def fetch(channel: Channel, topic: str, offset: int, max_wait_ms: int = MAX_WAIT_MS) -> PartitionData:

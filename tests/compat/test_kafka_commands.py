@@ -10,7 +10,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,15 +20,12 @@ from barnabas.clients.pool import Pool
 from barnabas.core.types import TopicPartition
 from tests import commands
 from tests.compat.commands import Commands
-from tests.compat.conftest import RunningBroker, _started
+from tests.compat.conftest import RunningBroker, started
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 
 DOCUMENT = Path(__file__).parents[2] / "docs/cli.md"
-CONFIG = {
-    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
-    "super.users": "User:ANONYMOUS",
-}
+CONFIG = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer", "super.users": "User:ANONYMOUS"}
 CLASSES = {
     "kafka-topics.sh": "kafka.admin.TopicCommand",
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
@@ -108,8 +104,8 @@ def table(head: str) -> str:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[RunningBroker]:
-    with ExitStack() as stack:
-        yield _started(stack, CONFIG)
+    with started(CONFIG) as running:
+        yield running
 
 
 def test_each_pair_has_the_same_effect(broker: RunningBroker, tmp_path: Path) -> None:

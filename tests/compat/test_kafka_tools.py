@@ -5,14 +5,13 @@ Source: cli page, shell tools of 2.7 (what they print).
 
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from tests.compat.conftest import RunningBroker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.java import run_tool, start_java
 
 Tool = Callable[..., str]
@@ -143,17 +142,9 @@ def test_consumer_group_command(cluster: RunningBroker, tool: Tool, name: str) -
 def test_consumer_group_command_shows_members(cluster: RunningBroker, tool: Tool, name: str) -> None:
     tool(TOPICS, "--create", "--topic", name, "--partitions", "2")
     with member_of(cluster, name, name):
-        deadline = time.monotonic() + PATIENCE_S
-        while "Stable" not in (state := tool(GROUPS, "--describe", "--group", name, "--state")):
-            assert time.monotonic() < deadline, state
-        row = table(state)[-1]
-        assert (row[0], row[1], row[-3], row[-2], row[-1]) == (
-            name,
-            cluster.bootstrap_servers,
-            "range",
-            "Stable",
-            "1",
-        )
+        until(lambda: "Stable" in tool(GROUPS, "--describe", "--group", name, "--state"))
+        row = table(tool(GROUPS, "--describe", "--group", name, "--state"))[-1]
+        assert (row[0], row[1], row[-3], row[-2], row[-1]) == (name, cluster.bootstrap_servers, "range", "Stable", "1")
         row = table(tool(GROUPS, "--describe", "--group", name, "--members", "--verbose"))[-1]
         assert row[0] == name
         assert row[1].startswith("cl1-")
@@ -173,15 +164,11 @@ def test_consumer_group_command_deletes(cluster: RunningBroker, tool: Tool, name
     assert name not in tool(GROUPS, "--list").split()
     tool(CONSUMER, "--topic", name, "--group", name, "--from-beginning", "--max-messages", "1")
     with member_of(cluster, name, name):
-        deadline = time.monotonic() + PATIENCE_S
-        while "Stable" not in tool(GROUPS, "--describe", "--group", name, "--state"):
-            assert time.monotonic() < deadline
+        until(lambda: "Stable" in tool(GROUPS, "--describe", "--group", name, "--state"))
         kept = tool(GROUPS, *delete_offsets)
         assert "GroupSubscribedToTopicException" in kept, kept
         assert "GroupNotEmptyException" in tool(GROUPS, "--delete", "--group", name)
-    deadline = time.monotonic() + PATIENCE_S
-    while "was successful" not in tool(GROUPS, "--delete", "--group", name):
-        assert time.monotonic() < deadline
+    until(lambda: "was successful" in tool(GROUPS, "--delete", "--group", name))
     assert name not in tool(GROUPS, "--list").split()
 
 

@@ -1,8 +1,6 @@
 """Elections and reassignments on a cluster of one, as Kafka 2.7.2 answers: `BARNABAS_COMPAT_TARGET=kafka` asks it."""
 
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -12,20 +10,15 @@ from barnabas.wire.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from barnabas.wire.protocol.messages.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateTopicsRequest,
-)
 from barnabas.wire.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.compat.conftest import RunningBroker, _started
-from tests.compat.raw import ask
-from tests.patience import PATIENCE_S
+from tests.compat.conftest import RunningBroker, started
+from tests.compat.raw import ask, create_topic
+from tests.patience import until
 
 E = ErrorCode
 # Our broker, and one that never was.
@@ -38,15 +31,12 @@ NOT_ALIVE = "Replica assignment has brokers that are not alive. Replica list: "
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RunningBroker]:
     """A broker that no other test shares: partitions stay behind whose preferred leader never comes."""
-    with ExitStack() as stack:
-        yield _started(stack, {})
+    with started({}) as running:
+        yield running
 
 
 def create(cluster: RunningBroker, name: str, *replicas: list[int]) -> None:
-    assignments = [CreatableReplicaAssignment(index, list(brokers)) for index, brokers in enumerate(replicas)]
-    request = CreateTopicsRequest([CreatableTopic(name, -1, -1, assignments)], 30_000, False)
-    (topic,) = ask(cluster.bootstrap_servers, request, 5).topics
-    assert topic.error_code == 0
+    create_topic(cluster.bootstrap_servers, name, replicas=replicas)
 
 
 def elect(cluster: RunningBroker, version: int, election: int, wanted: dict[str, list[int]] | None):
@@ -185,7 +175,5 @@ def test_brokers_that_are_gone_are_left_out(cluster: RunningBroker, name: str) -
         (name, 0): (0, None),
         (name, 1): (0, None),
     }
-    deadline = time.monotonic() + PATIENCE_S
-    while replicas(cluster, name)[0] != (BROKER, [BROKER], [BROKER]):
-        assert time.monotonic() < deadline
+    until(lambda: replicas(cluster, name)[0] == (BROKER, [BROKER], [BROKER]))
     assert (name, 0) not in reassignments(cluster, None)

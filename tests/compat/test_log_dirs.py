@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from barnabas.wire.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from barnabas.wire.protocol.messages.incremental_alter_configs import (
@@ -26,9 +25,8 @@ from barnabas.wire.protocol.messages.incremental_alter_configs import (
 )
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.conftest import TARGET, RunningBroker
-from tests.compat.raw import ask
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.compat.raw import ask, create_topic
+from tests.patience import PATIENCE_S, until
 from tools.kafka.jars import CLIENTS_4, KAFKA
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
@@ -55,9 +53,7 @@ class Place:
         return ask(self.broker.bootstrap_servers, request, version)
 
     def create(self, name: str, partition_count: int = 1, **configs: str) -> None:
-        settings = [CreatableTopicConfig(key.replace("_", "."), value) for key, value in configs.items()]
-        request = CreateTopicsRequest([CreatableTopic(name, partition_count, 1, [], settings)], 30_000, False)
-        assert self.ask(request, 4).topics[0].error_code == 0
+        create_topic(self.broker.bootstrap_servers, name, partition_count, **configs)
 
     def move(self, directory: str, *wanted: tuple[str, int], version: int = 1) -> dict[tuple[str, int], int]:
         """The error of each partition."""
@@ -266,8 +262,7 @@ def test_kafkas_tool_reads_it(place: Place, name: str) -> None:
 @pytest.mark.parametrize("jar_set", [KAFKA, pytest.param(CLIENTS_4, marks=pytest.mark.whole)])
 def test_javas_admin_client_administers_all_of_it(place: Place, name: str, jar_set: str) -> None:
     place.move(place.first, (name, 0))
-    java = JavaClient(place.broker.bootstrap_servers, jar_set)
-    try:
+    with closing(JavaClient(place.broker.bootstrap_servers, jar_set)) as java:
         java.create_topic(name, 1, {})
         java.call("create-partitions", java.admin, name, 3)
         with pytest.raises(JavaClientError, match="InvalidPartitionsException: Topic already has 3 partitions"):
@@ -285,8 +280,6 @@ def test_javas_admin_client_administers_all_of_it(place: Place, name: str, jar_s
         until(lambda: java.call("replica-log-dir", java.admin, name, 0) == [place.second, "0", "null"])
         with pytest.raises(JavaClientError, match="LogDirNotFoundException"):
             java.call("move-replica", java.admin, name, 0, "/not/there")
-    finally:
-        java.close()
 
 
 # The last: the broker restarts.

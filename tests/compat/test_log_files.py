@@ -1,6 +1,7 @@
 """Kafka's DumpLogSegments finds nothing wrong in any file that the broker wrote."""
 
 import random
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,7 @@ SMALL_SEGMENTS = {
 
 def fill(broker: RunningBroker, topic: str, start: int) -> None:
     """Write several segments of every codec, an idempotent producer's batches, and committed offsets."""
-    client = FACTORIES["librdkafka"](broker.bootstrap_servers)
-    try:
+    with closing(FACTORIES["librdkafka"](broker.bootstrap_servers)) as client:
         for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
             messages = [
                 Message(random.Random(number).randbytes(600), b"k%d" % (number % 7), partition=number % 2)
@@ -35,8 +35,6 @@ def fill(broker: RunningBroker, topic: str, start: int) -> None:
             seen += len(consumer.poll(500))
         consumer.commit()
         consumer.close()
-    finally:
-        client.close()
 
 
 def dump(data_dir: Path, pattern: str, *options: str) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 from confluent_kafka import KafkaError, Producer
@@ -77,11 +77,8 @@ def java(jar_set: str, servers: str, mechanism: str, password: str) -> Iterator[
         "sasl.mechanism": mechanism,
         "sasl.jaas.config": jaas(mechanism, password),
     }
-    producer = client.producer()
-    try:
+    with closing(client.producer()) as producer:
         yield lambda topic: producer.write(topic, [Message(value=b"x")])[0][1]
-    finally:
-        producer.close()
 
 
 @contextmanager

@@ -93,10 +93,7 @@ def test_a_bare_failure_just_closes(wire):
         (b"\0a\0b\0c\0d", "Invalid SASL/PLAIN response: expected 3 tokens, got 4"),
         (b"\0\0x", "Authentication failed: username not specified"),
         (b"\0alice\0", "Authentication failed: password not specified"),
-        (
-            b"bob" + ALICE,
-            "Authentication failed: Client requested an authorization id that is different from username",
-        ),
+        (b"bob" + ALICE, "Authentication failed: Client requested an authorization id that is different from username"),
         (b"bob\0alice\0wrong", PLAIN_FAILED),
         (b"\0alice\0\xff\xfe", PLAIN_FAILED),
     ],
@@ -236,10 +233,7 @@ def test_after_the_login_there_is_no_other(wire):
     wire.log_in()
     assert wire.shake("PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
     answer = wire.prove(ALICE)
-    assert told(answer) == (
-        "ILLEGAL_SASL_STATE",
-        "SaslAuthenticate request received after successful authentication",
-    )
+    assert told(answer) == ("ILLEGAL_SASL_STATE", "SaslAuthenticate request received after successful authentication")
     assert is_served(wire)
 
 

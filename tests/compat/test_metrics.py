@@ -14,13 +14,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.broker.metrics.definitions import Kind, name_of
 from barnabas.testing import Broker
-from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import TARGET
-from tests.compat.raw import ask
+from tests.compat.raw import ask, create_topic
 from tests.compat.raw_groups import Group
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -161,8 +160,7 @@ def fetch(offset: int, wait_ms: int = 0) -> FetchRequest:
 def test_the_same_work_is_counted_as_kafka_counts_it(watched: tuple[Any, Read]) -> None:
     broker, read = watched
     servers = broker.bootstrap_servers
-    topic = CreatableTopic("t", 1, 1, [], [CreatableTopicConfig("max.message.bytes", str(MOST_BYTES))])
-    assert ask(servers, CreateTopicsRequest([topic], 30_000, False), 4).topics[0].error_code == 0
+    create_topic(servers, "t", max_message_bytes=str(MOST_BYTES))
     asked = MetadataRequest([MetadataRequestTopic("t")])
     while (answer := ask(servers, asked, 4).topics[0]).error_code or answer.partitions[0].error_code:
         continue

@@ -20,7 +20,7 @@ from tests.compat.test_handover import (
     wait_for_topics,
     when_expired,
 )
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 start_barnabas, start_kafka = handover.start_barnabas, handover.start_kafka
 
@@ -44,9 +44,8 @@ def begin_transaction(bootstrap_servers: str, topic: str) -> Producer:
 
 def wait_until_read(broker: RunningBroker, count: int) -> handover.Seen:
     """All that is committed in `stuck`, once it is so much."""
-    deadline = time.monotonic() + PATIENCE_S
-    while len(seen := read_all(broker, "stuck")) < count:
-        assert time.monotonic() < deadline, len(seen)
+    until(lambda: len(read_all(broker, "stuck")) >= count)
+    seen = read_all(broker, "stuck")
     assert len(seen) == count
     return seen
 

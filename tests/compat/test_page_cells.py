@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import pytest
@@ -113,16 +113,13 @@ def make(both: Both) -> None:
 def member(servers: str) -> Iterator[None]:
     """Have a consumer read all partitions of orders; it commits nothing."""
     config = {"bootstrap.servers": servers, "group.id": "billing", "client.id": "reader"}
-    consumer = Consumer({**config, "enable.auto.commit": False})
-    try:
+    with closing(Consumer({**config, "enable.auto.commit": False})) as consumer:
         consumer.subscribe(["orders"])
         deadline_s = time.monotonic() + PATIENCE_S
         while len(consumer.assignment()) < 3:
             consumer.poll(0.1)
             assert time.monotonic() < deadline_s
         yield
-    finally:
-        consumer.close()
 
 
 def table(text: str) -> list[dict[str, str]]:

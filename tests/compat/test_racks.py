@@ -15,16 +15,11 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from barnabas.core.config.classes import RACK_AWARE_SELECTOR
 from barnabas.testing import Broker
-from barnabas.wire.protocol.messages.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateTopicsRequest,
-)
 from tests.clusters import Member, barnabas_member, kafka_member, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.clients.java import JavaClient
-from tests.compat.raw import ask
-from tests.compat.reading import read, until
-from tests.patience import PATIENCE_S
+from tests.compat.raw import create_topic
+from tests.compat.reading import read
+from tests.patience import PATIENCE_S, until
 from tools.kafka.jars import KAFKA
 from tools.kafka.server import QuickKafkaServer
 
@@ -113,9 +108,7 @@ def members(request: pytest.FixtureRequest, connect: str, name: str, tmp_path: P
             members[broker_id] = broker
             stack.enter_context(broker)
         wait_for_members(members)
-        topic = CreatableTopic(name, -1, -1, [CreatableReplicaAssignment(0, [LEADER, FOLLOWER])], [])
-        answer = ask(members[LEADER].bootstrap_servers, CreateTopicsRequest([topic], 30_000, False), 4)
-        assert answer.topics[0].error_code == 0
+        create_topic(members[LEADER].bootstrap_servers, name, replicas=[[LEADER, FOLLOWER]])
         wait_for_in_sync(members, name)
         yield members
 

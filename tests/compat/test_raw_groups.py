@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.wire.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.wire.protocol.messages.offset_delete import (
@@ -19,7 +18,7 @@ from barnabas.wire.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from tests.compat.conftest import RunningBroker, StartBroker
-from tests.compat.raw import ask
+from tests.compat.raw import create_topic
 from tests.compat.raw_groups import Group
 from tests.patience import PATIENCE_S
 
@@ -37,8 +36,7 @@ def group(cluster: RunningBroker, name: str, executor: ThreadPoolExecutor) -> Gr
 
 @pytest.fixture
 def topic(cluster: RunningBroker, name: str) -> str:
-    request = CreateTopicsRequest([CreatableTopic(name, 1, 1)], 30_000, False)
-    assert {each.error_code for each in ask(cluster.bootstrap_servers, request, 4).topics} == {0}
+    create_topic(cluster.bootstrap_servers, name)
     return name
 
 

@@ -1,7 +1,5 @@
 """What no client library sends, as Kafka 2.7.2 answers it: `BARNABAS_COMPAT_TARGET=kafka` asks Kafka itself."""
 
-import time
-
 import pytest
 
 from barnabas.core.error_code import ErrorCode
@@ -14,7 +12,8 @@ from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRe
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import TARGET, RunningBroker, StartBroker
-from tests.compat.raw import ask
+from tests.compat.raw import ask, create_topic
+from tests.patience import until
 
 PATIENCE_S = 30
 TRANSACTIONAL = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -34,8 +33,8 @@ PLAIN, IN_TRANSACTION = batch(), batch(is_transactional=True)
 
 
 def create(cluster: RunningBroker, *names: str) -> None:
-    request = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 30_000, False)
-    assert {topic.error_code for topic in ask(cluster.bootstrap_servers, request, 4).topics} == {0}
+    for name in names:
+        create_topic(cluster.bootstrap_servers, name)
 
 
 def produced(
@@ -103,9 +102,7 @@ def test_topics_created_without_waiting_time_out_and_come_into_being(
         name: (ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists." if has_message else "", -1, -1),
         name + "-new": (ErrorCode.REQUEST_TIMED_OUT, None if has_message else "", -1, -1),
     }
-    deadline = time.monotonic() + PATIENCE_S
-    while partition_count(cluster, name + "-new") != 2:
-        assert time.monotonic() < deadline
+    until(lambda: partition_count(cluster, name + "-new") == 2)
 
 
 def test_a_validation_without_waiting_does_not_time_out(cluster: RunningBroker, name: str) -> None:
@@ -153,11 +150,7 @@ def test_groups_that_too_few_brokers_can_keep_are_refused_at_once(start_broker: 
     (topic,) = ask(
         broker.bootstrap_servers, MetadataRequest([MetadataRequestTopic(name="__consumer_offsets")], True), 5
     ).topics
-    assert (topic.error_code, topic.is_internal, topic.partitions) == (
-        ErrorCode.INVALID_REPLICATION_FACTOR,
-        True,
-        [],
-    )
+    assert (topic.error_code, topic.is_internal, topic.partitions) == (ErrorCode.INVALID_REPLICATION_FACTOR, True, [])
 
 
 @pytest.mark.parametrize("version", range(4))

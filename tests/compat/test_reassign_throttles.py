@@ -19,7 +19,7 @@ from barnabas.clients.admin_topics import NewTopic, TopicAdmin
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from tests.clusters import Members, cluster_of, servers_of
-from tests.compat.reading import until
+from tests.patience import until
 from tests.replicas import wait_for_equal_replicas
 from tools.kafka.java import run_tool
 

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Final, TypeVar
 import pytest
 
 from barnabas.clients.admin import Admin, NewTopic
+from barnabas.clients.admin_groups import GroupDescription
 from barnabas.clients.admin_replicas import ReplicaAdmin
 from barnabas.clients.admin_topics import NewPartitions
 from barnabas.clients.pool import Pool
@@ -26,10 +26,9 @@ from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsReques
 from tests.clusters import Members, cluster_of, servers_of
 from tests.commands import run
 from tests.compat.raw import ask
-from tests.compat.reading import until
 from tests.compat.test_cli_explain import verdicts
 from tests.compat.test_rebalance_reasons import CONFIG, KAFKAS_WORDS, told_by_kafka, told_by_us
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.jars import KAFKA
 from tools.kafka.java import compiled, java_command
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
@@ -82,6 +81,9 @@ class Stage:
 
         return asyncio.run(run())
 
+    def described(self) -> GroupDescription:
+        return self.ask(lambda admin: admin.describe_group(self.group_id))
+
     def start(self, count: int, *, session_ms: str = LONG_MS, **settings: str) -> subprocess.Popen[str]:
         """Start a consumer and wait until it is in the group, of so many."""
         process = self.launch(session_ms=session_ms, **settings)
@@ -112,19 +114,11 @@ class Stage:
 
     def until(self, state: str, count: int) -> None:
         """Wait until the group is in a state and has so many members."""
-        deadline, seen = time.monotonic() + PATIENCE_S, None
-        while seen != (state, count):
-            assert time.monotonic() < deadline, seen
-            described = self.ask(lambda admin: admin.describe_group(self.group_id))
-            seen = described.state, len(described.members)
+        until(lambda: (found := self.described()).state == state and len(found.members) == count)
 
     def until_partitions(self, count: int) -> None:
         """Wait until so many partitions are assigned."""
-        deadline, assigned = time.monotonic() + PATIENCE_S, -1
-        while assigned != count:
-            assert time.monotonic() < deadline, assigned
-            described = self.ask(lambda admin: admin.describe_group(self.group_id))
-            assigned = sum(len(each.assignment) for each in described.members)
+        until(lambda: sum(len(each.assignment) for each in self.described().members) == count)
 
     def move_coordinator(self, broker_id: int) -> None:
         """Have a broker coordinate the group, and wait until it does."""
@@ -262,7 +256,7 @@ SCRIPTS += [(one_does_not_come_back, "java")]
 # In every run; each takes a JVM or waits for a session that ends.
 SHORT: Final = [(one_is_closed, "java"), (one_is_killed, "librdkafka"), (partitions_are_added, "librdkafka")]
 OF_A_CLUSTER: Final[list[Script]] = [
-    *(the_coordinator_moves, the_coordinator_moves_meanwhile, the_next_coordinator_lets_in_fewer),
+    *(the_coordinator_moves, the_coordinator_moves_meanwhile, the_next_coordinator_lets_in_fewer)
 ]
 MOVED: Final = {"coordinator-moved": r"Loading group metadata for {} with generation \d+ "}
 MISSED: Final = {"poll-interval-exceeded": r"Group {} remove dynamic members who haven't joined: Set\(.+\)"}

@@ -5,7 +5,6 @@ Kafka writes `(reason: ...)` into its log and keeps nothing; we tell it to who a
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -17,7 +16,7 @@ from barnabas.wire.protocol.messages.facts import FactsRequest
 from tests.clusters import Member
 from tests.compat.raw import ask
 from tests.compat.raw_groups import RANGE, Group
-from tests.patience import PATIENCE_S
+from tests.patience import until
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 CONFIG: Final = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "100"}
@@ -170,10 +169,12 @@ def told_by_us(broker: Member, group_id: str) -> list[dict]:
 def told_by_kafka(servers: Iterable[Member], group_id: str, count: int) -> list[str]:
     """The reasons in the logs, one after another; the last of them may not be there yet."""
     said = re.compile(rf"Preparing to rebalance group {group_id} .*\(reason: (.*)\) \(kafka")
-    deadline = time.monotonic() + PATIENCE_S
-    while len(found := [each for server in servers for each in said.findall(server.log_text())]) < count:
-        assert time.monotonic() < deadline, found
-    return found
+
+    def found() -> list[str]:
+        return [each for server in servers for each in said.findall(server.log_text())]
+
+    until(lambda: len(found()) >= count, found)
+    return found()
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.__name__)

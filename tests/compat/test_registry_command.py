@@ -14,6 +14,7 @@ from barnabas.testing import Broker
 from tests import commands
 from tests.compat.zookeeper_outages import new_broker
 from tests.patience import PATIENCE_S
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER
 from tools.kafka.zookeeper import ZooKeeper
@@ -129,10 +130,8 @@ def here(data: Path) -> tuple[str, str]:
 def test_nodes_are_shown_written_and_deleted(connect: str) -> None:
     there = ("--zookeeper", connect)
     assert "/ does not exist" in attempt("get", "/", *there).stderr
-    (zookeeper_root := KazooClient(connect.partition("/")[0])).start()
-    zookeeper_root.ensure_path(connect.partition("/")[2])
-    zookeeper_root.stop()
-    zookeeper_root.close()
+    with kazoo_client(connect.partition("/")[0]) as zookeeper_root:
+        zookeeper_root.ensure_path(connect.partition("/")[2])
     registry("set", "/a/b/c", "ä text", *there)
     registry("set", "/a/b/c", "another", *there, "--version", "0")
     assert "another version" in attempt("set", "/a/b/c", "x", *there, "--version", "0").stderr

@@ -17,9 +17,8 @@ from tests.cluster_load import ClusterLoad
 from tests.cluster_soak.load import PARTITIONS, LastingJava, Writer
 from tests.commands import run
 from tests.compat.machines import START_KAFKA, Machine, Machines, commands, three_machines
-from tests.compat.reading import until
 from tests.log_tools import damages, differences_of_dumps
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.replicas import stored_replicas, wait_for_equal_replicas
 from tests.simulation.checker import violations
 

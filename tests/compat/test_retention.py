@@ -8,7 +8,6 @@ import asyncio
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +17,8 @@ from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from tests.compat.clients import FACTORIES, Client, Message
-from tests.compat.conftest import RunningBroker, _started
-from tests.compat.reading import until
+from tests.compat.conftest import RunningBroker, started
+from tests.patience import until
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -54,8 +53,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def broker() -> Iterator[RunningBroker]:
     """A broker with a good log, and two whose first segment is damaged."""
-    with ExitStack() as stack:
-        running = _started(stack, {"log.retention.check.interval.ms": "500"})
+    with started({"log.retention.check.interval.ms": "500"}) as running:
         client = FACTORIES["librdkafka"](running.bootstrap_servers)
         for topic in ("bad", "worse", "good"):
             fill(client, topic, int(time.time() * 1000))

@@ -4,12 +4,11 @@
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
 
 from barnabas.api.broker_errors import (
     CoordinatorNotAvailableError,
@@ -21,7 +20,6 @@ from barnabas.api.broker_errors import (
 from barnabas.api.simple_consumer import EARLIEST_TIME, LATEST_TIME, FetchRequest, OffsetAndMetadata, SimpleConsumer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchTopic
 from barnabas.wire.protocol.messages.fetch import FetchRequest as RawFetchRequest
 from barnabas.wire.protocol.messages.offset_commit import (
@@ -33,12 +31,13 @@ from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, Off
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
+from tests.clusters import registry_broker
 from tests.compat.conftest import TARGET
-from tests.compat.raw import ask
-from tests.patience import PATIENCE_S
+from tests.compat.raw import ask, create_topic
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.jars import KAFKA_0_8
 from tools.kafka.java import run_tool
-from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 SPOKEN = [None, "0.8.2"]
 
@@ -60,9 +59,7 @@ class Target:
 
     def topic(self, partitions: int = 1, **config: str) -> str:
         name = self.name("t")
-        configs = [CreatableTopicConfig(key.replace("_", "."), value) for key, value in config.items()]
-        request = CreateTopicsRequest([CreatableTopic(name, partitions, 1, configs=configs)], 30_000, False)
-        assert {each.error_code for each in ask(self.servers, request, 4).topics} == {0}
+        create_topic(self.servers, name, partitions, **config)
         with self.consumer() as consumer:
             # It is made before it is led.
             while not self._is_led(consumer, name, partitions):
@@ -83,16 +80,6 @@ class Target:
         (answer,) = ask(self.servers, request, 7).responses[0].partition_responses
         assert answer.error_code == 0
 
-    @contextmanager
-    def tree(self) -> Iterator[KazooClient]:
-        client = KazooClient(self.tree_address, timeout=60)
-        client.start(PATIENCE_S)
-        try:
-            yield client
-        finally:
-            client.stop()
-            client.close()
-
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
@@ -100,11 +87,8 @@ def target() -> Iterator[Target]:
         with QuickKafkaServer() as server:
             yield Target(server.bootstrap_servers, server.zookeeper_connect)
     else:
-        from barnabas.testing import Broker
-
-        port = free_port()
-        with Broker(config={**ONE_BROKER, "barnabas.registry.listeners": f":{port}"}) as broker:
-            yield Target(broker.bootstrap_servers, f"127.0.0.1:{port}")
+        with registry_broker(ONE_BROKER) as (broker, connect):
+            yield Target(broker.bootstrap_servers, connect)
 
 
 @pytest.mark.parametrize("spoken", SPOKEN)
@@ -212,7 +196,7 @@ NOT_THERE = (-1, "", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 def test_offsets_of_version_0_are_in_the_tree(target: Target) -> None:
     topic, group = target.topic(2), target.name("g")
-    with target.tree() as tree:
+    with kazoo_client(target.tree_address) as tree:
         assert fetched(target, group, topic, 0, 1) == [NOT_THERE, NOT_THERE]
         assert tree.exists(f"/consumers/{group}") is None
         assert commit(target, group, topic, 5, 6, 7, metadata="m") == [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
@@ -236,7 +220,7 @@ def test_offsets_of_version_0_are_in_the_tree(target: Target) -> None:
 def test_what_is_no_offset_and_no_name_of_a_node(target: Target) -> None:
     topic, group = target.topic(), target.name("g")
     unknown = ErrorCode.UNKNOWN_SERVER_ERROR
-    with target.tree() as tree:
+    with kazoo_client(target.tree_address) as tree:
         path = f"/consumers/{group}/offsets/{topic}/0"
         tree.create(path, b"twelve", makepath=True)
         for data in (b"twelve", b"", b"1_2", b" 12", b"1.5", b"9223372036854775808", b"1" * 5_000, b"\xff"):

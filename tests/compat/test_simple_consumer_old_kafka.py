@@ -5,11 +5,10 @@ Nothing of it is Barnabas but the consumer, so that there is no second target.
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
 
 from barnabas.api.broker_errors import (
     CoordinatorNotAvailableError,
@@ -22,19 +21,14 @@ from barnabas.api.broker_errors import (
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
 )
-from barnabas.api.simple_consumer import (
-    EARLIEST_TIME,
-    LATEST_TIME,
-    FetchRequest,
-    OffsetAndMetadata,
-    SimpleConsumer,
-)
+from barnabas.api.simple_consumer import EARLIEST_TIME, LATEST_TIME, FetchRequest, OffsetAndMetadata, SimpleConsumer
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.jars import KAFKA_0_8
 from tools.kafka.server import KafkaServer, QuickKafkaServer, free_port
 
@@ -81,15 +75,9 @@ class OldKafka:
         (answer,) = ask(self._server.bootstrap_servers, request, 0).responses[0].partition_responses
         assert answer.error_code == 0
 
-    @contextmanager
-    def tree(self) -> Iterator[KazooClient]:
-        client = KazooClient(self._server.zookeeper_connect, timeout=60)
-        client.start(PATIENCE_S)
-        try:
-            yield client
-        finally:
-            client.stop()
-            client.close()
+    @property
+    def tree_address(self) -> str:
+        return self._server.zookeeper_connect
 
 
 @pytest.fixture(scope="module")
@@ -102,14 +90,11 @@ def kafka() -> Iterator[OldKafka]:
         "log.segment.bytes": "20000",
         "offsets.topic.num.partitions": "1",
     }
-    server = QuickKafkaServer(config=config, jar_set=KAFKA_0_8, port=port)
-    try:
+    with closing(QuickKafkaServer(config=config, jar_set=KAFKA_0_8, port=port)) as server:
         server.start_zookeeper()
         server.start_broker()
         _wait_for(server)
         yield OldKafka(server)
-    finally:
-        server.close()
 
 
 def _wait_for(server: KafkaServer) -> None:
@@ -192,7 +177,7 @@ def test_offsets_before_a_time(kafka: OldKafka) -> None:
 def test_offsets_in_zookeeper_and_in_kafka(kafka: OldKafka) -> None:
     topic, group = kafka.topic(), kafka.name("g")
     keys = [TopicPartition(topic, index) for index in range(2)]
-    with kafka.consumer() as consumer, kafka.tree() as tree:
+    with kafka.consumer() as consumer, kazoo_client(kafka.tree_address) as tree:
         assert [found.offset for found in consumer.fetch_offsets(group, keys).values()] == [-1, -1]
         consumer.commit_offsets(group, {keys[0]: 5})
         assert tree.get(f"/consumers/{group}/offsets/{topic}/0")[0] == b"5"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,11 +104,8 @@ def test_written_rows_are_read_by_others_and_by_spark(
     rows = spark.range(20_000).selectExpr("CAST(id % 100 AS STRING) AS key", "CAST(id AS STRING) AS value")
     write(rows, cluster, name, **{"kafka.compression.type": codec})
     assert values(reader(spark, cluster, name).load()) == list(range(20_000))
-    consumer = librdkafka.consumer(name, name)
-    try:
+    with closing(librdkafka.consumer(name, name)) as consumer:
         records = read(consumer, 20_000)
-    finally:
-        consumer.close()
     assert sorted(int(record.value or b"") for record in records) == list(range(20_000))
     partition_of_key = {(record.key, record.partition) for record in records}
     assert len(partition_of_key) == 100

@@ -8,7 +8,6 @@ import pytest
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.wire.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.wire.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.protocol.messages.end_txn import EndTxnRequest
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -24,8 +23,8 @@ from barnabas.wire.protocol.messages.write_txn_markers import (
 from barnabas.wire.records.batch import batches, read_header
 from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import RunningBroker, StartBroker
-from tests.compat.raw import ask
-from tests.patience import PATIENCE_S
+from tests.compat.raw import ask, create_topic
+from tests.patience import PATIENCE_S, until
 
 AGAIN = (
     E.COORDINATOR_NOT_AVAILABLE,
@@ -127,9 +126,7 @@ def topic(cluster: RunningBroker, name: str) -> str:
 
 
 def create(broker: RunningBroker, name: str, partition_count: int = 2, **settings: str) -> None:
-    configs = [CreatableTopicConfig(key.replace("_", "."), value) for key, value in settings.items()]
-    request = CreateTopicsRequest([CreatableTopic(name, partition_count, 1, configs=configs)], 30_000, False)
-    assert {topic.error_code for topic in ask(broker.bootstrap_servers, request, 4).topics} == {0}
+    create_topic(broker.bootstrap_servers, name, partition_count, **settings)
 
 
 def fetch(broker: RunningBroker, topic: str, isolation: int, offset: int = 0):
@@ -160,12 +157,6 @@ def end_offset(broker: RunningBroker, topic: str, isolation: int) -> int:
     return part.offset
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-
-
 # --- the whole chain
 
 
@@ -176,11 +167,11 @@ def test_what_readers_see_of_commits_and_aborts(cluster: RunningBroker, tx: Tx, 
     assert fetch(cluster, topic, 0) == (1, 0, None, [(0, False)])
     assert (end_offset(cluster, topic, 1), end_offset(cluster, topic, 0)) == (0, 1)
     assert tx.end() == E.NONE
-    wait_until(lambda: end_offset(cluster, topic, 1) == 2)
+    until(lambda: end_offset(cluster, topic, 1) == 2)
     assert tx.until_told(lambda: tx.add_one(topic)) == E.NONE
     assert tx.produce(topic, "b", "c") == E.NONE
     assert tx.end(is_commit=False) == E.NONE
-    wait_until(lambda: end_offset(cluster, topic, 1) == 5)
+    until(lambda: end_offset(cluster, topic, 1) == 5)
     batches_seen = [(0, False), (1, True), (2, False), (4, True)]
     assert fetch(cluster, topic, 1) == (5, 5, [(tx.producer_id, 2)], batches_seen)
     assert fetch(cluster, topic, 0) == (5, 5, None, batches_seen)
@@ -191,7 +182,7 @@ def test_what_readers_see_of_commits_and_aborts(cluster: RunningBroker, tx: Tx, 
 def test_an_outcome_reaches_partitions_to_which_nothing_was_written(cluster: RunningBroker, tx: Tx, topic: str) -> None:
     assert tx.add_one(topic) == E.NONE
     assert tx.end() == E.NONE
-    wait_until(lambda: end_offset(cluster, topic, 1) == 1)
+    until(lambda: end_offset(cluster, topic, 1) == 1)
     assert fetch(cluster, topic, 1) == (1, 1, [], [(0, True)])
 
 
@@ -336,7 +327,7 @@ def test_a_transaction_that_takes_too_long(start_broker: StartBroker, name: str)
     tx = Tx(broker, name).begin(timeout_ms=300)
     tx.add_one(name)
     assert tx.produce(name, "a") == E.NONE
-    wait_until(lambda: end_offset(broker, name, 1) == 2)
+    until(lambda: end_offset(broker, name, 1) == 2)
     assert fetch(broker, name, 1)[:3] == (2, 2, [(tx.producer_id, 0)])
     assert tx.until_told(lambda: tx.end()) == E.PRODUCER_FENCED
     assert tx.produce(name, "b") == E.INVALID_PRODUCER_EPOCH
@@ -345,13 +336,10 @@ def test_a_transaction_that_takes_too_long(start_broker: StartBroker, name: str)
 
 def test_an_id_that_nobody_uses_is_forgotten(start_broker: StartBroker, name: str) -> None:
     broker = start_broker(
-        **{
-            "transaction.remove.expired.transaction.cleanup.interval.ms": "100",
-            "transactional.id.expiration.ms": "300",
-        }
+        **{"transaction.remove.expired.transaction.cleanup.interval.ms": "100", "transactional.id.expiration.ms": "300"}
     )
     tx = Tx(broker, name).begin()
-    wait_until(lambda: tx.end() == E.INVALID_PRODUCER_ID_MAPPING)
+    until(lambda: tx.end() == E.INVALID_PRODUCER_ID_MAPPING)
     first = tx.producer_id
     tx.begin()
     assert (tx.epoch, tx.producer_id != first) == (0, True)

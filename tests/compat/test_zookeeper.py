@@ -13,9 +13,8 @@ from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
-from tests.compat.reading import until
 from tests.compat.zookeeper_outages import TRIALS, new_broker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.java import run_tool
 from tools.kafka.zookeeper import ZooKeeper
 

@@ -9,8 +9,8 @@ from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.patience import until
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER
 from tools.kafka.zookeeper import ZooKeeper
@@ -25,12 +25,6 @@ TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC = 29, 3
 
 
 @pytest.fixture(scope="module")
-def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def broker(zookeeper: ZooKeeper) -> Iterator[Broker]:
     with Broker(config={**CONFIG, "zookeeper.connect": zookeeper.connect}) as running:
         yield running
@@ -38,11 +32,8 @@ def broker(zookeeper: ZooKeeper) -> Iterator[Broker]:
 
 @pytest.fixture
 def tree(zookeeper: ZooKeeper) -> Iterator[KazooClient]:
-    client = KazooClient(zookeeper.connect)
-    client.start(PATIENCE_S)
-    yield client
-    client.stop()
-    client.close()
+    with kazoo_client(zookeeper.connect) as client:
+        yield client
 
 
 def answer_about(broker: Broker, topic: str) -> int:

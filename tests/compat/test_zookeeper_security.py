@@ -14,9 +14,8 @@ from cryptography.x509.oid import NameOID
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
-from tests.compat.reading import until
 from tests.compat.zookeeper_outages import new_broker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.java import run_tool
 from tools.kafka.server import free_port
 from tools.kafka.zookeeper import ZooKeeper

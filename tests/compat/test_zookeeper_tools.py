@@ -1,16 +1,17 @@
 """What wants ZooKeeper works on a broker that serves its registry: Kafka's own tools, zkCli, an old consumer, kazoo."""
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kazoo.client import KazooClient, KazooState
+from kazoo.client import KazooState
 
 from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from tests.clusters import registry_broker
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.jars import KAFKA, KAFKA_0_8, ZOOKEEPER_3_9
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER, free_port
@@ -19,9 +20,8 @@ from tools.kafka.server import ONE_BROKER, free_port
 class Served:
     """A broker, and where its registry is."""
 
-    def __init__(self, broker: Broker, port: int) -> None:
-        self.broker = broker
-        self.connect = f"127.0.0.1:{port}"
+    def __init__(self, broker: Broker, connect: str) -> None:
+        self.broker, self.connect = broker, connect
 
     def run(self, class_name: str, *arguments: str, stdin: str | None = None, jar_set: str = KAFKA) -> str:
         """What a tool said, after it went well."""
@@ -29,22 +29,11 @@ class Served:
         assert result.returncode == 0, result.stdout + result.stderr
         return result.stdout
 
-    @contextlib.contextmanager
-    def kazoo(self) -> Iterator[KazooClient]:
-        client = KazooClient(self.connect)
-        client.start(timeout=PATIENCE_S)
-        try:
-            yield client
-        finally:
-            client.stop()
-            client.close()
-
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    port = free_port()
-    with Broker(config={**ONE_BROKER, "barnabas.registry.listeners": f"127.0.0.1:{port}"}) as broker:
-        yield Served(broker, port)
+    with registry_broker(ONE_BROKER) as (broker, connect):
+        yield Served(broker, connect)
 
 
 def test_kafka_topics(served: Served, name: str) -> None:
@@ -57,7 +46,7 @@ def test_kafka_topics(served: Served, name: str) -> None:
     served.run(*topics, "--alter", "--topic", name, "--partitions", "4")
     assert served.run(*topics, "--describe", "--topic", name).count("Leader: 0") == 4
     served.run(*topics, "--delete", "--topic", name)
-    with served.kazoo() as client:
+    with kazoo_client(served.connect) as client:
         gone = client.handler.event_object()
         if client.exists(f"/brokers/topics/{name}", watch=lambda event: gone.set()) is not None:
             gone.wait(PATIENCE_S)
@@ -85,13 +74,12 @@ def test_zkcli(served: Served, name: str, jar_set: str) -> None:
     assert "one" in said.splitlines()
     assert "dataLength = 3" in said
     assert "[n-0000000000]" in said
-    with served.kazoo() as client:
+    with kazoo_client(served.connect) as client:
         assert client.exists(f"/{name}") is None
 
 
 @pytest.mark.parametrize(
-    "jar_set",
-    [KAFKA_0_8, *(pytest.param(each, marks=pytest.mark.whole) for each in ("kafka-0.10.2.2", "kafka-1.1.1"))],
+    "jar_set", [KAFKA_0_8, *(pytest.param(each, marks=pytest.mark.whole) for each in ("kafka-0.10.2.2", "kafka-1.1.1"))]
 )
 def test_an_old_consumer_that_keeps_its_group_in_zookeeper(
     served: Served, name: str, jar_set: str, tmp_path: Path
@@ -109,13 +97,13 @@ def test_an_old_consumer_that_keeps_its_group_in_zookeeper(
     assert said.split() == produced.split()[:12]
     said = served.run(*consumer, *group, "--max-messages", "8", jar_set=jar_set)
     assert said.split() == produced.split()[12:]
-    with served.kazoo() as client:
+    with kazoo_client(served.connect) as client:
         assert client.get(f"/consumers/g-{name}/offsets/{name}/0")[0] == b"20"
         assert client.get_children(f"/consumers/g-{name}/ids") == []
 
 
 def test_settings_that_are_written_as_nodes_are_gone_by(served: Served) -> None:
-    with served.kazoo() as client:
+    with kazoo_client(served.connect) as client:
         client.create("/config/brokers/<default>", b'{"version":1,"config":{"message.max.bytes":"1234"}}')
         client.create(
             "/config/changes/config_change_", b'{"version":2,"entity_path":"brokers/<default>"}', sequence=True
@@ -129,7 +117,7 @@ def test_settings_that_are_written_as_nodes_are_gone_by(served: Served) -> None:
 
 
 def test_kazoos_recipes(served: Served, name: str) -> None:
-    with served.kazoo() as one, served.kazoo() as other:
+    with kazoo_client(served.connect) as one, kazoo_client(served.connect) as other:
         lock = one.Lock(f"/{name}/lock", "one")
         assert lock.acquire(timeout=PATIENCE_S)
         assert other.Lock(f"/{name}/lock").contenders() == ["one"]
@@ -149,7 +137,7 @@ def test_kazoos_recipes(served: Served, name: str) -> None:
 def test_kazoo_goes_on_with_its_session_after_the_broker_started_again(tmp_path: Path) -> None:
     port = free_port()
     config = {**ONE_BROKER, "barnabas.registry.listeners": f"127.0.0.1:{port}"}
-    with Broker(config=config, data_dir=tmp_path) as broker, Served(broker, port).kazoo() as client:
+    with Broker(config=config, data_dir=tmp_path) as broker, kazoo_client(f"127.0.0.1:{port}") as client:
         before = client.client_id[0]
         client.create("/e", ephemeral=True)
         states: list[str] = []

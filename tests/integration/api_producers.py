@@ -1,6 +1,7 @@
 """What the tests of the documented producer share: what brokers were sent, and what topics hold."""
 
 import struct
+from contextlib import closing
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
@@ -51,8 +52,7 @@ class Stored(NamedTuple):
 
 def stored(broker: Broker, topic: str) -> list[Stored]:
     """All that a topic holds, partition by partition."""
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "unused"})
-    try:
+    with closing(Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "unused"})) as consumer:
         places = [TopicPartition(topic, number, 0) for number in consumer.list_topics(topic).topics[topic].partitions]
         left = sum(consumer.get_watermark_offsets(place, PATIENCE_S)[1] for place in places)
         consumer.assign(places)
@@ -63,8 +63,6 @@ def stored(broker: Broker, topic: str) -> list[Stored]:
                 found.append(Stored(message.partition(), message.key(), message.value()))
         # Within a partition they stay in their order.
         return sorted(found, key=lambda each: each.partition)
-    finally:
-        consumer.close()
 
 
 def add_partitions(broker: Broker, topic: str, partition_count: int) -> None:

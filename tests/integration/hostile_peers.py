@@ -11,9 +11,9 @@ import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from barnabas.testing import Broker
-from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -27,12 +27,12 @@ from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.wire.protocol.wire import Budget, WireBuffer
 from barnabas.wire.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD, MAGIC, Codec, set_crc
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.compression import compress
 from barnabas.wire.records.message_set import MessageSetBuilder
 from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
+from tests.compat import raw
 from tests.patience import PATIENCE_S
 
 VECTORS = Path(__file__).parent.parent / "golden" / "message-vectors.tsv"
@@ -123,42 +123,19 @@ def send_all(broker: Broker, frames: list[bytes]) -> None:
             start += answered_count(sock) + 1
 
 
-def frame_of(request, version: int, client_id: str = "evil") -> bytes:
-    out = WireBuffer()
-    request.encode(version, out)
-    called = client_id.encode()
-    header = struct.pack(">hhih", request.API_KEY, version, 7, len(called)) + called
-    if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY]:
-        header += b"\0"
-    return struct.pack(">i", len(header) + len(out)) + header + bytes(out)
+def frame_of(request: Any, version: int, client_id: str = "evil") -> bytes:
+    frame = raw.encoded(request, version, client_id.encode())
+    return struct.pack(">i", len(frame)) + frame
 
 
 def read_answer(sock: socket.socket) -> bytes:
     """The next answer's header and body; empty when the connection is closed."""
-    data = bytearray()
-    size = 4
-    while len(data) < size:
-        try:
-            part = sock.recv(size - len(data))
-        except ConnectionError:
-            return b""
-        if not part:
-            return b""
-        data += part
-        if len(data) == 4:
-            size += struct.unpack(">i", data)[0]
-    return bytes(data[4:])
+    return raw.read_frame(sock) or b""
 
 
-def ask(broker: Broker, request, version: int, client_id: str = "evil"):
+def ask(broker: Broker, request: Any, version: int, client_id: str = "evil") -> Any:
     """The answer, or None where the connection was closed for the request."""
-    with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
-        sock.sendall(frame_of(request, version, client_id))
-        data = read_answer(sock)
-    if not data:
-        return None
-    position = 5 if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY] else 4
-    return response_class(request.API_KEY).decode(version, memoryview(data), position, Budget(1 << 40))[0]
+    return raw.ask(broker.bootstrap_servers, request, version, client_id.encode())
 
 
 def new_topics(names, partition_count=1, *, validate_only=False) -> CreateTopicsRequest:

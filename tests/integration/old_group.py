@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -22,26 +21,13 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import NoNodeError
-from barnabas.wire.registry.znodes.consumers import (
-    ConsumerThread,
-    decode_offset,
-    decode_owner,
-    decode_subscription,
-)
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, decode_offset, decode_owner, decode_subscription
 from barnabas.wire.registry.znodes.topics import decode_assignment
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.server import free_port
 
 T = TypeVar("T")
 Stored = dict[TopicPartition, int]
-
-
-def until(is_so: Callable[[], object], what: str = "") -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline, what or is_so
-        time.sleep(0.02)
 
 
 class Site:

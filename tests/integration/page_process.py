@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
@@ -28,15 +28,12 @@ class Window:
         self.token = ""
 
     def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        try:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, {"cookie": self.cookie, "accept": "text/html", **named})
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
             text = answer.read().decode(errors="replace")
-        finally:
-            connection.close()
         if "set-cookie" in found:
             self.cookie = found["set-cookie"].partition(";")[0]
         token = re.search(r'name="csrf" value="([^"]+)"', text)

@@ -22,10 +22,7 @@ RIGHTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "nobody": (),
     "describer": (("--topic", "shown-topic", "Describe"),),
     "reader": (("--topic", "shown-topic", "Read"), ("--group", "shown-group", "Read")),
-    "alterer": (
-        ("--topic", "shown-topic", "Alter", "AlterConfigs", "Delete"),
-        ("--group", "shown-group", "Delete"),
-    ),
+    "alterer": (("--topic", "shown-topic", "Alter", "AlterConfigs", "Delete"), ("--group", "shown-group", "Delete")),
     "watcher": (("--cluster", "Describe"),),
     "ruler": (("--cluster", "Alter"),),
 }

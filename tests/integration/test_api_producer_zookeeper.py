@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -98,8 +99,7 @@ def test_a_broker_that_moved_is_found_again(site: Site) -> None:
 
 
 def test_an_expired_session_is_begun_again(site: Site) -> None:
-    view = ZooKeeperView(ZooKeeperOptions(site.connect, 1_000, 10_000), "PLAINTEXT", 3, 2.0)
-    try:
+    with closing(ZooKeeperView(ZooKeeperOptions(site.connect, 1_000, 10_000), "PLAINTEXT", 3, 2.0)) as view:
         assert view.servers() == site.broker.bootstrap_servers
         assert view.partition_count("t") == 0
         # Sessions do not outlive a broker that serves them from its own tree.
@@ -109,8 +109,6 @@ def test_an_expired_session_is_begun_again(site: Site) -> None:
             sends.send("t", None, [b"x"])
         while view.partition_count("t") != 2:
             threading.Event().wait(0.01)
-    finally:
-        view.close()
 
 
 def test_zookeeper_that_is_away_stops_nobody(site: Site) -> None:

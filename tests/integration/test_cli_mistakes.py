@@ -107,10 +107,7 @@ def test_the_lines_before_one_that_is_too_long_are_sent(server):
     assert "line 3 has more than 100 bytes" in errors
     assert run('"$@"', "consume", "--topic", "mistakes-bound", "--from-beginning", "--max-messages", "2", *server)[
         :2
-    ] == (
-        0,
-        "one\ntwo\n",
-    )
+    ] == (0, "one\ntwo\n")
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,14 @@ import pytest
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
 from barnabas.clients.pool import Pool
-from barnabas.testing import Broker
 from tests.cluster_load import play_ends, play_rolling_restart
-from tests.clusters import Members, cluster_of, create_topic, leader_of, make_controller, servers_of
-from tools.kafka.server import free_port
+from tests.clusters import Members, create_topic, leader_of, make_controller, servers_of, three_brokers
 
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Members]:
     """Three brokers and a registry that outlives them; each test has topics of its own, and leaves all running."""
-    port = free_port()
-    with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, tmp_path_factory.mktemp("cluster"), f"127.0.0.1:{port}/cluster") as members,
-    ):
+    with three_brokers(tmp_path_factory.mktemp("cluster")) as members:
         yield members
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.testing import Broker
+from tests.clusters import registry_broker
 from tests.commands import run
 from tests.patience import PATIENCE_S, is_readable
 from tools.kafka.server import free_port
@@ -20,9 +20,8 @@ from tools.kafka.server import free_port
 @pytest.fixture(scope="module")
 def registry() -> Iterator[str]:
     """A registry that is spoken to as a ZooKeeper; each test uses a tree of its own."""
-    port = free_port()
-    with Broker(config={"barnabas.registry.listeners": f":{port}"}):
-        yield f"127.0.0.1:{port}"
+    with registry_broker() as (_, connect):
+        yield connect
 
 
 @contextmanager
@@ -141,10 +140,7 @@ def test_without_a_zookeeper_a_registry_stands_beside_the_brokers_and_keeps_what
         for directory, reason in (
             # The same again, and another cluster beside it.
             (tmp_path, "is in use by another process"),
-            (
-                tmp_path / "other",
-                f"{place} is in use: another server may be running; stop it or choose another port",
-            ),
+            (tmp_path / "other", f"{place} is in use: another server may be running; stop it or choose another port"),
         ):
             others = [directory if each is tmp_path else each for each in options]
             refused = run("cluster", "start", *others, "--port", 0)

@@ -17,12 +17,11 @@ from barnabas.clients.pool import PartitionMetadata, Pool
 from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.builder import BatchBuilder
-from tests.clusters import Members, cluster_of, controller_of, leader_of
+from tests.clusters import Members, controller_of, leader_of, three_brokers
 from tests.integration.hostile_peers import ask
 from tests.integration.test_limits import DESCRIPTOR_COUNT, no_stall
 from tests.patience import PATIENCE_S
 from tests.replicas import stored_batches, wait_for_equal_replicas
-from tools.kafka.server import free_port
 
 TOPIC_COUNT = 10
 COUNTS = [600, pytest.param(10_000, marks=[pytest.mark.whole, pytest.mark.alone])]
@@ -37,13 +36,9 @@ def members(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Members]:
     if hard < DESCRIPTOR_COUNT:
         pytest.skip(f"a process may have {hard} files open, {DESCRIPTOR_COUNT} are needed (ulimit -Hn)")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    port = free_port()
     session_ms = WHOLE_SESSION_MS if pytestconfig.getoption("--whole") else SESSION_MS
     settings = {"zookeeper.session.timeout.ms": str(session_ms), "auto.leader.rebalance.enable": "false"}
-    with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}, start_timeout_s=PATIENCE_S),
-        cluster_of(("barnabas",) * 3, tmp_path, f"127.0.0.1:{port}/limits", settings) as members,
-    ):
+    with three_brokers(tmp_path, settings) as members:
         yield members
         for member in members.values():
             # To close so many logs in good order takes long, and says nothing here.

@@ -18,9 +18,8 @@ from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority, Certified
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
 from tests.clusters import SOON_STOPPED, create_topic, servers_of, wait_for_in_sync, wait_for_members
-from tests.compat.reading import until
 from tests.meeting import PASSWORD, PLAIN, SCRAM, USER, Meeting
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.server import free_port
 
 

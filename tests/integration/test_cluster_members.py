@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ from tests.clusters import (
     cluster_of,
     create_topic,
     leader_of,
+    registry_broker,
     servers_of,
     wait_for_in_sync,
     wait_for_members,
 )
 from tests.patience import PATIENCE_S
 from tests.replicas import stored_batches, wait_for_equal_replicas
-from tools.kafka.server import free_port
 
 _LIMITED = "importer"
 # A broker lets ten seconds' worth go at once.
@@ -36,9 +37,8 @@ _BYTES_PER_S, _SENT_BYTES = 10_000, 120_000
 
 @pytest.fixture(scope="module")
 def registry() -> Iterator[str]:
-    port = free_port()
-    with Broker(config={"barnabas.registry.listeners": f":{port}"}):
-        yield f"127.0.0.1:{port}"
+    with registry_broker() as (_, connect):
+        yield connect
 
 
 @pytest.fixture(scope="module")
@@ -115,13 +115,12 @@ def test_a_broker_whose_id_is_taken_is_refused_and_costs_nobody_anything(
     send(servers, "taken", 0, 10)
     before = partitions_of(servers, "taken")
     addresses = {broker_id: member.bootstrap_servers for broker_id, member in members.items()}
-    second = barnabas_member(tmp_path, f"{registry}/members", 2, {"zookeeper.session.timeout.ms": "1000"})
-    try:
+    with closing(
+        barnabas_member(tmp_path, f"{registry}/members", 2, {"zookeeper.session.timeout.ms": "1000"})
+    ) as second:
         with pytest.raises(StartupError, match="broker id 2 is taken by a broker that is alive"):
             second.start()
         lines = second.log_text().splitlines()
-    finally:
-        second.close()
     # It has waited for a session that might have ended, and says so once.
     (waited,) = [line for line in lines if "is taken" in line and line != lines[-1]]
     assert "INFO" in waited

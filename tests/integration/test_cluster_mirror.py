@@ -5,14 +5,12 @@ import random
 import signal
 from pathlib import Path
 
-from barnabas.testing import Broker
-from tests.clusters import cluster_of, leader_of, servers_of, wait_for_in_sync
+from tests.clusters import cluster_of, leader_of, registry_broker, servers_of, wait_for_in_sync
 from tests.integration.mirror_kills import PARTITION_COUNT, TOPIC, differences
 from tests.integration.mirrored import Side
 from tests.integration.test_mirror_command import Process, command, events, running
 from tests.patience import PATIENCE_S
 from tests.replicas import wait_for_equal_replicas
-from tools.kafka.server import free_port
 
 # Of each side, before the kill and after it.
 _COUNT = 200
@@ -26,10 +24,10 @@ def await_mirrored(process: Process, count: int) -> None:
 def test_a_killed_broker_of_a_source_or_target_loses_and_doubles_nothing(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print("seed", seed)
-    chance, port = random.Random(seed), free_port()
+    chance = random.Random(seed)
     with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}) as broker,
-        cluster_of(("barnabas",) * 3, tmp_path, f"127.0.0.1:{port}/mirrored") as members,
+        registry_broker() as (broker, connect),
+        cluster_of(("barnabas",) * 3, tmp_path, f"{connect}/mirrored") as members,
     ):
         alone, three = Side(broker, "alone"), Side(members[1], "three", servers_of(members))
         sides = alone, three

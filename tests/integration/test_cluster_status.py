@@ -6,21 +6,15 @@ from typing import Any
 
 import pytest
 
-from barnabas.testing import Broker
-from tests.clusters import Members, cluster_of, create_topic, servers_of, wait_for_in_sync, wait_for_members
+from tests.clusters import Members, create_topic, servers_of, three_brokers, wait_for_in_sync, wait_for_members
 from tests.commands import run
-from tests.compat.reading import until
-from tools.kafka.server import free_port
+from tests.patience import until
 
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Members]:
     """Three brokers; each test leaves all of them running, and no topics."""
-    port = free_port()
-    with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, tmp_path_factory.mktemp("status"), f"127.0.0.1:{port}/status") as members,
-    ):
+    with three_brokers(tmp_path_factory.mktemp("status")) as members:
         yield members
 
 

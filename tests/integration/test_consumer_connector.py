@@ -27,7 +27,8 @@ from barnabas.core.errors import ConfigError, StartupError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import create_with_parents
-from tests.integration.old_group import Member, MemberProcess, Site, read_until_quiet, until
+from tests.integration.old_group import Member, MemberProcess, Site, read_until_quiet
+from tests.patience import until
 from tools.kafka.server import free_port
 
 _NUMBERS = itertools.count()
@@ -413,11 +414,7 @@ def test_streams_need_topics_and_numbers(site: Site, name: str, topics: dict[str
 def test_a_zookeeper_that_is_not_there_is_told() -> None:
     with pytest.raises(StartupError, match="no ZooKeeper answers"):
         ConsumerConnector(
-            {
-                "group.id": "g",
-                "zookeeper.connect": f"127.0.0.1:{free_port()}",
-                "zookeeper.connection.timeout.ms": 200,
-            }
+            {"group.id": "g", "zookeeper.connect": f"127.0.0.1:{free_port()}", "zookeeper.connection.timeout.ms": 200}
         )
 
 

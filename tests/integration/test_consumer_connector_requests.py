@@ -9,7 +9,8 @@ from barnabas.api import ConsumerConnector
 from barnabas.api.connector import OffsetCommitError
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from tests.integration.old_group import Site, until
+from tests.integration.old_group import Site
+from tests.patience import until
 
 _NUMBERS = itertools.count()
 
@@ -135,10 +136,7 @@ def test_a_coordinator_that_does_not_answer_is_not_waited_for(site: Site, name: 
     with connector(site, name, auto_commit_enable=False, **others) as consumer:
         (stream,) = consumer.create_message_streams({name: 1})[name]
         next(stream)
-        with (
-            site.broker.on("OffsetCommit", group=name).hold(),
-            pytest.raises(OffsetCommitError, match="within 100 ms"),
-        ):
+        with site.broker.on("OffsetCommit", group=name).hold(), pytest.raises(OffsetCommitError, match="within 100 ms"):
             consumer.commit_offsets()
 
 

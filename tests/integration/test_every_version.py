@@ -8,8 +8,6 @@ Produce is left out: what the golden requests hold are no record batches (tests/
 versions).
 """
 
-import socket
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,9 @@ import pytest
 
 from barnabas.broker.requests.handlers import HANDLERS
 from barnabas.testing import Broker
-from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
+from barnabas.wire.protocol.api_keys import ApiKey, request_class
 from barnabas.wire.protocol.messages.create_acls import CreateAclsRequest
-from barnabas.wire.protocol.wire import WireBuffer
-from tests.patience import PATIENCE_S
+from tests.compat.raw import Peer, ask, decoded, header
 
 TOPIC = "every-version"
 CONTROL = frozenset(
@@ -58,7 +55,7 @@ def brokers():
     """One for clients, and one that takes control requests."""
     with Broker() as of_clients, Broker() as of_controllers:
         for made in (of_clients, of_controllers):
-            exchange(made, ApiKey.METADATA, 5, metadata_request())
+            ask(made.bootstrap_servers, metadata_request(), 5)
         yield of_clients, of_controllers
 
 
@@ -108,39 +105,23 @@ def request_for(api_key: int, version: int):
     return made
 
 
-def exchange(broker: Broker, api_key: int, version: int, request) -> Any:
-    """Send one request and decode its answer."""
-    body = WireBuffer()
-    request.encode(version, body)
-    return exchange_bytes(broker, api_key, version, bytes(body))
-
-
 class ConnectionClosedError(Exception):
     """The broker closed the connection instead of answering."""
 
 
 def exchange_bytes(broker: Broker, api_key: int, version: int, body: bytes) -> object:
     """Send the bytes of one request and decode its answer."""
-    is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
-    out = struct.pack(">hhih", api_key, version, 7, 4) + b"test" + (b"\0" if is_flexible else b"") + body
-    with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
-        sock.sendall(struct.pack(">i", len(out)) + out)
-        data = b""
-        while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
-            more = sock.recv(65536)
-            if not more:
-                raise ConnectionClosedError(broker.log_text())
-            data += more
-    assert struct.unpack_from(">i", data, 4)[0] == 7
-    start = 8 + (1 if is_flexible and api_key != ApiKey.API_VERSIONS else 0)
-    answer, end = response_class(api_key).decode(version, memoryview(data), start)
-    assert end == len(data)
-    return answer
+    with Peer(broker.bootstrap_servers) as peer:
+        peer.say(header(api_key, version) + body)
+        frame = peer.heard()
+    if frame is None:
+        raise ConnectionClosedError(broker.log_text())
+    return decoded(api_key, version, frame)
 
 
 @pytest.mark.parametrize(("api_key", "version"), CASES, ids=lambda value: str(int(value)))
 def test_it_answers(broker, api_key, version):
-    exchange(broker, api_key, version, request_for(api_key, version))
+    assert ask(broker.bootstrap_servers, request_for(api_key, version), version) is not None, broker.log_text()
 
 
 @pytest.mark.parametrize(("api_key", "version"), CASES, ids=lambda value: str(int(value)))

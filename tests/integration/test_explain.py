@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,10 @@ from barnabas.explain.collector import Collector
 from barnabas.explain.questions import QUESTIONS
 from barnabas.explain.snapshot import Scope, UnreadRecords
 from barnabas.testing import Broker
-from tests.clusters import cluster_of, create_topic, servers_of, wait_for_in_sync
+from tests.clusters import create_topic, servers_of, three_brokers, wait_for_in_sync
 from tests.commands import run
-from tests.compat.reading import until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.unit.explain.worlds import check_command
-from tools.kafka.server import free_port
 
 _QUIET = {"log_level": 0}
 
@@ -68,12 +66,9 @@ def reader(servers: str, topic: str, client_id: str = "reader") -> Iterator[Cons
     """A member of the group named as the topic is, which joins as it is polled and commits when it is told to."""
     settings = {"group.id": topic, "client.id": client_id, "auto.offset.reset": "earliest", "enable.auto.commit": False}
     settings["heartbeat.interval.ms"] = 100
-    consumer = Consumer({"bootstrap.servers": servers, **settings, **_QUIET})
-    try:
+    with closing(Consumer({"bootstrap.servers": servers, **settings, **_QUIET})) as consumer:
         consumer.subscribe([topic])
         yield consumer
-    finally:
-        consumer.close()
 
 
 def wait_for_partitions(counts: dict[Consumer, int]) -> None:
@@ -187,11 +182,7 @@ def test_who_may_not_is_told_which_right_is_missing() -> None:
 
 
 def test_a_broker_that_is_killed_is_named_and_all_is_well_when_it_is_back(tmp_path: Path) -> None:
-    port = free_port()
-    with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, tmp_path, f"127.0.0.1:{port}/explain") as members,
-    ):
+    with three_brokers(tmp_path) as members:
         create_topic(members, "views", 1)
         wait_for_in_sync(members, "views")
         servers = servers_of(members)

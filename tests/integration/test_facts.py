@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.explain.answers import complaints
 from barnabas.testing import Broker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "src/barnabas/explain/facts.json").read_text())
 
@@ -55,12 +54,6 @@ def ask(broker: Broker, subject: str, *names: str, since_ms: int = -1) -> Any:
             return await FactsAdmin(pool).ask(0, subject, names or None, since_ms)
 
     return asyncio.run(told())
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "it did not come to that"
 
 
 @pytest.mark.parametrize("subject", list(SCHEMA["$defs"]))

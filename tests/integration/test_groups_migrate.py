@@ -12,8 +12,9 @@ from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
 from tests import commands
+from tests.clusters import registry_broker
 from tests.patience import PATIENCE_S
-from tools.kafka.server import free_port
+from tests.zookeeper_client import kazoo_client
 
 SUBSCRIPTION = b'{"version":1,"subscription":{"clicks":1},"pattern":"static","timestamp":"1795218488346"}'
 COMMIT_INTERVAL_S = 0.05
@@ -70,11 +71,8 @@ class PlayedConsumer:
 class Cluster:
     """A broker with its registry, and a client of ZooKeeper's."""
 
-    def __init__(self, broker: Broker, port: int) -> None:
-        self.broker = broker
-        self.zookeeper = f"127.0.0.1:{port}"
-        self.client = KazooClient(self.zookeeper)
-        self.client.start(PATIENCE_S)
+    def __init__(self, broker: Broker, zookeeper: str, client: KazooClient) -> None:
+        self.broker, self.zookeeper, self.client = broker, zookeeper, client
 
     def run(self, *arguments: str) -> CompletedProcess[str]:
         return commands.run("groups", "migrate", "--zookeeper", self.zookeeper, *arguments)
@@ -95,14 +93,10 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    port = free_port()
-    with Broker(config={"barnabas.registry.listeners": f":{port}"}) as broker:
+    with registry_broker() as (broker, connect), kazoo_client(connect) as client:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
         admin.create_topics([NewTopic("clicks", 3, 1)])["clicks"].result(PATIENCE_S)
-        cluster = Cluster(broker, port)
-        yield cluster
-        cluster.client.stop()
-        cluster.client.close()
+        yield Cluster(broker, connect, client)
 
 
 def assert_may(cluster: Cluster, group: str, to: str, step: str) -> None:

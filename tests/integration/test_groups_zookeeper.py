@@ -10,8 +10,9 @@ from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
 from tests import commands
+from tests.clusters import registry_broker
 from tests.patience import PATIENCE_S
-from tools.kafka.server import free_port
+from tests.zookeeper_client import kazoo_client
 
 SUBSCRIPTION = b'{"version":1,"subscription":{"clicks":1},"pattern":"static","timestamp":"1795218488346"}'
 
@@ -19,11 +20,8 @@ SUBSCRIPTION = b'{"version":1,"subscription":{"clicks":1},"pattern":"static","ti
 class Cluster:
     """A broker with its registry, and a client of ZooKeeper's that plays the consumers."""
 
-    def __init__(self, broker: Broker, port: int) -> None:
-        self.broker = broker
-        self.zookeeper = f"127.0.0.1:{port}"
-        self.client = KazooClient(self.zookeeper)
-        self.client.start(PATIENCE_S)
+    def __init__(self, broker: Broker, zookeeper: str, client: KazooClient) -> None:
+        self.broker, self.zookeeper, self.client = broker, zookeeper, client
 
     def groups(self, *arguments: str, fails: bool = False) -> str:
         """Run the command; what it printed, or what it complained of."""
@@ -51,18 +49,14 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    port = free_port()
-    with Broker(config={"barnabas.registry.listeners": f":{port}"}) as broker:
+    with registry_broker() as (broker, connect), kazoo_client(connect) as client:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
         admin.create_topics([NewTopic("clicks", 3, 1)])["clicks"].result(PATIENCE_S)
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         for number in range(30):
             producer.produce("clicks", value=b"x", partition=number % 3)
         assert producer.flush(PATIENCE_S) == 0
-        cluster = Cluster(broker, port)
-        yield cluster
-        cluster.client.stop()
-        cluster.client.close()
+        yield Cluster(broker, connect, client)
 
 
 def test_a_group_is_shown_with_its_owners_and_lag(cluster: Cluster) -> None:

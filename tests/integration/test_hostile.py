@@ -8,8 +8,7 @@ import contextlib
 import random
 import socket
 import struct
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ from tests.integration.hostile_peers import (
     read_answer,
     send_all,
 )
-from tests.patience import PATIENCE_S, is_readable
+from tests.patience import PATIENCE_S, is_readable, until
 
 FRAME_COUNTS = [5_000, pytest.param(100_000, marks=pytest.mark.whole)]
 CONNECTION_COUNT = 1_000
@@ -58,13 +57,6 @@ def resident_mb(pid: int) -> float:
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
     raise AssertionError("the broker is gone")
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
 
 
 def is_answering(broker: Broker) -> bool:
@@ -109,7 +101,7 @@ def test_a_thousand_connections_with_half_a_frame_cost_nothing_that_stays(broker
     for sock in sockets:
         sock.close()
     assert is_answering(broker)
-    wait_until(lambda: resident_mb(broker.pid) < before_mb + LEFT_MB)
+    until(lambda: resident_mb(broker.pid) < before_mb + LEFT_MB)
     assert "Traceback" not in broker.log_text()
 
 

@@ -21,8 +21,7 @@ from barnabas.wire.protocol.messages.offset_commit import (
 from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
-from tests.integration.test_hostile import wait_until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
 FORGED = "2026-01-01 00:00:00,000 INFO    all is well  [barnabas.broker.server.node]"
@@ -66,8 +65,7 @@ def test_an_authorization_id_writes_no_line_of_its_own() -> None:
     }
     with Broker(config=config, security_protocol="SASL_PLAINTEXT") as broker:
         exchange(
-            broker,
-            [frame_of(SaslHandshakeRequest("OAUTHBEARER"), 1), frame_of(SaslAuthenticateRequest(first), 1)],
+            broker, [frame_of(SaslHandshakeRequest("OAUTHBEARER"), 1), frame_of(SaslAuthenticateRequest(first), 1)]
         )
     lines = broker.log_text().splitlines()
     assert FORGED not in lines
@@ -105,7 +103,7 @@ def test_names_steer_no_terminal() -> None:
     with Broker() as broker:
         assert ask(broker, new_topics(["t"]), 4).topics[0].error_code == 0
         ask(broker, FindCoordinatorRequest(evil), 1)
-        wait_until(lambda: ask(broker, commit, 2, evil).topics[0].partitions[0].error_code == 0)
+        until(lambda: ask(broker, commit, 2, evil).topics[0].partitions[0].error_code == 0)
         for command in ("groups --list", "groups --describe --all-groups", "quotas top --once --seconds 3600"):
             arguments = [*command.split(), "--bootstrap-server", broker.bootstrap_servers]
             # The page of quotas shows a request once its second is over, and others may have been active before it.

@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,10 @@ BODY_BYTES = 8 * 1024 * 1024
 
 
 def get(address, path="/health", method="GET"):
-    connection = http.client.HTTPConnection(*address, timeout=PATIENCE_S)
-    try:
+    with closing(http.client.HTTPConnection(*address, timeout=PATIENCE_S)) as connection:
         connection.request(method, path)
         answer = connection.getresponse()
         return answer.status, answer.read()
-    finally:
-        connection.close()
 
 
 def say(address, text: bytes) -> bytes:
@@ -59,11 +57,8 @@ def serve(story: Callable[[HttpServer], Awaitable[None]], *pages: Page) -> None:
     """Run a story with a server of these pages; the story's loop is the one that they ask."""
 
     async def run() -> None:
-        server = HttpServer(asyncio.get_running_loop(), [("127.0.0.1", 0)], Pages(pages))
-        try:
+        with closing(HttpServer(asyncio.get_running_loop(), [("127.0.0.1", 0)], Pages(pages))) as server:
             await asyncio.wait_for(story(server), PATIENCE_S)
-        finally:
-            server.close()
 
     asyncio.run(run())
 

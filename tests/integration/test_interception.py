@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import kafka
 import pytest
@@ -46,12 +47,9 @@ def produce(producer: Producer, topic: str, value: bytes) -> list[KafkaError | N
 
 
 def values(broker: Broker, topic: str, count: int) -> list[bytes]:
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "unused"})
-    try:
+    with closing(Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "unused"})) as consumer:
         consumer.assign([TopicPartition(topic, 0, 0)])
         return [message.value() for message in consumer.consume(count, PATIENCE_S)]
-    finally:
-        consumer.close()
 
 
 def test_librdkafka_sends_again_what_has_no_leader(broker: Broker) -> None:
@@ -116,8 +114,7 @@ def test_kafka_python_begins_anew_where_its_offset_is_gone(broker: Broker) -> No
 def test_librdkafka_is_told_that_its_offset_is_gone(broker: Broker) -> None:
     assert produce(librdkafka(broker), "nowhere", b"one") == [None]
     options = {"group.id": "unused", "auto.offset.reset": "error"}
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, **options})
-    try:
+    with closing(Consumer({"bootstrap.servers": broker.bootstrap_servers, **options})) as consumer:
         with broker.on("Fetch", topic="nowhere").fail(ErrorCode.OFFSET_OUT_OF_RANGE, times=1) as refused:
             consumer.assign([TopicPartition("nowhere", 0, 0)])
             told = consumer.poll(PATIENCE_S)
@@ -125,25 +122,23 @@ def test_librdkafka_is_told_that_its_offset_is_gone(broker: Broker) -> None:
         assert refused.requests[0].is_taken
         consumer.assign([TopicPartition("nowhere", 0, 0)])
         assert consumer.poll(PATIENCE_S).value() == b"one"
-    finally:
-        consumer.close()
 
 
 def test_kafka_python_sends_again_what_has_no_leader(broker: Broker) -> None:
-    producer = kafka.KafkaProducer(bootstrap_servers=broker.bootstrap_servers, retry_backoff_ms=10, retries=10)
-    try:
+    with closing(
+        kafka.KafkaProducer(bootstrap_servers=broker.bootstrap_servers, retry_backoff_ms=10, retries=10)
+    ) as producer:
         with broker.on("Produce", topic="python").fail(ErrorCode.NOT_LEADER_OR_FOLLOWER, times=2) as refused:
             assert producer.send("python", b"one").get(PATIENCE_S).offset == 0
         assert refused.count == 3
-    finally:
-        producer.close()
 
 
 def test_librdkafkas_group_joins_again_when_it_rebalances(broker: Broker) -> None:
     assert produce(librdkafka(broker), "rebalanced", b"one") == [None]
     options = {"group.id": "members", "auto.offset.reset": "earliest", "heartbeat.interval.ms": 50}
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "session.timeout.ms": 30_000, **options})
-    try:
+    with closing(
+        Consumer({"bootstrap.servers": broker.bootstrap_servers, "session.timeout.ms": 30_000, **options})
+    ) as consumer:
         with broker.on("JoinGroup", group="members").watch() as joined:
             consumer.subscribe(["rebalanced"])
             assert [message.value() for message in consumer.consume(1, PATIENCE_S)] == [b"one"]
@@ -152,8 +147,6 @@ def test_librdkafkas_group_joins_again_when_it_rebalances(broker: Broker) -> Non
                 wait_for(lambda: joined.count > first_count, consumer)
         assert told.requests[0].is_taken
         assert told.requests[0].groups == {"members"}
-    finally:
-        consumer.close()
 
 
 def wait_for(condition, consumer: Consumer) -> None:
@@ -277,8 +270,7 @@ def test_an_answer_with_records_is_changed_on_its_way(broker: Broker) -> None:
 
     seen: list[int] = []
     assert produce(librdkafka(broker), "hidden", b"one") == [None]
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "unused"})
-    try:
+    with closing(Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "unused"})) as consumer:
         with broker.on("Fetch", topic="hidden").change_answer(hide) as hidden:
             consumer.assign([TopicPartition("hidden", 0, 0)])
             consumer.poll(0)
@@ -287,8 +279,6 @@ def test_an_answer_with_records_is_changed_on_its_way(broker: Broker) -> None:
         (message,) = consumer.consume(1, PATIENCE_S)
         assert message.value() == b"one"
         assert seen[0] > 60
-    finally:
-        consumer.close()
 
 
 def test_an_error_of_the_test_is_raised_at_the_blocks_end(broker: Broker) -> None:

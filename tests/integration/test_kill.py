@@ -28,12 +28,7 @@ UNSENT_LIMIT = 500
 
 # Small segments: a kill finds the log rolling, indexes half-way, snapshots of producers.
 BROKER_CONFIG = {"log.segment.bytes": 100_000, "log.index.interval.bytes": 1_000, "num.partitions": PARTITION_COUNT}
-CLIENT_CONFIG = {
-    "reconnect.backoff.ms": 10,
-    "reconnect.backoff.max.ms": 50,
-    "retry.backoff.ms": 10,
-    "log_level": 0,
-}
+CLIENT_CONFIG = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "retry.backoff.ms": 10, "log_level": 0}
 
 
 class Load:

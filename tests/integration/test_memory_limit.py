@@ -6,13 +6,13 @@ The broker runs in a process of its own whose address space is limited, as by `u
 import contextlib
 import socket
 import struct
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from barnabas.testing import Broker
+from tests.patience import until
 
 CLIENT_COUNT = 500
 SENT_BYTES = 900_000
@@ -36,13 +36,6 @@ class LimitedBroker(Broker):
 def broker() -> Iterator[Broker]:
     with LimitedBroker() as made:
         yield made
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.02)
 
 
 def resident_mb(pid: int) -> float:
@@ -95,12 +88,12 @@ def test_clients_that_want_all_memory_cost_nobody_else_anything(broker: Broker) 
             peers.append(peer)
         send_as_far_as_taken(peers, struct.pack(">i", FRAME_BYTES) + b"x" * SENT_BYTES)
         assert is_answering(broker)
-    wait_until(lambda: is_answering(broker) and resident_mb(broker.pid) < before_mb + KEPT_MB)
+    until(lambda: is_answering(broker) and resident_mb(broker.pid) < before_mb + KEPT_MB)
     # At most a few hundred lines: one place writes no more than its due.
     text = broker.log_text()
     assert len(text.splitlines()) < 1_000, text[:5_000]
     assert "MemoryError" not in text
     # An idle loop gives up its core many times in the time in which a spinning one would use up 100 ticks of it.
     turns, ticks = turn_count(broker.pid), cpu_ticks(broker.pid)
-    wait_until(lambda: turn_count(broker.pid) - turns >= 20 or cpu_ticks(broker.pid) - ticks >= 100)
+    until(lambda: turn_count(broker.pid) - turns >= 20 or cpu_ticks(broker.pid) - ticks >= 100)
     assert turn_count(broker.pid) - turns >= 20, "the event loop spins"

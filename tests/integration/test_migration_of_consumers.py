@@ -5,7 +5,6 @@ that stops in good order commits first.
 """
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -17,8 +16,8 @@ from barnabas.api import ConsumerConnector
 from barnabas.api.connector import ConsumerTimeoutError
 from barnabas.testing import Broker
 from tests import commands
-from tests.patience import PATIENCE_S
-from tools.kafka.server import free_port
+from tests.clusters import registry_broker
+from tests.patience import PATIENCE_S, until
 
 GROUP, TOPIC = "moving", "moved"
 CONSUMER_COUNT = 2
@@ -94,11 +93,10 @@ class Reader:
 
 @pytest.fixture
 def site() -> Iterator[tuple[Broker, str]]:
-    port = free_port()
-    with Broker(config={"barnabas.registry.listeners": f":{port}"}) as broker:
+    with registry_broker() as (broker, connect):
         admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
         admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(PATIENCE_S)
-        yield broker, f"127.0.0.1:{port}"
+        yield broker, connect
 
 
 def assert_may(zookeeper: str, to: str, step: str) -> None:
@@ -128,10 +126,7 @@ def test_a_group_moves_into_kafka_and_back(site: tuple[Broker, str]) -> None:
                     readers[index] = Reader(zookeeper, settings, seen)
                 assert_may(zookeeper, to, then)
         load.stop()
-        deadline = time.monotonic() + PATIENCE_S
-        while len(seen) != load.count:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: len(seen) == load.count)
         assert set(seen) == set(range(load.count))
     finally:
         load.stop()

@@ -1,7 +1,6 @@
 """A mirror's offset table is read behind transactions that are still open, and without those that were aborted."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -20,7 +19,7 @@ from barnabas.clients.mirror.offsets import (
 from barnabas.clients.mirror.table_reader import read_table
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -146,9 +145,7 @@ def await_end(broker: Broker, end_offset: int) -> None:
         async with Pool(broker.bootstrap_servers) as pool:
             return (await Admin(pool).offsets([table], LATEST))[table]
 
-    deadline = time.monotonic() + PATIENCE_S
-    while asyncio.run(end()) < end_offset:
-        assert time.monotonic() < deadline
+    until(lambda: asyncio.run(end()) >= end_offset)
 
 
 def positions(offsets: MirrorOffsets) -> dict[int, int]:

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
 from kazoo.security import make_acl
 
 from barnabas.broker.log.directories.directory import LogDirectory
@@ -20,6 +19,7 @@ from barnabas.migration.tree_copy import read_tree
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import bootstrap
 from tests import commands
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.zookeeper import ZooKeeper
 
 
@@ -76,11 +76,8 @@ def write(connect: str, path: str, data: bytes) -> None:
 
 
 def make_unreadable(connect: str, path: str) -> None:
-    client = KazooClient(connect)
-    client.start()
-    client.set_acls(path, [make_acl("ip", "192.0.2.1", all=True)])
-    client.stop()
-    client.close()
+    with kazoo_client(connect) as client:
+        client.set_acls(path, [make_acl("ip", "192.0.2.1", all=True)])
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import pytest
 
 from barnabas.testing import Broker
-from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -11,7 +10,7 @@ from barnabas.wire.records.batch import MAGIC_POSITION, Codec
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records
 from barnabas.wire.records.message_set import MessageSetBuilder
-from tests.integration.test_every_version import exchange
+from tests.compat.raw import ask
 
 FORMATS = ("0.9.0", "0.10.2", "2.7")
 TIMESTAMP_MS = 1_600_000_000_000
@@ -25,7 +24,7 @@ def broker():
             CreatableTopic(f"t{number}", 1, 1, configs=[CreatableTopicConfig("message.format.version", version)])
             for number, version in enumerate(FORMATS)
         ]
-        answer = exchange(made, ApiKey.CREATE_TOPICS, 4, CreateTopicsRequest(topics, 10_000))
+        answer = ask(made.bootstrap_servers, CreateTopicsRequest(topics, 10_000), 4)
         assert [each.error_code for each in answer.topics] == [0, 0, 0]
         yield made
 
@@ -49,7 +48,7 @@ def test_what_any_version_writes_every_version_reads(broker, topic):
     for version in range(9):
         for codec in (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
             data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, records_for(version, codec))])]
-            answer = exchange(broker, ApiKey.PRODUCE, version, ProduceRequest(None, -1, 10_000, data))
+            answer = ask(broker.bootstrap_servers, ProduceRequest(None, -1, 10_000, data), version)
             (produced,) = answer.responses[0].partition_responses
             assert (produced.error_code, produced.base_offset) == (0, count), (version, codec)
             count += 3
@@ -63,7 +62,7 @@ def test_what_any_version_writes_every_version_reads(broker, topic):
             max_bytes=1 << 24,
             topics=[FetchTopic(topic, partitions=[wanted])],
         )
-        (fetched,) = exchange(broker, ApiKey.FETCH, version, request).responses[0].partitions
+        (fetched,) = ask(broker.bootstrap_servers, request, version).responses[0].partitions
         batches = list(batches_of_any_magic(fetched.records))
         newest = 0 if version < 2 else 1 if version < 4 else 2
         assert {batch[MAGIC_POSITION] for batch in batches} == {min(newest, int(topic[1:]))}

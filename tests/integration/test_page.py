@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,14 +83,11 @@ def test_a_view_that_takes_long_is_begun_at_once_and_comes_in_the_same_answer() 
 
 @contextmanager
 def stream(port: int, path: str, cookie: str = "") -> Iterator[http.client.HTTPResponse]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    try:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
         connection.request("GET", path, headers={"accept": "text/event-stream", "cookie": cookie})
         answer = connection.getresponse()
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield answer
-    finally:
-        connection.close()
 
 
 def next_event(events: http.client.HTTPResponse) -> str:

@@ -1,8 +1,7 @@
 """Hostile names and records of a real broker, over real HTTP, in each view, its JSON, its stream, and the forms."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlencode
 
@@ -16,7 +15,7 @@ from barnabas.testing import Broker
 from tests.commands import run
 from tests.integration.page_process import Window, page_process
 from tests.integration.test_page import next_event, stream
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 KINDS = (*VIEWS, *messages.kinds(MessageState()))
 NAMES = (
@@ -90,13 +89,6 @@ def window(broker: Broker) -> Iterator[Window]:
     with page_process(*options) as (port, process):
         yield Window(port)
         assert process.poll() is None
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for a condition."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
 
 
 def queries() -> Iterator[str]:

@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from barnabas.testing import Broker
-from tests.clusters import Members, cluster_of, create_topic, servers_of, wait_for_in_sync
+from tests.clusters import Members, create_topic, servers_of, three_brokers, wait_for_in_sync
 from tests.commands import run
-from tests.compat.reading import until
 from tests.integration.page_process import Window, running_page
-from tools.kafka.server import free_port
+from tests.patience import until
 
 _SAME = ("software", "leader_count", "in_sync_count", "replica_count", "may_stop", "obstacles")
 
@@ -23,12 +21,7 @@ def status(members: Members) -> Any:
 
 
 def test_brokers_are_those_of_cluster_status_with_one_away_too(tmp_path: Path) -> None:
-    port = free_port()
-    with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, tmp_path, f"127.0.0.1:{port}/page") as members,
-        running_page("--bootstrap-server", servers_of(members)) as page,
-    ):
+    with three_brokers(tmp_path) as members, running_page("--bootstrap-server", servers_of(members)) as page:
         window = Window(page)
         create_topic(members, "views", 3)
         wait_for_in_sync(members, "views")

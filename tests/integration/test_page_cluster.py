@@ -10,9 +10,9 @@ import pytest
 from barnabas.clients.security import client_security
 from barnabas.testing import Broker
 from tests import commands
-from tests.compat.reading import until
 from tests.integration.page_process import Window, running_page
 from tests.integration.test_page import HOSTILE, LOGINS, MODULE, fill
+from tests.patience import until
 
 ADMIN = {
     "security.protocol": "SASL_PLAINTEXT",

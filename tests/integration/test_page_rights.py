@@ -6,7 +6,6 @@ A view or a change that is added is asked for as the others are.
 import html
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,7 +21,7 @@ from barnabas.page.views import VIEWS, messages, pipeline
 from tests.integration.page_process import Answer, Window
 from tests.integration.page_world import MASKED, PASSWORD, USERS, World, login, world_with_page
 from tests.integration.test_page import next_event, stream
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 KINDS = (*VIEWS, *messages.kinds(MessageState()), pipeline.kind(MessageState(), Path()))
 RECORD = {"print.key=true", "print.headers=true", "print.value=true"}
@@ -276,6 +275,10 @@ def test_what_is_masked_is_nowhere(world: World) -> None:
         for way in ("", *(f"&value_as={each}&key_as={each}" for each in ("text", "hex", "JSON"))):
             for accept in ("application/json", "text/html"):
                 check_masked(root.get(f"/c/cluster{path}topic=cards{way}", accept=accept).text)
+    saved = [
+        root.get(f"/c/cluster/download?topic=cards&partition=0&offset=0&part={each}").text for each in ("value", "key")
+    ]
+    assert saved == ['{"user":"ann","card":"***"}', "***"]
     wishes = (f"text={MASKED[0]}", f"where=card+~+{MASKED[0][:4]}", f"header=t={MASKED[1]}", "text=ben")
     # Others' fields are found; by what is hidden nothing is.
     assert [searched(root, each) for each in wishes] == [0, 0, 0, 1]
@@ -320,10 +323,3 @@ def test_passwords_are_in_no_log_file_or_address(world: World) -> None:
     assert 'method="post"' in form
     assert "typed-into-the-address" not in form
     assert written_nowhere(world, "pass-of", "typed-into-the-address")
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for a condition."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline_s

@@ -7,8 +7,7 @@ import resource
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from barnabas.testing import Broker
 from tests.integration.page_process import Window, page_process
 from tests.integration.test_page import next_event, stream
 from tests.integration.test_page_messages import make_topics
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 COUNTS = [500, pytest.param(10_000, marks=pytest.mark.whole)]
 Running = tuple[int, subprocess.Popen[str]]
@@ -42,13 +41,6 @@ def broker() -> Iterator[Broker]:
 def running(broker: Broker) -> Iterator[Running]:
     with page_process("--bootstrap-server", broker.bootstrap_servers, "--max-read-rate", "10000") as running:
         yield running
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for a condition."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
 
 
 def memory_bytes(process_id: int) -> int:

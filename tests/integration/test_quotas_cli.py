@@ -1,15 +1,13 @@
 """`barnabas quotas` against a broker that is used, over its restarts."""
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from barnabas.testing import Broker
 from tests import commands
-from tests.patience import PATIENCE_S
+from tests.patience import until
 
 
 class Quotas:
@@ -41,12 +39,6 @@ class Quotas:
         found = [each for each in told["clients"] if each["client_id"] == client_id]
         return found[0]["rates"]["producer_byte_rate"] * 3_600 if found else 0.0
 
-    def wait_for(self, is_true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not is_true():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
 
 @pytest.fixture
 def quotas():
@@ -56,7 +48,7 @@ def quotas():
 
 def test_who_uses_how_much_is_known_over_a_restart(quotas: Quotas) -> None:
     quotas.produce("importer")
-    quotas.wait_for(lambda: quotas.used("importer") > 200_000)
+    until(lambda: quotas.used("importer") > 200_000)
     used = quotas.used("importer")
     assert used < 400_000
     shown, _ = quotas.run("quotas", "top", "--once", "--seconds", "3600")
@@ -69,7 +61,7 @@ def test_who_uses_how_much_is_known_over_a_restart(quotas: Quotas) -> None:
 
 def test_a_kill_keeps_what_was_written(quotas: Quotas) -> None:
     quotas.produce("importer")
-    quotas.wait_for(lambda: quotas.used("importer") > 200_000)
+    until(lambda: quotas.used("importer") > 200_000)
     quotas.broker.stop()
     quotas.broker.start()
     quotas.broker.kill()
@@ -97,7 +89,7 @@ def test_everybody_may_ask_about_himself(quotas: Quotas) -> None:
 
 def test_what_a_limit_would_have_done(quotas: Quotas) -> None:
     quotas.produce("importer", 2_000)
-    quotas.wait_for(lambda: quotas.used("importer") > 2_000_000)
+    until(lambda: quotas.used("importer") > 2_000_000)
     (low,) = quotas.json("simulate", "--client-id", "importer", "--set", "producer_byte_rate=50000")
     (importer,) = low["clients"]
     assert (importer["user"], importer["client_id"]) == ("ANONYMOUS", "importer")
@@ -137,7 +129,7 @@ def test_a_limit_that_holds_is_explained(quotas: Quotas) -> None:
     assert listed == {"level": 7, "node": "/config/clients/importer", "limits": {"producer_byte_rate": 15_000}}
     # A second's worth beyond what eleven windows have room for: held for some seconds, and measured for as long.
     quotas.produce("importer")
-    quotas.wait_for(lambda: quotas.used("importer") > 200_000)
+    until(lambda: quotas.used("importer") > 200_000)
     (told,) = quotas.json("explain", "--client-id", "importer")
     produce = told["quotas"][0]
     assert (produce["limit"], produce["level"], produce["shared_by"]["client_id"]) == (15_000, 7, "importer")
@@ -152,14 +144,14 @@ def test_a_limit_that_holds_is_explained(quotas: Quotas) -> None:
     assert any(line.split()[0] == "7" and "15,000 *" in line for line in shown.splitlines() if line.strip())
     # The level above counts at once.
     quotas.run("quotas", "set", "--user-default", "--set", "producer_byte_rate=1000000")
-    quotas.wait_for(lambda: quotas.json("explain", "--client-id", "importer")[0]["quotas"][0]["level"] == 6)
+    until(lambda: quotas.json("explain", "--client-id", "importer")[0]["quotas"][0]["level"] == 6)
     assert "level 7 is set too" in quotas.json("explain", "--client-id", "importer")[0]["quotas"][0]["why"]
 
 
 def test_kept_limits_are_part_of_a_simulation(quotas: Quotas) -> None:
     quotas.run("quotas", "set", "--user", "ANONYMOUS", "--set", "producer_byte_rate=100000000")
     quotas.produce("importer", 1_000)
-    quotas.wait_for(lambda: quotas.used("importer") > 1_000_000)
+    until(lambda: quotas.used("importer") > 1_000_000)
     # The user's limit stands above that of the client id, which is in force for nobody.
     (told,) = quotas.json("simulate", "--client-id", "importer", "--set", "producer_byte_rate=1000")
     assert told["clients"] == []

@@ -2,8 +2,8 @@
 
 import asyncio
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,7 @@ from barnabas.testing.certificates import Authority
 from barnabas.wire.registry import paths
 from tests import zookeeper_client as zk
 from tests.integration.live_broker import LISTENERS, Running, play
-from tests.patience import PATIENCE_S
-from tests.zookeeper_client import RawClient
+from tests.zookeeper_client import RawClient, kazoo_client
 
 ADMIN = "digest:" + make_digest_acl_credential("admin", "secret")
 HIDDEN = (paths.CONFIG_USERS, f"{paths.CONFIG_USERS}/alice", paths.CONFIG_BROKERS, paths.DELEGATION_TOKENS)
@@ -34,15 +33,8 @@ SECURED = {
 }
 
 
-@contextmanager
-def client(port: int, **more: object) -> Iterator[KazooClient]:
-    found = KazooClient(f"127.0.0.1:{port}", timeout=PATIENCE_S, **more)
-    found.start(PATIENCE_S)
-    try:
-        yield found
-    finally:
-        found.stop()
-        found.close()
+def client(port: int, **more: object) -> AbstractContextManager[KazooClient]:
+    return kazoo_client(f"127.0.0.1:{port}", **more)
 
 
 def attend(directory: Path, settings: Mapping[str, str], story: Callable[..., None]) -> None:

@@ -18,6 +18,7 @@ from tests.clusters import cluster_of, controller_of, create_topic, servers_of, 
 from tests.commands import run
 from tests.integration.test_http import get
 from tests.patience import PATIENCE_S
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.server import free_port
 
 TOPIC = "numbers"
@@ -90,18 +91,12 @@ def test_set_acl_closes_a_chroot_and_warns_of_an_open_root_as_kafka_leaves_it() 
                 found.append(type(error))
         return found
 
-    with Registry() as registry:
-        stranger = KazooClient(registry.connect)
-        stranger.start(PATIENCE_S)
-        try:
-            for root, attacked in (("", [None, NoAuthError, None]), ("/cluster", [NoAuthError] * 3)):
-                config = {**settings, "zookeeper.connect": f"{registry.connect}{root}"}
-                with Broker(config=config) as broker:
-                    assert attack(stranger, root) == attacked
-                    assert (warning in broker.log_text()) == (root == "")
-        finally:
-            stranger.stop()
-            stranger.close()
+    with Registry() as registry, kazoo_client(registry.connect) as stranger:
+        for root, attacked in (("", [None, NoAuthError, None]), ("/cluster", [NoAuthError] * 3)):
+            config = {**settings, "zookeeper.connect": f"{registry.connect}{root}"}
+            with Broker(config=config) as broker:
+                assert attack(stranger, root) == attacked
+                assert (warning in broker.log_text()) == (root == "")
 
 
 def test_a_registry_warns_of_its_settings_and_tells_whether_it_is_ready(tmp_path: Path) -> None:

@@ -25,14 +25,11 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 USERS = f'{PLAIN} username="admin" password="secret0" user_admin="secret0" user_alice="secret1";'
-LOGINS = {
-    "sasl.enabled.mechanisms": "PLAIN",
-    "sasl.mechanism.inter.broker.protocol": "PLAIN",
-}
+LOGINS = {"sasl.enabled.mechanisms": "PLAIN", "sasl.mechanism.inter.broker.protocol": "PLAIN"}
 
 
 def logins(protocol, **more):
@@ -211,10 +208,9 @@ def test_a_broker_that_cant_log_in_at_itself_says_why():
         producer.produce("t", b"x" * 100)
         # It is decided; its end can't reach the partition.
         producer.commit_transaction(PATIENCE_S)
-        deadline = time.monotonic() + PATIENCE_S
-        while "broker 0 refuses the login: Authentication failed" not in broker.log_text():
-            assert time.monotonic() < deadline, broker.log_text()
-            time.sleep(0.05)
+        until(
+            lambda: "broker 0 refuses the login: Authentication failed" in broker.log_text(), lambda: broker.log_text()
+        )
         assert "secret" not in broker.log_text()
 
 

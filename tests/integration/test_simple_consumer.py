@@ -3,11 +3,10 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
 
 from barnabas.api.broker_errors import (
     CoordinatorNotAvailableError,
@@ -18,20 +17,16 @@ from barnabas.api.broker_errors import (
     UnknownTopicOrPartitionError,
 )
 from barnabas.api.errors import ClosedError
-from barnabas.api.simple_consumer import (
-    EARLIEST_TIME,
-    LATEST_TIME,
-    FetchRequest,
-    OffsetAndMetadata,
-    SimpleConsumer,
-)
+from barnabas.api.simple_consumer import EARLIEST_TIME, LATEST_TIME, FetchRequest, OffsetAndMetadata, SimpleConsumer
 from barnabas.clients import Admin, Pool, Producer
 from barnabas.clients.admin_topics import NewTopic
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
 from barnabas.wire.records.batch import Codec
+from tests.clusters import registry_broker
 from tests.patience import PATIENCE_S
-from tools.kafka.server import ONE_BROKER, free_port
+from tests.zookeeper_client import kazoo_client
+from tools.kafka.server import ONE_BROKER
 
 # How the broker is spoken to: as it says itself, and as programs of 0.8 do.
 SPOKEN = [None, "0.8.2"]
@@ -41,9 +36,8 @@ PAYLOADS = [b"payload-%d" % number * 20 for number in range(5)]
 class Cluster:
     """A broker that serves its registry, and what writes to it."""
 
-    def __init__(self, broker: Broker, registry_port: int) -> None:
-        self.broker = broker
-        self._registry_port = registry_port
+    def __init__(self, broker: Broker, registry: str) -> None:
+        self.broker, self.registry = broker, registry
         self._numbers = iter(range(10_000))
 
     def consumer(self, *arguments: Any, **options: Any) -> SimpleConsumer:
@@ -75,22 +69,11 @@ class Cluster:
         asyncio.run(fill())
         return name
 
-    @contextmanager
-    def tree(self) -> Iterator[KazooClient]:
-        client = KazooClient(f"127.0.0.1:{self._registry_port}", timeout=60)
-        client.start(PATIENCE_S)
-        try:
-            yield client
-        finally:
-            client.stop()
-            client.close()
-
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    port = free_port()
-    with Broker(config={**ONE_BROKER, "barnabas.registry.listeners": f":{port}"}) as broker:
-        yield Cluster(broker, port)
+    with registry_broker(ONE_BROKER) as (broker, connect):
+        yield Cluster(broker, connect)
 
 
 def coordinator(consumer: SimpleConsumer, group: str) -> tuple[str, int]:
@@ -193,43 +176,11 @@ def cluster_topic_grows(cluster: Cluster, topic: str) -> None:
     asyncio.run(send())
 
 
-@pytest.mark.parametrize("spoken", SPOKEN)
-def test_offsets_before_a_time(cluster: Cluster, spoken: str) -> None:
-    topic = cluster.topic([bytes(1_000)] * 4, segment_bytes="1500", message_format_version="0.8.2")
-    with cluster.consumer(broker_version=spoken) as consumer:
-        assert consumer.get_offsets_before(topic, 0, LATEST_TIME, 10) == [4, 3, 2, 1, 0]
-        assert consumer.get_offsets_before(topic, 0, LATEST_TIME, 2) == [4, 3]
-        assert consumer.get_offsets_before(topic, 0, EARLIEST_TIME, 10) == [0]
-        assert consumer.get_offsets_before(topic, 0, 1 << 50, 2) == [4, 3]
-        assert consumer.get_offsets_before(topic, 0, 1_000, 10) == []
-        with pytest.raises(UnknownTopicOrPartitionError):
-            consumer.get_offsets_before(topic, 7, LATEST_TIME)
-
-
-@pytest.mark.parametrize("spoken", SPOKEN)
-def test_offsets_of_version_0_are_nodes_as_old_consumers_have_them(cluster: Cluster, spoken: str) -> None:
-    topic, group = cluster.topic([], partitions=3), cluster.name("g")
-    with cluster.consumer(broker_version=spoken) as consumer, cluster.tree() as tree:
-        keys = [TopicPartition(topic, index) for index in range(3)]
-        assert {found.offset for found in consumer.fetch_offsets(group, keys).values()} == {-1}
-        consumer.commit_offsets(group, {keys[0]: 12, keys[1]: OffsetAndMetadata(34, "is not kept")})
-        assert tree.get(f"/consumers/{group}/offsets/{topic}/0")[0] == b"12"
-        assert tree.get(f"/consumers/{group}/offsets/{topic}/1")[0] == b"34"
-        # What an old consumer writes is found.
-        tree.create(f"/consumers/{group}/offsets/{topic}/2", b"56")
-        assert [found.offset for found in consumer.fetch_offsets(group, keys).values()] == [12, 34, 56]
-        consumer.commit_offsets(group, {keys[0]: 3})
-        assert tree.get(f"/consumers/{group}/offsets/{topic}/0")[0] == b"3"
-        # The coordinator knows nothing of it.
-        coordinator(consumer, group)
-        assert consumer.fetch_offsets(group, keys, version=1)[keys[0]].offset == -1
-
-
 @pytest.mark.parametrize(("spoken", "version"), [(None, 1), (None, 2), (None, 5), (None, 7), ("0.8.2", 1)])
 def test_offsets_of_later_versions_are_the_coordinators(cluster: Cluster, spoken: str, version: int) -> None:
     topic, group = cluster.topic([], partitions=2), cluster.name("g")
     keys = [TopicPartition(topic, index) for index in range(2)]
-    with cluster.consumer(broker_version=spoken) as consumer, cluster.tree() as tree:
+    with cluster.consumer(broker_version=spoken) as consumer, kazoo_client(cluster.registry) as tree:
         assert coordinator(consumer, group) == (cluster.broker.host, cluster.broker.port)
         consumer.commit_offsets(group, {keys[0]: OffsetAndMetadata(12, "text")}, version=version)
         found = consumer.fetch_offsets(group, keys, version=min(version, 5))
@@ -290,7 +241,7 @@ def test_several_threads_share_one_consumer(cluster: Cluster) -> None:
 
 def test_it_goes_on_when_the_broker_was_started_again() -> None:
     with Broker(config=ONE_BROKER) as broker:
-        cluster = Cluster(broker, 0)
+        cluster = Cluster(broker, "")
         topic = cluster.topic([b"x"])
         with cluster.consumer() as consumer:
             assert len(list(consumer.fetch(topic, 0, 0))) == 1

@@ -424,12 +424,7 @@ sys.stdin.readline()
 
 def test_die_with_parent_ends_the_broker_with_whoever_started_it(tmp_path):
     parent = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            PARENT,
-            *command("--die-with-parent", "--port", 0, "--data-dir", tmp_path),
-        ],
+        [sys.executable, "-c", PARENT, *command("--die-with-parent", "--port", 0, "--data-dir", tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

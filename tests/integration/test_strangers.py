@@ -30,8 +30,8 @@ from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.wire.protocol.wire import Budget
 from barnabas.wire.records.builder import BatchBuilder
 from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
-from tests.integration.test_hostile import API_VERSIONS_V0, wait_until
-from tests.patience import PATIENCE_S
+from tests.integration.test_hostile import API_VERSIONS_V0
+from tests.patience import PATIENCE_S, until
 
 SMALL_POOL = {"queued.max.request.bytes": "4194304", "socket.request.max.bytes": "1048576"}
 LOGINS = {
@@ -133,7 +133,7 @@ def test_who_does_not_log_in_in_time_is_closed():
     with running("SASL_PLAINTEXT", barnabas_login_timeout_ms="1000") as broker, contextlib.ExitStack() as stack:
         known, silent, slow = (stack.enter_context(each) for each in (log_in(broker), dial(broker), dial(broker)))
         slow.sendall(half(60_000, 20_000))
-        wait_until(lambda: is_closed(silent) and is_closed(slow))
+        until(lambda: is_closed(silent) and is_closed(slow))
         assert broker.log_text().count("it did not log in within barnabas.login.timeout.ms=1000") == 2
         assert_a_large_produce_is_answered(known)
 
@@ -168,5 +168,5 @@ def test_a_held_client_that_left_keeps_no_descriptor():
                     sock.send(produced("t", 100_000, 0) * 10)
         staying = stack.enter_context(dial(broker))
         staying.sendall(produced("t", 1_000, 0))
-        wait_until(lambda: len(os.listdir(directory)) <= before + 1)
+        until(lambda: len(os.listdir(directory)) <= before + 1)
         assert not is_closed(staying)

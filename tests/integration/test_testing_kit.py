@@ -4,14 +4,13 @@ import asyncio
 import gc
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,18 +18,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.core.errors import StartupError
 from barnabas.testing import Broker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 pytest_plugins = "pytester"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return once the condition holds; what it looks at belongs to other processes."""
-    deadline = time.monotonic() + PATIENCE_S
-    nothing = select.poll()
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        nothing.poll(5)
 
 
 def is_gone(pid: int) -> bool:
@@ -57,13 +47,12 @@ def produce(broker: Broker, value: bytes) -> None:
 
 
 def consume(broker: Broker, count: int) -> list[bytes]:
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "kit", "enable.auto.commit": False})
-    try:
+    with closing(
+        Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "kit", "enable.auto.commit": False})
+    ) as consumer:
         consumer.assign([TopicPartition("views", 0, 0)])
         messages = consumer.consume(count, timeout=PATIENCE_S)
         return [message.value() for message in messages]
-    finally:
-        consumer.close()
 
 
 def test_a_broker_serves_and_leaves_nothing_behind() -> None:
@@ -187,8 +176,8 @@ def test_a_broker_ends_with_its_parent(end: str) -> None:
         if end == "killed":
             parent.send_signal(signal.SIGKILL)
     # The end of its input lets the other one go.
-    wait_until(lambda: is_gone(pid))
-    wait_until(lambda: not Path(directory).exists())
+    until(lambda: is_gone(pid))
+    until(lambda: not Path(directory).exists())
 
 
 PLUGIN_TESTS = """

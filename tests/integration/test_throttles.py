@@ -11,19 +11,16 @@ import pytest
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
 from barnabas.clients.admin_topics import NewTopic, TopicAdmin
 from barnabas.clients.pool import Pool
-from barnabas.testing import Broker
-from tests.clusters import Members, cluster_of, servers_of
+from tests.clusters import Members, cluster_of, registry_broker, servers_of
 from tests.commands import run
-from tests.compat.reading import until
+from tests.patience import until
 from tests.throttling import MOVED, SMALL_ANSWERS, TOPIC, fill, hold
-from tools.kafka.server import free_port
 
 
 @pytest.fixture(scope="module")
 def registry() -> Iterator[str]:
-    port = free_port()
-    with Broker(config={"barnabas.registry.listeners": f":{port}"}):
-        yield f"127.0.0.1:{port}"
+    with registry_broker() as (_, connect):
+        yield connect
 
 
 @pytest.mark.alone

@@ -5,7 +5,6 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from barnabas.core.errors import StartupError
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority
 from tests.commands import run
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 
@@ -83,7 +82,7 @@ def ask(broker, context, host="localhost"):
 
 def wait_for_line(broker, part):
     try:
-        eventually(lambda: part in broker.log_text())
+        until(lambda: part in broker.log_text())
     except BaseException:
         print(broker.log_text())
         raise
@@ -95,13 +94,6 @@ def is_refused(broker, context):
     except OSError:
         return True
     return False
-
-
-def eventually(holds):
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline, "in vain"
-        time.sleep(0.05)
 
 
 def test_clients_speak_either_version(files):
@@ -144,7 +136,7 @@ def test_a_certificate_is_asked_for_and_looked_at(files, authority):
         files.write("good.pem", authority.issue("good").pem())
         (files.directory / "client.properties").write_text(
             "security.protocol=SSL\nssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
-            f"ssl.truststore.location={files.ca}\nssl.keystore.location={files.directory / 'good.pem'}\n",
+            f"ssl.truststore.location={files.ca}\nssl.keystore.location={files.directory / 'good.pem'}\n"
         )
         place = (
             "--bootstrap-server",
@@ -264,7 +256,7 @@ def test_a_replaced_keystore_is_noticed_and_a_broken_one_is_not_taken(files, aut
             wait_for_line(broker, "keeps its old keys: ")
             assert ask(broker, context) == "broker"
             files.write("broker.pem", authority.issue("its successor").pem())
-            eventually(lambda: ask(broker, context) == "its successor")
+            until(lambda: ask(broker, context) == "its successor")
             # Who is in stays in.
             old.sendall(API_VERSIONS)
             assert len(old.recv(4096)) > 10
@@ -278,7 +270,7 @@ def test_a_certificate_that_is_revoked_meanwhile_is_refused(files, authority):
         context = client_context(files, mine)
         assert ask(broker, context) == "broker"
         files.write("revoked.pem", authority.revocations([mine]))
-        eventually(lambda: is_refused(broker, context))
+        until(lambda: is_refused(broker, context))
 
 
 def test_an_expired_list_of_revoked_certificates_refuses_everybody(files, authority):
@@ -287,7 +279,7 @@ def test_an_expired_list_of_revoked_certificates_refuses_everybody(files, author
         context = client_context(files, authority.issue("mine"))
         assert ask(broker, context) == "broker"
         files.write("revoked.pem", authority.revocations([], days=-1))
-        eventually(lambda: is_refused(broker, context))
+        until(lambda: is_refused(broker, context))
         wait_for_line(broker, "CRL has expired")
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.testing import Broker
-from tests.compat.test_transaction_requests import Tx, create, end_offset, fetch, wait_until
+from tests.compat.test_transaction_requests import Tx, create, end_offset, fetch
 from tests.integration.test_kill import CLIENT_CONFIG, Load
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 TOPIC = "t"
 KILL_COUNTS = [5, pytest.param(20, marks=pytest.mark.whole)]
@@ -51,7 +51,7 @@ def write(tx: Tx, *values: str) -> None:
 
 
 def wait_for_end(broker: Broker, offset: int) -> None:
-    wait_until(lambda: end_offset(broker, TOPIC, 1) == offset)
+    until(lambda: end_offset(broker, TOPIC, 1) == offset)
     assert end_offset(broker, TOPIC, 0) == offset
 
 

@@ -21,17 +21,13 @@ from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, K
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Mark
-from barnabas.testing import Broker
-from tests.clusters import Member, Members, cluster_of, leader_of, servers_of, wait_for_in_sync
+from tests.clusters import Member, Members, leader_of, servers_of, three_brokers, wait_for_in_sync
 from tests.pipeline.exactly_once import records_of
 from tests.pipeline.site import Site
 from tests.pipeline.test_pacing import CLIENT_ID, Quotas, await_rate
 from tests.pipeline.test_runner import view
 from tests.replicas import wait_for_equal_replicas
-from tests.spark import forgets_sockets, shared_session
-from tools.kafka.server import free_port
-
-pytestmark = forgets_sockets
+from tests.spark import shared_session
 
 # Before the kill and after it; of the first at most a half in a batch.
 _COUNT, _PARTITION_COUNT = 400, 3
@@ -114,11 +110,7 @@ def test_a_cluster_that_does_not_answer_and_a_refused_request_say_why(asked: Clu
 @pytest.fixture(scope="module")
 def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Members]:
     """Three brokers; a test leaves all of them running."""
-    port = free_port()
-    with (
-        Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, tmp_path_factory.mktemp("brokers"), f"127.0.0.1:{port}/keeps") as members,
-    ):
+    with three_brokers(tmp_path_factory.mktemp("brokers")) as members:
         yield members
 
 

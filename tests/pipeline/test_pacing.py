@@ -27,13 +27,10 @@ from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
 from barnabas.testing import Broker
 from barnabas.wire.quotas.limits import QuotaKind
-from tests.compat.conftest import TARGET, RunningBroker, _started
-from tests.patience import PATIENCE_S
+from tests.compat.conftest import TARGET, RunningBroker, started
+from tests.patience import PATIENCE_S, until
 from tests.pipeline.site import Site
 from tests.pipeline.test_runner import view
-from tests.spark import forgets_sockets
-
-pytestmark = forgets_sockets
 
 USER, CLIENT_ID = "ANONYMOUS", "barnabas-tests"
 # Ten seconds' worth may come at once: what is read is more.
@@ -84,15 +81,8 @@ class Quotas:
 @pytest.fixture
 def quotas() -> Iterator[Quotas]:
     # One for each test: a broker counts a run for seconds after its end among those that share a limit.
-    with ExitStack() as stack:
-        yield Quotas(_started(stack, {}))
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.05)
+    with started({}) as running:
+        yield Quotas(running)
 
 
 def await_rate(client: QuotaClient, rate: float | None, kind: QuotaKind = READ) -> None:
@@ -102,7 +92,7 @@ def await_rate(client: QuotaClient, rate: float | None, kind: QuotaKind = READ) 
         client.ask()
         return client.rate(kind) == rate
 
-    wait_until(is_told)
+    until(is_told)
 
 
 def filled(quotas: Quotas, site_of: Callable[..., Site], record_count: int) -> Site:

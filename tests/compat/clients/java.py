@@ -4,6 +4,7 @@ import base64
 import itertools
 import subprocess
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from tests.compat.clients.model import FETCH_WAIT_MS, HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
@@ -77,11 +78,8 @@ class JavaClient:
         codec: str = "none",
         is_idempotent: bool = False,
     ) -> list[tuple[int, int]]:
-        producer = self.producer(acks=acks, codec=codec, is_idempotent=is_idempotent)
-        try:
+        with closing(self.producer(acks=acks, codec=codec, is_idempotent=is_idempotent)) as producer:
             return producer.write(topic, messages)
-        finally:
-            producer.close()
 
     def consumer(
         self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False, rack: str = ""

@@ -85,12 +85,7 @@ class PlayedGroup:
         return self._topics
 
     def join(
-        self,
-        kind: str,
-        stream_count: int = 1,
-        settings: Mapping[str, str] | None = None,
-        *,
-        is_by_filter: bool = False,
+        self, kind: str, stream_count: int = 1, settings: Mapping[str, str] | None = None, *, is_by_filter: bool = False
     ) -> Member:
         """A consumer of the kind begins to read all topics; the group is stable when this returns."""
         member = self.start(kind, stream_count, settings, is_by_filter=is_by_filter)
@@ -98,12 +93,7 @@ class PlayedGroup:
         return member
 
     def start(
-        self,
-        kind: str,
-        stream_count: int = 1,
-        settings: Mapping[str, str] | None = None,
-        *,
-        is_by_filter: bool = False,
+        self, kind: str, stream_count: int = 1, settings: Mapping[str, str] | None = None, *, is_by_filter: bool = False
     ) -> Member:
         """As `join`, without waiting."""
         subscription = [",".join(f"{topic}:{stream_count}" for topic in self._topics)]

@@ -7,7 +7,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from tests.compat.old_consumers.judge import Partition
 from tests.compat.old_consumers.tree import zookeeper_offsets
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
+from tests.zookeeper_client import kazoo_client
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 from tools.kafka.zookeeper import ZooKeeper
 
@@ -128,7 +129,7 @@ class Site:
     def __enter__(self) -> Self:
         with self._stack:
             self.broker, self.connect = self._started_broker()
-            self.kazoo = self._stack.enter_context(_started(self.connect))
+            self.kazoo = self._stack.enter_context(kazoo_client(self.connect, timeout=10))
             self._commands = Commands(self.broker.bootstrap_servers)
             self._producer = Producer(
                 {
@@ -232,14 +233,3 @@ class Feeder(threading.Thread):
         self._is_over.set()
         self.join()
         self._site.flush()
-
-
-@contextlib.contextmanager
-def _started(connect: str) -> Iterator[KazooClient]:
-    client = KazooClient(connect)
-    client.start(timeout=PATIENCE_S)
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()

@@ -94,12 +94,7 @@ OLD = Suite(
     version=_OLD.version,
     prepare=partial(_prepare, _OLD),
     run=partial(_run, _OLD),
-    parts=(
-        "test_admin_integration",
-        "test_consumer_group",
-        "test_consumer_integration",
-        "test_producer_integration",
-    ),
+    parts=("test_admin_integration", "test_consumer_group", "test_consumer_integration", "test_producer_integration"),
     settings=_SETTINGS,
     fails={"*::test_create_describe_delete_acls": _AUTHORIZER},
     skips={
