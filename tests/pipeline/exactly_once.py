@@ -129,10 +129,7 @@ def ranking_trial(site: Site, broker: Any, directory: Path, *, seed: int, **aske
         ],
     )
     job = find_job("ranking")
-    topics = {
-        **site.plan(job).topics,
-        **{output.name: f"{site.name}-killed-{output.name}" for output in job.outputs},
-    }
+    topics = {**site.plan(job).topics, **{output.name: f"{site.name}-killed-{output.name}" for output in job.outputs}}
     lives = job_lives(directory, "ranking", "delta", str(directory / "killed"), seed)
     lives.ask(bootstrap_servers=broker.bootstrap_servers, topics=topics, **asked)
 

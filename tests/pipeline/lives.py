@@ -74,11 +74,7 @@ class Lives:
         asked = json.dumps({**self.asked, **values})
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", self._driver, asked],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                cwd=ROOT,
+                [sys.executable, "-m", self._driver, asked], stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT
             )
         with process:
             assert process.stdout is not None

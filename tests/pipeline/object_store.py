@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -127,11 +127,8 @@ class _Server:
 
 @contextmanager
 def object_store() -> Iterator[ObjectStore]:
-    store = ObjectStore()
-    try:
+    with closing(ObjectStore()) as store:
         yield store
-    finally:
-        store.close()
 
 
 if __name__ == "__main__":

@@ -3,18 +3,7 @@
 import math
 from datetime import date, datetime, timedelta
 
-from barnabas.pipeline.report.data import (
-    Alert,
-    Counted,
-    Day,
-    Hour,
-    Item,
-    Lag,
-    Ranking,
-    ReportData,
-    Totals,
-    Verdict,
-)
+from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Item, Lag, Ranking, ReportData, Totals, Verdict
 
 _START = datetime(2015, 5, 17)
 

@@ -14,11 +14,10 @@ from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.tables.formats import open_table
 from tests.pipeline.postgresql_server import postgresql
-from tests.spark import forgets_sockets, forgotten_sockets, frame_of, shared_session
+from tests.spark import frame_of, shared_session
 
-__all__ = ["forgotten_sockets", "postgresql"]  # fixtures
+__all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 START = datetime(2026, 3, 6, 19, tzinfo=UTC)
 FIRST = int(START.timestamp()) // 60

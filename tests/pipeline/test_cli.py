@@ -25,9 +25,7 @@ from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.patience import PATIENCE_S
-from tests.spark import forgets_sockets, shared_session
-
-pytestmark = forgets_sockets
+from tests.spark import shared_session
 
 
 class Terminal:

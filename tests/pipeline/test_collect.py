@@ -3,7 +3,6 @@
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -21,12 +20,9 @@ from barnabas.pipeline.jobs.operations import JOB
 from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
 from barnabas.pipeline.sources.broker_metrics import clients_near_limits
 from tests.compat.conftest import TARGET, RunningBroker, StartBroker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
 from tools.kafka.server import free_port
-
-pytestmark = forgets_sockets
 
 CLIENT_ID = "crawler-7"
 LIMIT = 20_000.0
@@ -47,13 +43,6 @@ async def produce(pool: Pool, topic: str, count: int) -> None:
     await producer.flush()
     await asyncio.gather(*sent)
     await producer.close()
-
-
-def wait(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @contextmanager
@@ -90,13 +79,13 @@ def test_alert_names_the_client_that_is_held_and_the_limit(
     )
     ask(broker, lambda pool: produce(pool, "t", 300), CLIENT_ID)
     with closing(AskedBrokers(broker.bootstrap_servers)) as brokers:
-        wait(lambda: bool(clients_near_limits(brokers.quotas_in_use() or ())))
+        until(lambda: bool(clients_near_limits(brokers.quotas_in_use() or ())))
         topics = ("--topic", host_topic, "--broker-topic", broker_topic)
         at = ("--bootstrap-server", broker.bootstrap_servers, "--broker-metrics", f"http://{http}/metrics")
         with collecting(tmp_path, *at, *topics, "--partitions", "1", "--runs", str(tmp_path / "checkpoints")):
-            wait(lambda: broker_topic in brokers.topics())
+            until(lambda: broker_topic in brokers.topics())
             # More than two ticks give, so that there are differences among them.
-            wait(lambda: sum(brokers.ends([TopicPartition(broker_topic, 0)]).values()) > 40)
+            until(lambda: sum(brokers.ends([TopicPartition(broker_topic, 0)]).values()) > 40)
     later = datetime.now(UTC) + timedelta(minutes=2)
     site.send_events("host_metric", [{"id": "l", "time": later, "host": "h", "metric": "load", "value": 1.0}])
 

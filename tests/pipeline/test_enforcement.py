@@ -31,11 +31,8 @@ from barnabas.pipeline.jobs.security.scoring import VERDICTS, Rule, Sign, judge
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_client_quotas import Peer
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
-
-pytestmark = forgets_sockets
 
 T = TypeVar("T")
 LIMITS = {"producer_byte_rate": 1024.0, "consumer_byte_rate": 2048.0}
@@ -99,9 +96,7 @@ class Place:
         return self.do(read)
 
     def wait_for_limits(self, wanted: Mapping[str, float]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while (limits := self.limits()) != wanted:
-            assert time.monotonic() < deadline, f"{limits}, and not {wanted}"
+        until(lambda: self.limits() == wanted, lambda: f"{self.limits()}, and not {wanted}")
 
     def command(self, *words: str) -> int:
         at = ("--bootstrap-server", self.broker.bootstrap_servers, "--audit-topic", self.audit_topic)

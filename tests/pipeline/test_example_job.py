@@ -7,9 +7,6 @@ from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.events import EVENT_TYPES
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
-
-pytestmark = forgets_sockets
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs/examples/slow_pages.py"

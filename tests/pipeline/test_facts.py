@@ -3,11 +3,7 @@
 import pytest
 
 from barnabas.pipeline import facts
-from tests.spark import forgets_sockets, forgotten_sockets, frame_of, shared_session
-
-__all__ = ["forgotten_sockets"]  # a fixture
-
-pytestmark = forgets_sockets
+from tests.spark import frame_of, shared_session
 
 DDL = "kind STRING, id STRING, value INT, _topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
 

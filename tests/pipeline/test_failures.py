@@ -13,12 +13,10 @@ from tests.compat.conftest import RunningBroker
 from tests.patience import PATIENCE_S
 from tests.pipeline.test_cli import Terminal
 from tests.pipeline.test_stops import command_of, descendants, started
-from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
+from tests.spark import SHORT_LIVED_WORDS, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = forgets_sockets
 
 
 @pytest.fixture

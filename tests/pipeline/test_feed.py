@@ -11,21 +11,12 @@ import pytest
 from barnabas.pipeline.job import Frames
 from barnabas.pipeline.jobs.feed import JOB, aggregate, refresh, summarize
 from tests.pipeline.literal_events import START, Inputs, shuffled, values
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 DAY_S = 24 * 3600
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture

@@ -9,9 +9,6 @@ from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableInput, Table
 from barnabas.pipeline.runner.supervisor import run_jobs
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
-
-pytestmark = forgets_sockets
 
 START = datetime(2026, 3, 6, 19, tzinfo=UTC)
 VIEWS = TopicInput("views", EVENT_TYPES["page_view"])

@@ -15,23 +15,14 @@ from py4j.protocol import Py4JJavaError
 
 from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import TableError
-from tests.pipeline.test_tables import (
-    Place,
-    commit_rows_and_progress_in_one_step,
-    offsets_in,
-    progress_of,
-    rows_at,
-    spark,
-)
-from tests.spark import forgets_sockets, forgotten_sockets
+from tests.pipeline.test_tables import Place, commit_rows_and_progress_in_one_step, offsets_in, progress_of, rows_at
 from tools.hadoop.server import Hdfs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["forgotten_sockets", "spark"]  # fixtures
 
-pytestmark = [forgets_sockets, pytest.mark.whole]
+pytestmark = pytest.mark.whole
 
 FORMATS = ["delta"]
 

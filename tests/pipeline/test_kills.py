@@ -14,11 +14,9 @@ from tests.compat.conftest import StartBroker
 from tests.pipeline.exactly_once import Trial, key_trial, ranking_trial, table_trial
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
 
 __all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 SEED = 1922
 

@@ -23,11 +23,10 @@ from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.postgresql_server import postgresql
 from tests.pipeline.site import Site
 from tests.registry import FakeRegistry
-from tests.spark import forgets_sockets, shared_session
+from tests.spark import shared_session
 
 __all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 LOAD = find_job("load")
 
@@ -183,13 +182,7 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
         (3, None, None, None, None, None, None),
     ]
     told = reasons(site, topic)
-    for text in (
-        "no schema registry frame: 7B22",
-        "frame: 000000",
-        "its schema 1",
-        "its schema 4",
-        "has no schema 7",
-    ):
+    for text in ("no schema registry frame: 7B22", "frame: 000000", "its schema 1", "its schema 4", "has no schema 7"):
         assert sum(text in reason for reason in told) == 1, told
     for text in ("schema 5 is not a record schema", "schema 6 is not a valid Avro schema", "not one JSON value"):
         assert sum(text in reason for reason in told) == 1, told

@@ -17,11 +17,9 @@ from barnabas.pipeline.tables.table import TableError
 from tests.patience import PATIENCE_S
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
 
 __all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 LOAD = find_job("load")
 

@@ -21,10 +21,8 @@ from barnabas.testing.certificates import Authority
 from tests.compat.sasl_broker import MODULES, SaslBroker, sasl_broker
 from tests.pipeline.site import Site
 from tests.pipeline.test_runner import view
-from tests.spark import forgets_sockets, shared_session
+from tests.spark import shared_session
 from tools.kafka.server import free_port
-
-pytestmark = forgets_sockets
 
 USER, PASSWORD, CLIENT_ID = "alice", "alice-secret", "logins"
 LIMIT = 5_000_000.0

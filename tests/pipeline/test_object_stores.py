@@ -27,9 +27,7 @@ from tests.pipeline.exactly_once import records_of, send_views
 from tests.pipeline.object_store import ObjectStore, object_store
 from tests.pipeline.site import Site
 from tests.pipeline.test_tables import Place, offsets_in, races
-from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
-
-pytestmark = forgets_sockets
+from tests.spark import SHORT_LIVED_WORDS, shared_session
 
 
 @pytest.fixture(scope="module")

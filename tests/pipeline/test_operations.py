@@ -15,19 +15,9 @@ from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.judged import START_MINUTE, Judged, figures_of, minute, refreshed, times
 from tests.pipeline.literal_events import Inputs, facts_of, shuffled, values
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture

@@ -8,14 +8,10 @@ import pytest
 
 from tests.pipeline.judged import Judged, alerts_of, figures_of, times
 from tests.pipeline.literal_events import Inputs
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 LIMIT = {
     "quota": "consumer_byte_rate",
@@ -25,11 +21,6 @@ LIMIT = {
     "quota_path": "/config/users/ann/clients/<default>",
 }
 CLIENT = "client crawler-7 of user ann at broker 0"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture

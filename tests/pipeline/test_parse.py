@@ -11,14 +11,11 @@ import pytest
 from barnabas.pipeline.events import EVENT_TYPES, Kind
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.parse import parsed
-from tests.spark import forgets_sockets, forgotten_sockets, plan_of, shared_session
+from tests.spark import plan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 PAGE_VIEW = EVENT_TYPES["page_view"]
 TIME = datetime(2015, 5, 17, 10, 5, 3, tzinfo=UTC)
@@ -33,11 +30,6 @@ VIEW = {
     "latency_ms": 3.5,
 }
 GOOD = encode_json(PAGE_VIEW, VIEW).decode()
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 def having(**fields: object) -> str:

@@ -6,19 +6,13 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import pytest
-
 from barnabas.pipeline.events import EVENT_TYPES, EventType, Field, Kind
 from barnabas.pipeline.events.avro import avro_schema, encode_avro, schema_fingerprint
 from barnabas.pipeline.events.parse import parsed
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 TIME = datetime(2015, 5, 17, 10, 5, 3, 7, tzinfo=UTC)
 FIRST = EventType(
@@ -26,33 +20,20 @@ FIRST = EventType(
     "es",
     1,
     "id",
-    (
-        Field("text", Kind.STRING, is_required=True),
-        Field("number", Kind.INT),
-        Field("figure", Kind.DOUBLE),
-    ),
+    (Field("text", Kind.STRING, is_required=True), Field("number", Kind.INT), Field("figure", Kind.DOUBLE)),
 )
 SECOND = EventType(
     "e",
     "es",
     2,
     "id",
-    (
-        *FIRST.own_fields,
-        Field("flag", Kind.BOOLEAN, is_required=True, since=2),
-        Field("seen", Kind.TIME, since=2),
-    ),
+    (*FIRST.own_fields, Field("flag", Kind.BOOLEAN, is_required=True, since=2), Field("seen", Kind.TIME, since=2)),
 )
 OLD = encode_avro(FIRST, {"id": "1", "time": TIME, "text": "é", "number": -5, "figure": 1.5})
 NEW = encode_avro(SECOND, {"id": "2", "time": TIME, "text": "x", "flag": False, "seen": TIME})
 READ = {"type": "e", "time": TIME.replace(tzinfo=None)}
 OLD_READ = {**READ, "version": 1, "id": "1", "text": "é", "number": -5, "figure": 1.5}
 NEW_READ = {**READ, "version": 2, "id": "2", "text": "x", "number": None, "figure": None, "flag": False}
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 def read(spark: SparkSession, event: EventType, *values: bytes | None) -> list[Row]:

@@ -14,22 +14,13 @@ from barnabas.pipeline.jobs.ranking import JOB, aggregate, refresh, summarize
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.literal_events import Inputs, at, facts_of, shuffled, values, verdicts
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture

@@ -6,25 +6,15 @@ from collections import Counter
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
-import pytest
-
 from barnabas.pipeline.report import collect
 from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Item, Lag, ReportData, Totals, Verdict
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]
-pytestmark = forgets_sockets
 
 _MOMENT = datetime(2015, 5, 17, 22, 30, tzinfo=UTC)
 _DAYS = (date(2015, 5, 17), date(2015, 5, 18))
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 def frame(spark: SparkSession, schema: str, *rows: tuple[object, ...]) -> DataFrame:

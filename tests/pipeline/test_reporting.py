@@ -23,13 +23,10 @@ from barnabas.pipeline.sources.access_log_events import access_log_lines, most_c
 from barnabas.pipeline.sources.log_lines import RawLine
 from tests.pipeline.literal_events import facts_of, verdicts
 from tests.pipeline.reporting_sql import Reckoning, Rows
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]
-pytestmark = forgets_sockets
 
 _PLACE = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
 _NO_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -86,11 +83,6 @@ BROKEN = (
     '192.0.2.1  - [29/Feb/2024:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "-"',
     '192.0.2.1 - - [29/Feb/2024:10:00:00 +0000] "GET /' + "x" * 65_536 + ' HTTP/1.1" 200 1',
 )
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 def odd_log(path: Path, seed: int, line_count: int) -> None:

@@ -16,9 +16,7 @@ from barnabas.pipeline.runner.supervisor import RunFailedError
 from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Progress, TableError
 from tests.pipeline.site import Site
-from tests.spark import connector_options, forgets_sockets
-
-pytestmark = forgets_sockets
+from tests.spark import connector_options
 
 START = datetime(2026, 3, 6, 19, tzinfo=UTC)
 
@@ -269,7 +267,7 @@ def test_where_runs_begin_and_end_and_that_each_goes_on_where_its_table_stands(s
 def test_limits_bound_what_a_batch_takes(site: Site):
     # Were it meant for each of the partitions, all would be one batch.
     fill(site, 40, partition_count=3)
-    site.run(VIEWS, limits=Limits(records_per_s=20), trigger_s=1.0)
+    site.run(VIEWS, limits=Limits(records_per_s=200), trigger_s=0.1)
     assert [figures.record_count for figures in site.figures][-1:] == [40]
     assert site.figures[-1].batch_count >= 2
     assert ids(site) == list(range(40))

@@ -1,5 +1,6 @@
 """What a run does when records are gone that it has not read, and jobs that keep state over several runs."""
 
+from contextlib import closing
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -15,10 +16,6 @@ from barnabas.pipeline.runner.plan import Bound, OnDataLoss
 from barnabas.pipeline.runner.supervisor import RunFailedError
 from tests.pipeline.site import Site
 from tests.pipeline.test_runner import VIEWS, fill, ids, view
-from tests.spark import forgets_sockets
-
-pytestmark = forgets_sockets
-
 
 # So that what is lost is lost three times in one run: a topic whose first records are gone, and two made anew.
 THREE = Job(
@@ -113,15 +110,12 @@ def test_rewinding_cuts_the_table_and_the_next_run_reads_again(site: Site):
     from barnabas.pipeline.runner.job_run import JobRun
 
     plan = site.plan(VIEWS, start=Bound(offsets={topic: {0: 8}}))
-    cluster = Cluster(plan.kafka)
-    try:
+    with closing(Cluster(plan.kafka)) as cluster:
         told = JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=True)
         assert told == [f"table facts: {topic}-0 goes back from offset 20 to 8"]
         assert len(ids(site)) == 20
         told = JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=False)
         assert told[-1] == "table facts: 12 rows taken away"
-    finally:
-        cluster.close()
     assert ids(site) == list(range(8))
     done = site.run(VIEWS)
     assert done.figures.record_count == 12

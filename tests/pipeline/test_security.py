@@ -19,23 +19,14 @@ from barnabas.pipeline.jobs.security.user_agents import declared_pattern, is_dec
 from tests.pipeline import security_scores
 from tests.pipeline.activity import START, Event, tables_of
 from tests.pipeline.literal_events import facts_of
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0"
 HOME = "https://site.example"
 Verdicts = dict[tuple[str, str], dict[str, object]]
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 def after(seconds: float) -> datetime:

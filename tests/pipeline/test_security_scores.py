@@ -7,29 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.pipeline.security_scores import (
-    HELD_OUT_SEEDS,
-    TUNED_SEEDS,
-    log_score,
-    log_tables,
-    plan_of,
-    site_scores,
-)
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+from tests.pipeline.security_scores import HELD_OUT_SEEDS, TUNED_SEEDS, log_score, log_tables, plan_of, site_scores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "2026-11-28-security.md"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.mark.parametrize(

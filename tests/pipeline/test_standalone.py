@@ -13,12 +13,8 @@ from tests.compat.conftest import StartBroker
 from tests.pipeline.exactly_once import table_trial
 from tests.pipeline.site import Site
 from tests.pipeline.standalone import StandaloneCluster
-from tests.spark import forgets_sockets
 
-pytestmark = [
-    forgets_sockets,
-    pytest.mark.skipif(sys.platform != "linux", reason="finds executors in /proc"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds executors in /proc")
 
 
 @pytest.mark.whole

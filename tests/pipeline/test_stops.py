@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ import pytest
 from barnabas.clients import Pool, Producer
 from barnabas.pipeline.commands.running import REPEATED_S
 from tests.compat.conftest import RunningBroker
-from tests.patience import PATIENCE_S, is_readable
+from tests.patience import PATIENCE_S, is_readable, until
 from tests.spark import SHORT_LIVED_WORDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -134,10 +134,10 @@ def fence(language: str) -> str:
 
 
 def wait_until_gone(pids: Sequence[int]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while left := [command for pid in pids if (command := command_of(pid))]:
-        assert time.monotonic() < deadline_s, left
-        time.sleep(0.01)
+    def left() -> list[str]:
+        return [command for pid in pids if (command := command_of(pid))]
+
+    until(lambda: not left(), left)
 
 
 @pytest.fixture(scope="module")
@@ -162,11 +162,8 @@ def started(
     there = {"page-views": topic, "127.0.0.1:9092": broker.bootstrap_servers}
     given = (there.get(word, word) for word in words)
     command = [*prefix, sys.executable, "-m", "barnabas.cli.main", *given, *SHORT_LIVED_WORDS]
-    found = Started(directory, command)
-    try:
+    with closing(Started(directory, command)) as found:
         yield found
-    finally:
-        found.close()
 
 
 @pytest.mark.whole

@@ -10,19 +10,9 @@ from deltalake import DeltaTable
 
 from barnabas.pipeline.tables.delta_lake import DeltaLakeTable
 from barnabas.pipeline.tables.table import Progress, TableError
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 def progress_of(sequence: int, run: str = "load") -> Progress:

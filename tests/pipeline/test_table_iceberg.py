@@ -18,19 +18,9 @@ from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.streams import write_stream
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture

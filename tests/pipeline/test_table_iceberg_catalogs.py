@@ -28,19 +28,16 @@ from tests.pipeline.test_tables import (
     offsets_in,
     progress_of,
     rows_at,
-    spark,
     take_all_values_and_new_columns,
     write_at_the_same_time,
 )
-from tests.spark import forgets_sockets, forgotten_sockets
 from tools.iceberg.server import HiveMetastore, RestCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["forgotten_sockets", "postgresql", "spark"]  # fixtures
+__all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 # How often two writers commit at the same moment.
 RACE_COUNT = int(os.environ.get("BARNABAS_RACES", "5"))
@@ -224,11 +221,7 @@ def test_a_lock_that_a_killed_driver_has_left_in_hive_s_metastore_is_told_of(
     spark: SparkSession, hive: HiveMetastore, tmp_path: Path, name_catalog: Callable[..., None]
 ) -> None:
     name_catalog(
-        "locked",
-        type="hive",
-        uri=hive.uri,
-        warehouse=str(hive.directory / "warehouse"),
-        **{"lock-check-retries": "2"},
+        "locked", type="hive", uri=hive.uri, warehouse=str(hive.directory / "warehouse"), **{"lock-check-retries": "2"}
     )
     table = IcebergTable(spark, f"locked.site.{tmp_path.name}")
     table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))

@@ -19,15 +19,13 @@ import pytest
 from barnabas.pipeline.tables.formats import open_table
 from tests.patience import PATIENCE_S
 from tests.pipeline.appending import RUN, expected_offsets
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
-
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
+from tests.spark import shared_session
 
 KILLS = int(os.environ.get("BARNABAS_KILLS", "6"))
 FORMATS = ["delta", "parquet"]
 
 # Each kill costs a start of Spark.
-pytestmark = [forgets_sockets, pytest.mark.whole, pytest.mark.timeout(600 + 60 * KILLS)]
+pytestmark = [pytest.mark.whole, pytest.mark.timeout(600 + 60 * KILLS)]
 
 
 class Driver:

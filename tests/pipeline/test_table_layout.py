@@ -20,22 +20,14 @@ from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
 from barnabas.pipeline.tables.table import Progress, Table, TableError
 from tests.pipeline.test_tables import progress_of
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+from tests.spark import shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
 
 COLUMNS = "id INT, user STRING, time TIMESTAMP"
 BY_DAY = Layout(parse_divisions("day(time)"), ("user",))
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 # Iceberg's history is cut in `test_table_iceberg.py`, too, and its rows are updated by key in `test_tables.py`.

@@ -17,23 +17,14 @@ from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
 from barnabas.pipeline.tables.parquet import Note, Snapshot
 from barnabas.pipeline.tables.table import Progress, Table, TableError
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+from tests.spark import shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
-
-pytestmark = forgets_sockets
-
 
 class Killed(BaseException):
     """Ends what is being done as a kill would: nothing of ours catches it."""
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 import threading
-import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -19,12 +19,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from barnabas.pipeline.tables.postgresql import PostgresqlTable
 from barnabas.pipeline.tables.postgresql_rows import read_rows, selected
 from barnabas.pipeline.tables.table import RowsRefusedError, TableError
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
 from tests.pipeline.streams import write_stream
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,16 +31,10 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.tables.data_files import DataFile
 
-__all__ = ["forgotten_sockets", "postgresql"]  # fixtures
+__all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 HOLD_PROGRESS = "SELECT * FROM public.barnabas_progress FOR UPDATE"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture
@@ -52,13 +45,6 @@ def name(tmp_path: Path) -> str:
 @pytest.fixture
 def table(spark: SparkSession, postgresql: PostgresqlServer, name: str) -> PostgresqlTable:
     return PostgresqlTable(spark, postgresql.table_url(name))
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def is_waiting(server: PostgresqlServer) -> bool:
@@ -337,15 +323,11 @@ def held_up(
             raised.append(error)
 
     thread = threading.Thread(target=append)
-    holder = server.connect()
-    try:
+    with closing(server.connect()) as holder:
         holder.execute(HOLD_PROGRESS)
         thread.start()
-        wait_until(lambda: is_waiting(server))
+        until(lambda: is_waiting(server))
         meanwhile()
-    finally:
-        # Lets go of the lock, where there is still one.
-        holder.close()
     thread.join(PATIENCE_S)
     return raised[0] if raised else None
 

@@ -1,7 +1,7 @@
 """What every kind of table does: rows and progress are committed in one step, each commit once.
 
-Of each format two tests tell the life of one table. Delta is asked what these do not; `scripts/test --whole` asks each
-format each thing by itself. What a format does by itself is in its own `test_table_*.py`.
+Of each format two tests tell the life of one table. Delta is asked what these do not, in `scripts/test --whole` each
+format. What a format does by itself is in its own `test_table_*.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import PLAIN, Layout, parse_divisions
 from barnabas.pipeline.tables.table import Mark, Progress, Table, TableError, TableMovedError
 from tests.pipeline.postgresql_server import postgresql
-from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.tables.data_files import DataFile
 
-__all__ = ["forgotten_sockets", "postgresql"]  # fixtures
+__all__ = ["postgresql"]  # a fixture
 
-pytestmark = forgets_sockets
 
 ALL_FORMATS = ["delta", "iceberg", "parquet", "postgresql"]
 WHOLE = pytest.mark.whole
@@ -74,11 +72,6 @@ class Place:
         """Give the progress of a run's next commit: all up to `end` of partition 0 is read."""
         self._sequences[run] = self._sequences.get(run, 0) + 1
         return progress_of(run, self._sequences[run], end)
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return shared_session()
 
 
 @pytest.fixture(params=FORMATS)
@@ -163,58 +156,12 @@ def broken_rows(spark: SparkSession) -> DataFrame:
 
 
 @WHOLE
-def test_a_table_is_made_by_its_first_commit(place: Place, table: Table) -> None:
-    assert not table.exists()
-    assert table.progress("load") is None
-    with pytest.raises(TableError, match="does not exist"):
-        table.read()
-    progress = place.next(end=10)
-    table.append(rows_at(place.spark, 0, 10), progress)
-    for seen in (table, place.open()):
-        assert seen.exists()
-        assert offsets_in(seen) == list(range(10))
-        assert seen.progress("load") == progress
-        assert seen.progress("another") is None
-
-
-@WHOLE
-def test_values_of_all_types_come_back(place: Place, table: Table) -> None:
-    table.append(place.spark.createDataFrame([ALL_TYPES], ALL_TYPES_DDL), place.next())
-    (found,) = table.read().collect()
-    found_values = found.asDict(recursive=True)
-    # Spark gives times of its session's zone, UTC, without a zone.
-    assert found_values == {**ALL_TYPES, "time": found_values["time"]}
-    assert table.read().selectExpr("unix_micros(time)").collect()[0][0] == -1
-
-
-@WHOLE
-def test_a_commit_out_of_turn_is_refused(place: Place, table: Table) -> None:
-    table.append(rows_at(place.spark, 0, 10), place.next(end=10))
-    for sequence in (0, 1, 3):
-        with pytest.raises(TableMovedError, match="load"):
-            table.append(rows_at(place.spark, 10, 20), progress_of("load", sequence, 20))
-    assert offsets_in(table) == list(range(10))
-    assert table.progress("load") == progress_of("load", 1, 10)
-
-
-@WHOLE
 def test_a_batch_without_rows_moves_the_progress(place: Place, table: Table) -> None:
     for end in (0, 5, 9):
         table.append(rows_at(place.spark, 0, 0), place.next(end=end))
     assert place.open().progress("load") == progress_of("load", 3, 9)
     assert offsets_in(table) == []
     assert table.read().columns == ["_topic", "_partition", "_offset", "page"]
-
-
-@WHOLE
-def test_runs_beside_each_other_keep_their_own_progress(place: Place, table: Table) -> None:
-    table.append(rows_at(place.spark, 0, 10), place.next("load", 10))
-    table.append(rows_at(place.spark, 100, 110), place.next("backfill", 110))
-    table.append(rows_at(place.spark, 10, 20), place.next("load", 20))
-    seen = place.open()
-    assert seen.progress("load") == progress_of("load", 2, 20)
-    assert seen.progress("backfill") == progress_of("backfill", 1, 110)
-    assert offsets_in(seen) == [*range(20), *range(100, 110)]
 
 
 def test_runs_at_the_same_time_lose_nothing(place: Place) -> None:
@@ -239,17 +186,6 @@ def test_runs_at_the_same_time_lose_nothing(place: Place) -> None:
     seen = place.open()
     assert [seen.progress(run) for run in runs] == [progress_of(run, 2, 2) for run in runs]
     assert offsets_in(seen) == [1_000 * number + offset for number in range(3) for offset in range(10, 30)]
-
-
-@WHOLE
-def test_one_of_two_that_take_themselves_for_the_same_run_goes_on(place: Place) -> None:
-    outcomes = write_at_the_same_time(place, (0, 100))
-    (written,) = (outcome for outcome in outcomes if outcome != "refused")
-    assert len(outcomes) == 2
-    start = int(written.removeprefix("written "))
-    seen = place.open()
-    assert offsets_in(seen) == list(range(start, start + 10))
-    assert seen.progress("load") == progress_of("load", 1, start)
 
 
 @pytest.mark.whole
@@ -307,22 +243,6 @@ def test_a_changed_type_within_an_object_is_refused_by_name(place: Place, table:
         pytest.skip("an object is one value of JSON there")
     with pytest.raises(TableError, match=r"column object\.a\[\]\.b is int in the table and string in"):
         table.append(place.spark.sql("SELECT named_struct('a', array(named_struct('b', '1'))) AS object"), place.next())
-
-
-@WHOLE
-def test_columns_may_have_any_name(place: Place, table: Table) -> None:
-    spark = place.spark
-    names = ["plain", "with blank", "with.dot", "\u00fcn\u00ef", "it's", "a=b;c", "{}", "back`tick"]
-    table.append(spark.createDataFrame([(1,)], "plain INT"), place.next())
-    row = dict.fromkeys(names, 2)
-    from pyspark.sql.types import IntegerType, StructField, StructType
-
-    schema = StructType([StructField(name, IntegerType()) for name in names])
-    table.append(spark.createDataFrame([tuple(row.values())], schema), place.next())
-    rows = place.open().read()
-    assert rows.columns == names
-    found = sorted(tuple(row) for row in rows.fillna(0).collect())
-    assert found == [(1, 0, 0, 0, 0, 0, 0, 0), (2,) * 8]
 
 
 @WHOLE
@@ -537,21 +457,6 @@ def test_files_that_tasks_wrote_are_committed_with_new_columns(
         assert found.count() == 3
 
 
-@WHOLE
-def test_a_failed_batch_leaves_nothing(place: Place, table: Table) -> None:
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    table.append(rows_at(place.spark, 0, 10), place.next(end=10))
-    with pytest.raises((PySparkException, Py4JJavaError), match="broken"):
-        table.append(broken_rows(place.spark), progress_of("load", 2, 20))
-    seen = place.open()
-    assert offsets_in(seen) == list(range(10))
-    assert seen.progress("load") == progress_of("load", 1, 10)
-    seen.append(rows_at(place.spark, 10, 20), progress_of("load", 2, 20))
-    assert offsets_in(place.open()) == list(range(20))
-
-
 def commit_rows_and_progress_in_one_step(place: Place) -> None:
     """Live the life of one table, of whatever format and place, and see that each commit is there whole, once."""
     spark, table = place.spark, place.open()
@@ -623,9 +528,7 @@ def take_all_values_and_new_columns(place: Place) -> None:
 
 # PostgreSQL's types, and Parquet's new columns, are in their own files, too.
 @pytest.mark.parametrize(
-    "any_place",
-    [*ALL_FORMATS[:2], *(pytest.param(name, marks=WHOLE) for name in ALL_FORMATS[2:])],
-    indirect=True,
+    "any_place", [*ALL_FORMATS[:2], *(pytest.param(name, marks=WHOLE) for name in ALL_FORMATS[2:])], indirect=True
 )
 def test_a_table_takes_all_values_and_new_columns(any_place: Place) -> None:
     take_all_values_and_new_columns(any_place)

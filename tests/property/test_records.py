@@ -7,15 +7,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.wire.records.batch import (
-    CODEC_MASK,
-    HEADER,
-    Codec,
-    batches,
-    is_crc_valid,
-    read_header,
-    set_crc,
-)
+from barnabas.wire.records.batch import CODEC_MASK, HEADER, Codec, batches, is_crc_valid, read_header, set_crc
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.compression import compress, decompress
 from barnabas.wire.records.control import read_marker

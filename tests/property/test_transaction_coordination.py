@@ -187,10 +187,7 @@ class Coordination(RuleBasedStateMachine):
         assert self.producer is not None
         sequence = self.sequences.get(place, 0)
         builder = BatchBuilder(
-            producer_id=self.producer[0],
-            producer_epoch=self.producer[1],
-            base_sequence=sequence,
-            is_transactional=True,
+            producer_id=self.producer[0], producer_epoch=self.producer[1], base_sequence=sequence, is_transactional=True
         )
         value = f"v{self.value_count}"
         builder.append(0, None, value.encode())

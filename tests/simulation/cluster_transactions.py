@@ -222,10 +222,7 @@ class _Producer:
 
         async def attempt() -> int:
             builder = BatchBuilder(
-                producer_id=self._producer_id,
-                producer_epoch=self._epoch,
-                base_sequence=sequence,
-                is_transactional=True,
+                producer_id=self._producer_id, producer_epoch=self._epoch, base_sequence=sequence, is_transactional=True
             )
             builder.append(history.simulation.clock.now_ms(), None, value.encode())
             data = [TopicProduceData(TOPIC, [PartitionProduceData(number, memoryview(builder.build()))])]

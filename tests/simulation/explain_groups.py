@@ -130,10 +130,7 @@ async def coordinator_moved(world: World) -> Acts:
 
 
 @cause(
-    *("group", "assignment-not-stored", ("joined",)),
-    happened=True,
-    brokers=3,
-    settings={"min.insync.replicas": "2"},
+    *("group", "assignment-not-stored", ("joined",)), happened=True, brokers=3, settings={"min.insync.replicas": "2"}
 )
 async def assignment_not_stored(world: World) -> Acts:
     await world.create(partitions=3)

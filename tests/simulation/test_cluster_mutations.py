@@ -8,10 +8,7 @@ from tests.mutations.faults import choose, load_faults
 from tests.mutations.trial import Copy, copied_tree
 from tests.simulation.cluster_mutations import FAULTS, find
 
-FOUND_SOON = [
-    "acknowledged-before-the-followers",
-    pytest.param("leader-that-is-not-in-sync", marks=pytest.mark.whole),
-]
+FOUND_SOON = ["acknowledged-before-the-followers", pytest.param("leader-that-is-not-in-sync", marks=pytest.mark.whole)]
 MOST_HISTORIES = 25
 
 

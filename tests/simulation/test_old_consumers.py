@@ -303,8 +303,7 @@ def play(seed: int) -> GroupHistory:
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [pytest.param(seed, marks=() if seed in USUAL else pytest.mark.whole) for seed in range(SEED_COUNT)],
+    "seed", [pytest.param(seed, marks=() if seed in USUAL else pytest.mark.whole) for seed in range(SEED_COUNT)]
 )
 def test_every_partition_has_one_reader_and_all_is_read(seed: int) -> None:
     history = play(seed)
