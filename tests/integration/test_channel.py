@@ -1,4 +1,4 @@
-"""A channel against a peer that behaves badly."""
+"""A channel on real sockets, against a peer that behaves badly; tests/unit/clients/test_channel.py has every way."""
 
 import asyncio
 import re
@@ -100,50 +100,6 @@ def test_a_peer_that_says_nothing():
     )
 
 
-def test_a_peer_that_closes_at_once():
-    async def peer(reader, writer):
-        await reader.read(100)
-
-    assert "does not speak Kafka's protocol" in failure(peer).message
-
-
-def test_an_api_that_the_broker_does_not_have():
-    async def peer(reader, writer):
-        await greet(reader, writer, {18: (0, 3)})
-        await reader.read()
-
-    error = failure(peer)
-    assert error.code is ErrorCode.UNSUPPORTED_VERSION
-    assert "does not support Metadata" in error.message
-
-
-def test_versions_that_do_not_meet():
-    async def peer(reader, writer):
-        await greet(reader, writer, {3: (100, 120)})
-        await reader.read()
-
-    assert failure(peer).code is ErrorCode.UNSUPPORTED_VERSION
-
-
-def test_the_highest_version_that_both_know_is_used():
-    asked = []
-
-    async def peer(reader, writer):
-        await greet(reader, writer, {3: (0, 2)})
-        asked.append(await read_request(reader))
-
-    failure(peer)
-    assert asked[0][:2] == (3, 2)
-
-
-def test_an_answer_that_never_comes():
-    async def peer(reader, writer):
-        await greet(reader, writer, {3: (0, 9)})
-        await reader.read()
-
-    assert failure(peer).code is ErrorCode.REQUEST_TIMED_OUT
-
-
 def test_a_connection_that_is_lost_while_waiting():
     async def peer(reader, writer):
         await greet(reader, writer, {3: (0, 9)})
@@ -152,27 +108,6 @@ def test_a_connection_that_is_lost_while_waiting():
     error = failure(peer)
     assert error.code is ErrorCode.NETWORK_EXCEPTION
     assert "the broker closed it" in error.message
-
-
-@pytest.mark.parametrize("size", [-1, 3, 2**31 - 1])
-def test_an_impossible_size(size):
-    async def peer(reader, writer):
-        await greet(reader, writer, {3: (0, 9)})
-        await read_request(reader)
-        writer.write(struct.pack(">i", size))
-        await reader.read()
-
-    assert f"the size of an answer, {size} bytes, is invalid" in failure(peer).message
-
-
-def test_an_answer_of_garbage():
-    async def peer(reader, writer):
-        await greet(reader, writer, {3: (0, 9)})
-        _, _, correlation_id = await read_request(reader)
-        writer.write(struct.pack(">ii", 12, correlation_id) + b"\xff" * 8)
-        await reader.read()
-
-    assert isinstance(failure(peer), ProtocolError)
 
 
 def test_a_request_without_an_answer_ends_its_connection_and_what_waits_behind_it():

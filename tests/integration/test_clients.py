@@ -119,17 +119,6 @@ def test_acks(servers, topic, acks):
     asyncio.run(use())
 
 
-def test_records_without_a_key_spread_over_the_partitions(servers, topic):
-    async def use():
-        async with Pool(servers) as pool:
-            await Admin(pool).create_topic(NewTopic(topic, 3, 1))
-            async with Producer(pool, linger_ms=50, batch_size_bytes=500) as producer:
-                futures = [await producer.send(topic, b"x" * 50) for _ in range(300)]
-            return {(await future).partition for future in futures}
-
-    assert asyncio.run(use()) == {0, 1, 2}
-
-
 def test_a_record_that_is_too_large_fails_alone(servers, topic):
     async def use():
         async with Pool(servers) as pool, Producer(pool, enable_idempotence=True) as producer:
@@ -143,15 +132,6 @@ def test_a_record_that_is_too_large_fails_alone(servers, topic):
             assert (await small).offset == 0
 
     asyncio.run(use())
-
-
-def test_a_partition_that_is_not_there(servers, topic):
-    async def use():
-        async with Pool(servers) as pool, Producer(pool) as producer:
-            await producer.send(topic, b"x", partition=7)
-
-    with pytest.raises(KafkaError, match="has no partition 7"):
-        asyncio.run(use())
 
 
 def test_offsets_by_time(servers, topic):

@@ -19,7 +19,6 @@ from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.net.sockets import SocketNetwork
-from barnabas.core.errors import ProtocolError
 from barnabas.core.timers import LoopTimers
 from barnabas.wire.protocol.wire import WireBuffer
 
@@ -126,31 +125,6 @@ def test_pipelined_requests_are_answered_in_order():
     run(scenario)
 
 
-def test_a_pending_answer_holds_the_next_request_back():
-    async def scenario():
-        seen: list[bytes] = []
-
-        def answer(connection: Connection, payload: bytes) -> WireBuffer | None:
-            seen.append(payload)
-            if payload == b"wait":
-                connection.pause(Pause.ANSWER)
-                return None
-            return WireBuffer(framed(payload))
-
-        server = Server(answer)
-        reader, writer = await server.connect()
-        writer.write(framed(b"wait") + framed(b"next"))
-        await until(lambda: seen)
-        await asyncio.sleep(0)
-        assert seen == [b"wait"]
-        server.handlers[0].connection.send(WireBuffer(framed(b"waited")))
-        assert [await read_frame(reader), await read_frame(reader)] == [b"waited", b"next"]
-        writer.close()
-        await server.close()
-
-    run(scenario)
-
-
 def test_a_peer_that_leaves_while_its_answer_is_pending_is_noticed():
     async def scenario():
         held: list[Connection] = []
@@ -248,50 +222,6 @@ def test_garbage_costs_its_own_connection_and_one_log_line(garbage, caplog):
     assert len([record for record in caplog.records if "closing the connection" in record.message]) == 1
 
 
-def test_a_refused_frame_leaves_the_answers_before_it():
-    async def scenario():
-        def answer(connection: Connection, payload: bytes) -> WireBuffer:
-            if payload == b"bad":
-                raise ProtocolError("bad")
-            return WireBuffer(framed(payload))
-
-        server = Server(answer)
-        reader, writer = await server.connect()
-        writer.write(framed(b"good") + framed(b"bad") + framed(b"never"))
-        assert await reader.read() == framed(b"good")
-        writer.close()
-        await server.close()
-
-    run(scenario)
-
-
-def test_a_half_sent_frame_is_one_log_line(caplog):
-    async def scenario():
-        server = Server()
-        _, writer = await server.connect()
-        writer.write(struct.pack(">i", 1_000) + b"half")
-        await until(lambda: server.handlers and server.handlers[0].connection.last_active_tick >= 0)
-        await asyncio.sleep(0)
-        writer.close()
-        await until(lambda: server.handlers[0].is_closed)
-        await server.close()
-
-    with caplog.at_level("INFO", "barnabas.broker.net"):
-        run(scenario)
-    assert [record.message for record in caplog.records if "in the middle of a request" in record.message]
-
-
-def test_silent_connections_are_closed():
-    async def scenario():
-        server = Server(max_idle_ms=100)
-        reader, writer = await server.connect()
-        assert await reader.read() == b""
-        writer.close()
-        await server.close()
-
-    run(scenario)
-
-
 def test_an_error_of_ours_closes_its_connection_and_no_other(caplog):
     async def scenario():
         def answer(connection, payload):
@@ -340,24 +270,6 @@ def test_half_frames_beyond_the_memory_wait_and_all_are_answered():
             writer.close()
         await until(lambda: server.listener.connection_count == 0)
         assert server.memory.used_bytes == 0
-        await server.close()
-
-    run(scenario)
-
-
-def test_a_silent_half_frame_makes_room_for_those_that_wait_for_memory():
-    async def scenario():
-        server = Server(max_idle_ms=100, memory_bytes=0)
-        silent = await server.connect()
-        silent[1].write(framed(b"s" * 500_000)[:400_000])
-        await until(lambda: server.memory.used_bytes)
-        waiting = await server.connect()
-        waiting[1].write(framed(b"w" * 500_000))
-        await until(lambda: server.memory.parked_count == 1)
-        assert await read_frame(waiting[0]) == b"w" * 500_000
-        assert await silent[0].read() == b""
-        for _, writer in (silent, waiting):
-            writer.close()
         await server.close()
 
     run(scenario)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.compat.conftest import StartBroker
 from tests.pipeline.exactly_once import Trial, key_trial, ranking_trial, table_trial
-from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
+from tests.pipeline.postgresql_server import postgresql
 from tests.pipeline.site import Site
 
 __all__ = ["postgresql"]  # a fixture
@@ -52,30 +52,19 @@ def test_a_load_to_delta_whose_driver_is_killed_beside_its_commits(trial_of):
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("table_format", ["parquet", "iceberg"])
-def test_a_load_whose_driver_is_killed_right_after_its_commit(trial_of, table_format: str):
-    trial = trial_of(table_trial, table_format)
-    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
-    assert trial.lives.live(None)
-    check(trial)
-
-
-@pytest.mark.whole
-def test_a_load_to_postgresql_whose_driver_is_killed_right_after_its_commit(trial_of, postgresql: PostgresqlServer):
-    trial = trial_of(table_trial, "postgresql", tables=postgresql.database_url())
-    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
-    assert trial.lives.live(None)
-    check(trial)
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("table_format", ["delta", "iceberg", "postgresql"])
-def test_a_load_by_key_whose_driver_is_killed_right_after_its_commit(
-    request: pytest.FixtureRequest, trial_of, table_format: str
+@pytest.mark.parametrize(
+    ("kind", "table_format", "asked"),
+    [
+        *((table_trial, each, {}) for each in ("parquet", "iceberg", "postgresql")),
+        # Three batches: the second is there when the second life begins, and Spark has not noted it.
+        *((key_trial, each, {"records_per_batch": 2_000}) for each in ("delta", "iceberg", "postgresql")),
+    ],
+)
+def test_a_load_whose_driver_is_killed_right_after_its_commit(
+    request: pytest.FixtureRequest, trial_of, kind: Callable[..., Trial], table_format: str, asked: dict[str, int]
 ):
     tables = request.getfixturevalue("postgresql").database_url() if table_format == "postgresql" else ""
-    # Three batches: the second is there when the second life begins, and Spark has not noted it.
-    trial = trial_of(key_trial, table_format, tables=tables, records_per_batch=2_000)
+    trial = trial_of(kind, table_format, tables=tables, **asked)
     assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
     assert trial.lives.live(None)
     check(trial)
