@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -166,20 +166,25 @@ def started(
         yield found
 
 
-@pytest.mark.whole
-def test_ctrl_c_ends_a_run_after_the_batch_under_way(tmp_path: Path, cluster: RunningBroker, topic: str):
-    with started(tmp_path, cluster, topic) as run:
-        run.wait_for_batch()
-        pids = descendants(run.process.pid)
-        sessions = {os.getsid(pid) for pid in pids if "java" in command_of(pid)}
-        run.press(b"\x03")
-        assert run.code() == 0, run.said
+def check_end(run: Started, stop: Callable[[], None]) -> None:
+    """Stop a run while a batch is under way, and see that it ends after it, with all of its processes."""
+    run.wait_for_batch()
+    pids = descendants(run.process.pid)
+    sessions = {os.getsid(pid) for pid in pids if "java" in command_of(pid)}
+    stop()
+    assert run.code() == 0, run.said
     assert "stopping after this batch; a second signal stops at once" in run.said
     assert ALL_DONE in run.said
     # What a terminal tells a session does not reach Spark's JVM; which is gone all the same.
     assert sessions
     assert run.process.pid not in sessions
     wait_until_gone(pids)
+
+
+@pytest.mark.whole
+def test_ctrl_c_ends_a_run_after_the_batch_under_way(tmp_path: Path, cluster: RunningBroker, topic: str):
+    with started(tmp_path, cluster, topic) as run:
+        check_end(run, lambda: run.press(b"\x03"))
 
 
 @pytest.mark.parametrize("is_from_terminal", [True, pytest.param(False, marks=pytest.mark.whole)])
@@ -208,18 +213,8 @@ def test_the_unit_for_systemd_ends_a_run_after_the_batch_under_way(tmp_path: Pat
         check = subprocess.run(["systemd-analyze", "verify", "load.service"], cwd=tmp_path, capture_output=True)
         assert (check.returncode, check.stderr) == (0, b"")
     with started(tmp_path, cluster, topic, words) as run:
-        run.wait_for_batch()
-        pids = descendants(run.process.pid)
-        sessions = {os.getsid(pid) for pid in pids if "java" in command_of(pid)}
         # More than the unit has done: each process of the control group is told, as systemd does unless told otherwise.
-        run.signal_all(signal.SIGTERM)
-        assert run.code() == 0, run.said
-    assert "stopping after this batch; a second signal stops at once" in run.said
-    assert ALL_DONE in run.said
-    # What a terminal tells a session does not reach Spark's JVM; which is gone all the same.
-    assert sessions
-    assert run.process.pid not in sessions
-    wait_until_gone(pids)
+        check_end(run, lambda: run.signal_all(signal.SIGTERM))
 
 
 @pytest.mark.whole

@@ -16,7 +16,6 @@ from barnabas.pipeline.tables.iceberg import IcebergTable
 from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
-from tests.pipeline.streams import write_stream
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
 
 if TYPE_CHECKING:
@@ -172,11 +171,6 @@ def test_read_is_of_one_commit_however_late_it_is_used(spark: SparkSession, tabl
     table.replace(rows_at(spark, 50, 60), progress_of("load", 2, 60))
     assert seen.count() == 10
     assert offsets_in(table) == list(range(50, 60))
-
-
-@pytest.mark.whole
-def test_the_batches_of_a_stream_are_written_and_read(spark: SparkSession, table: IcebergTable, tmp_path: Path) -> None:
-    assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
 
 
 @pytest.mark.parametrize("place", ["s3a://bucket/site/views", "hdfs://there/site/views", "hadoop.site.views"])

@@ -22,7 +22,6 @@ from barnabas.pipeline.tables.table import RowsRefusedError, TableError
 from tests.patience import PATIENCE_S, until
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
-from tests.pipeline.streams import write_stream
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
 
 if TYPE_CHECKING:
@@ -301,13 +300,6 @@ def test_the_password_is_taken_from_the_environment_and_not_told(
 def test_a_location_that_names_no_table_is_refused(spark: SparkSession, location: str) -> None:
     with pytest.raises(TableError, match=r"table=schema\.name"):
         PostgresqlTable(spark, location)
-
-
-@pytest.mark.whole
-def test_the_batches_of_a_stream_are_written_and_read(
-    spark: SparkSession, table: PostgresqlTable, tmp_path: Path
-) -> None:
-    assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
 
 
 def held_up(
