@@ -105,11 +105,12 @@ def ask(servers: str, request: Any, version: int, client_id: bytes = b"test") ->
 
 
 def create_topic(
-    servers: str, name: str, partition_count: int = 1, replicas: Sequence[Sequence[int]] = (), **configs: str
+    servers: str, name: str, partition_count: int = 1, replicas: Sequence[Sequence[int]] = (), /, **configs: str
 ) -> None:
     """Create a topic.
 
     Args:
+        partition_count: Counts where `replicas` are not given.
         replicas: The brokers of each partition; the broker chooses if empty.
         configs: With `_` for the dots of their names.
     """

@@ -135,7 +135,7 @@ def member(kind: str, directory: Path, connect: str, broker_id: int, relay: Rela
 
 def create_and_extend(controller: Member, topic: str, replicas: list[int]) -> None:
     """Create a partition on the first of some brokers, and give it replicas on the others."""
-    create_topic(controller.bootstrap_servers, topic, replicas=[replicas[:1]])
+    create_topic(controller.bootstrap_servers, topic, 1, [replicas[:1]])
     extended = ReassignableTopic(topic, [ReassignablePartition(0, replicas)])
     answer = ask(controller.bootstrap_servers, AlterPartitionReassignmentsRequest(30_000, [extended]), 0)
     assert answer.responses[0].partitions[0].error_code == 0

@@ -41,7 +41,7 @@ def test_a_failed_directory_is_led_elsewhere(
             members[broker_id] = broker
             stack.enter_context(broker)
         wait_for_members(members)
-        create_topic(members[CONTROLLER].bootstrap_servers, name, replicas=[[LOSER, CONTROLLER]] * 2)
+        create_topic(members[CONTROLLER].bootstrap_servers, name, 1, [[LOSER, CONTROLLER]] * 2)
         # Of the loser as well: it hears of them when it has made their logs.
         for each in members.values():
             until(lambda each=each: told(each, name) == {0: (LOSER, []), 1: (LOSER, [])})

@@ -36,7 +36,7 @@ def cluster() -> Iterator[RunningBroker]:
 
 
 def create(cluster: RunningBroker, name: str, *replicas: list[int]) -> None:
-    create_topic(cluster.bootstrap_servers, name, replicas=replicas)
+    create_topic(cluster.bootstrap_servers, name, 1, replicas)
 
 
 def elect(cluster: RunningBroker, version: int, election: int, wanted: dict[str, list[int]] | None):

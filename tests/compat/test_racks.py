@@ -108,7 +108,7 @@ def members(request: pytest.FixtureRequest, connect: str, name: str, tmp_path: P
             members[broker_id] = broker
             stack.enter_context(broker)
         wait_for_members(members)
-        create_topic(members[LEADER].bootstrap_servers, name, replicas=[[LEADER, FOLLOWER]])
+        create_topic(members[LEADER].bootstrap_servers, name, 1, [[LEADER, FOLLOWER]])
         wait_for_in_sync(members, name)
         yield members
 

@@ -138,7 +138,7 @@ class GroupTree:
                 and len(owners := self.owners()) == partition_count
                 and owners == self.rule(topics)
             ),
-            f"{self.group_id}: {self.consumers}, {self.owners()}",
+            lambda: f"{self.group_id}: {self.consumers}, {self.owners()}",
         )
 
     def stored(self) -> Stored:

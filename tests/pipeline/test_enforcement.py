@@ -30,7 +30,7 @@ from barnabas.pipeline.job import PLACE, Frames, Job, Mode, Parameters, TableOut
 from barnabas.pipeline.jobs.security.scoring import VERDICTS, Rule, Sign, judge
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from tests.compat.conftest import RunningBroker
-from tests.compat.test_client_quotas import Peer
+from tests.compat.test_client_quotas import Client
 from tests.patience import PATIENCE_S, until
 from tests.pipeline.site import Site
 
@@ -411,7 +411,7 @@ def test_from_events_to_a_client_that_is_held(site: Site, place: Place):
     site.create(traffic, 1)
     throttled_ms = {}
     for user in (abuser, honest):
-        peer = Peer(place.broker, user)
+        peer = Client(place.broker, user)
         # At the second request the windows hold more than the limit.
         throttled_ms[user] = [peer.produce(traffic, 50_000)[0] for _ in range(2)][-1]
         peer.close()
