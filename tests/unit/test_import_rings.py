@@ -45,12 +45,15 @@ def graph_of(*imports: tuple[str, str]) -> grimp.ImportGraph:
     return graph
 
 
-@pytest.mark.parametrize(("imports", "expected"), [
-    ([("a", "b"), ("b", "c"), ("a", "c")], []),
-    ([("a", "b"), ("b", "a")], [["a", "b"]]),
-    ([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")], [["b", "c"]]),
-    ([("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d"), ("a", "d")], [["a", "b", "c"], ["d", "e"]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("imports", "expected"),
+    [
+        ([("a", "b"), ("b", "c"), ("a", "c")], []),
+        ([("a", "b"), ("b", "a")], [["a", "b"]]),
+        ([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")], [["b", "c"]]),
+        ([("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d"), ("a", "d")], [["a", "b", "c"], ["d", "e"]]),
+    ],
+)
 def test_rings_are_found(imports: list[tuple[str, str]], expected: list[list[str]]) -> None:
     assert rings(graph_of(*imports)) == expected
 

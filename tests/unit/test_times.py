@@ -17,12 +17,22 @@ PHASES = [
 def test_a_run_of_several_parts_is_summed_up_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BARNABAS_CHECKS_S", "38")
     assert table(PHASES, 20.0, 2) == [
-        "| part | tests | seconds |", "| --- | --- | --- |", "| compat | 1 | 30 |", "| unit | 2 | 3 |",
-        "| all, 2 at once | 3 | 20 |", "| scripts/check before them | | 38 |", "", "slowest files:",
-        "  30.0 s  tests/compat/test_kcat.py", "   3.1 s  tests/unit/broker/net/test_framing.py", "", "slowest:",
-        "  30.0 s  tests/compat/test_kcat.py::test_c", "   2.1 s  tests/unit/broker/net/test_framing.py::test_a",
+        "| part | tests | seconds |",
+        "| --- | --- | --- |",
+        "| compat | 1 | 30 |",
+        "| unit | 2 | 3 |",
+        "| all, 2 at once | 3 | 20 |",
+        "| scripts/check before them | | 38 |",
+        "",
+        "slowest files:",
+        "  30.0 s  tests/compat/test_kcat.py",
+        "   3.1 s  tests/unit/broker/net/test_framing.py",
+        "",
+        "slowest:",
+        "  30.0 s  tests/compat/test_kcat.py::test_c",
+        "   2.1 s  tests/unit/broker/net/test_framing.py::test_a",
         "   1.0 s  tests/unit/broker/net/test_framing.py::test_b[tests/x]",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_run_of_one_part_prints_nothing() -> None:

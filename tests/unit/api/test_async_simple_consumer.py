@@ -160,7 +160,9 @@ async def test_the_last_doubling_ends_at_the_limit(consumer: AsyncSimpleConsumer
 @pytest.mark.played(
     {ApiKey.FETCH: cutting(LARGE_LOG)}, by=play, max_message_size=len(LARGE_LOG) - 1, config={"fetch.size": 100}
 )
-async def test_a_message_above_the_limit_is_an_error_that_names_the_wanted_size(consumer, broker, /):
+async def test_a_message_above_the_limit_is_an_error_that_names_the_wanted_size(
+    consumer: AsyncSimpleConsumer, broker, /
+) -> None:
     size = len(LARGE_LOG)
     with pytest.raises(MessageSizeTooLargeError, match=rf"offset 0 of t-0 .* {size} bytes.* is {size - 1}") as raised:
         await consumer.fetch("t", 0, 0, 100)
@@ -170,7 +172,9 @@ async def test_a_message_above_the_limit_is_an_error_that_names_the_wanted_size(
 
 
 @pytest.mark.played(by=play, max_message_size=800, config={"fetch.size": 100})
-async def test_a_broker_that_does_not_say_how_much_it_wants_is_not_asked_for_ever(consumer, broker, /):
+async def test_a_broker_that_does_not_say_how_much_it_wants_is_not_asked_for_ever(
+    consumer: AsyncSimpleConsumer, broker, /
+) -> None:
     # Kafka, where it makes an old message of a new one that does not fit: a head of none, one byte too large.
     def answer(request: Any) -> FetchResponse:
         size = request.topics[0].partitions[0].partition_max_bytes
@@ -198,14 +202,19 @@ async def test_damage_waits_for_who_reads_it(consumer: AsyncSimpleConsumer, brok
         list(messages)
 
 
-@pytest.mark.parametrize(("code", "kind"), [
-    (ErrorCode.OFFSET_OUT_OF_RANGE, OffsetOutOfRangeError),
-    (ErrorCode.NOT_LEADER_OR_FOLLOWER, NotLeaderError),
-    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UnknownTopicOrPartitionError),
-    (ErrorCode.KAFKA_STORAGE_ERROR, BrokerError),
-    (ErrorCode(4_711), BrokerError),
-])  # fmt: skip
-async def test_an_error_of_the_broker_is_an_exception_of_its_own(consumer, broker, /, code, kind):
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (ErrorCode.OFFSET_OUT_OF_RANGE, OffsetOutOfRangeError),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, NotLeaderError),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UnknownTopicOrPartitionError),
+        (ErrorCode.KAFKA_STORAGE_ERROR, BrokerError),
+        (ErrorCode(4_711), BrokerError),
+    ],
+)
+async def test_an_error_of_the_broker_is_an_exception_of_its_own(
+    consumer: AsyncSimpleConsumer, broker, /, code: ErrorCode, kind: type[BrokerError]
+) -> None:
     broker.will_answer({ApiKey.FETCH: failing(code)})
     with pytest.raises(BrokerError, match=rf"cannot fetch offset 8 of t-2: {code.name}") as raised:
         await consumer.fetch("t", 2, 8)
@@ -361,7 +370,9 @@ def fetched(*answers: tuple[int, ErrorCode], error_code: ErrorCode = ErrorCode.N
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_offsets_are_fetched_and_what_is_not_there_is_no_error(consumer, broker, /, version):
+async def test_offsets_are_fetched_and_what_is_not_there_is_no_error(
+    consumer: AsyncSimpleConsumer, broker, /, version: int
+) -> None:
     response = fetched((9, ErrorCode.NONE), (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     broker.will_answer({ApiKey.OFFSET_FETCH: lambda request: response})
     found = await consumer.fetch_offsets("g", [("t", 0), T1, T0], version=version)
@@ -373,13 +384,17 @@ async def test_offsets_are_fetched_and_what_is_not_there_is_no_error(consumer, b
 @pytest.mark.parametrize(
     "response", [fetched((-1, ErrorCode.NOT_COORDINATOR)), fetched(error_code=ErrorCode.NOT_COORDINATOR)]
 )
-async def test_a_group_is_asked_for_where_it_is_coordinated(consumer, broker, /, response):
+async def test_a_group_is_asked_for_where_it_is_coordinated(
+    consumer: AsyncSimpleConsumer, broker, /, response: OffsetFetchResponse
+) -> None:
     broker.will_answer({ApiKey.OFFSET_FETCH: lambda request: response})
     with pytest.raises(NotCoordinatorError, match="group g"):
         await consumer.fetch_offsets("g", [T0], version=2)
 
 
-async def test_a_version_that_the_broker_does_not_know_is_not_replaced_by_another(consumer, broker, /):
+async def test_a_version_that_the_broker_does_not_know_is_not_replaced_by_another(
+    consumer: AsyncSimpleConsumer, broker, /
+) -> None:
     broker.versions |= {ApiKey.OFFSET_COMMIT: (0, 0), ApiKey.OFFSET_FETCH: (1, 5)}
     with pytest.raises(UnsupportedVersionError, match="version 1 of OffsetCommit"):
         await consumer.commit_offsets("g", {T0: 1}, version=1)
@@ -400,11 +415,16 @@ async def test_the_leader_and_the_coordinator_are_found(consumer: AsyncSimpleCon
     assert broker.requests[ApiKey.METADATA][0].allow_auto_topic_creation is False
 
 
-@pytest.mark.parametrize(("topic_code", "leader", "kind"), [
-    (ErrorCode.NONE, -1, LeaderNotAvailableError),
-    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, UnknownTopicOrPartitionError),
-])  # fmt: skip
-async def test_no_leader_is_an_error(consumer, broker, /, topic_code, leader, kind):
+@pytest.mark.parametrize(
+    ("topic_code", "leader", "kind"),
+    [
+        (ErrorCode.NONE, -1, LeaderNotAvailableError),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, UnknownTopicOrPartitionError),
+    ],
+)
+async def test_no_leader_is_an_error(
+    consumer: AsyncSimpleConsumer, broker, /, topic_code: ErrorCode, leader: int, kind: type[BrokerError]
+) -> None:
     topic = MetadataResponseTopic(topic_code, "t", partitions=[MetadataResponsePartition(0, 0, leader)])
     response = MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], topics=[topic])
     broker.will_answer({ApiKey.METADATA: lambda request: response})

@@ -48,11 +48,17 @@ def test_the_texts_of_a_properties_file_and_a_programs_values_are_the_same() -> 
         assert "group.id" in settings.given
 
 
-@pytest.mark.parametrize(("name", "nearest"), [
-    ("queue.tme", "queue.time"), ("queue_time", "queue.time"), ("producer.typ", "producer.type"),
-    ("group-id", "group.id"), ("ssl.trustore.location", "ssl.truststore.location"),
-    ("security.protocl", "security.protocol"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("queue.tme", "queue.time"),
+        ("queue_time", "queue.time"),
+        ("producer.typ", "producer.type"),
+        ("group-id", "group.id"),
+        ("ssl.trustore.location", "ssl.truststore.location"),
+        ("security.protocl", "security.protocol"),
+    ],
+)
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, nearest: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} is not a setting of the producer: did you mean {nearest}\\?"):
         TABLE.read({name: "1"})
@@ -63,10 +69,19 @@ def test_something_is_always_the_nearest() -> None:
         TABLE.read({"%": "1"})
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("queue.time", "soon"), ("queue.time", -1), ("queue.time", 2**31), ("queue.time", True),
-    ("producer.type", "both"), ("autocommit.enable", 1), ("compressed.topics", {"a"}), ("group.id", b"g"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("queue.time", "soon"),
+        ("queue.time", -1),
+        ("queue.time", 2**31),
+        ("queue.time", True),
+        ("producer.type", "both"),
+        ("autocommit.enable", 1),
+        ("compressed.topics", {"a"}),
+        ("group.id", b"g"),
+    ],
+)
 def test_a_value_that_cannot_be_is_refused_by_the_name_that_was_given(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"^{name}.*must be"):
         TABLE.read({name: value})

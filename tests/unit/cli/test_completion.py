@@ -16,21 +16,24 @@ def home(monkeypatch, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(("typed", "expected"), [
-    ("barnabas ", [name for name in COMMANDS if " " not in name]),
-    ("barnabas trans", ["transactions"]),
-    ("barnabas topics --desc", ["--describe"]),
-    ("barnabas topics --describe --bo", ["--bootstrap-server"]),
-    ("barnabas groups ", ["translate", "migrate"]),
-    ("barnabas groups --reset", ["--reset-offsets"]),
-    ("barnabas groups migrate --zoo", ["--zookeeper"]),
-    ("barnabas transactions ha", ["hanging"]),
-    ("barnabas transactions abort --start", ["--start-offset"]),
-    ("barnabas perf con", ["consume"]),
-    ("barnabas log verify --h", ["--headers-only", "--help"]),
-    ("barnabas fly --h", []),
-    ("barnabas pipeline --h", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("barnabas ", [name for name in COMMANDS if " " not in name]),
+        ("barnabas trans", ["transactions"]),
+        ("barnabas topics --desc", ["--describe"]),
+        ("barnabas topics --describe --bo", ["--bootstrap-server"]),
+        ("barnabas groups ", ["translate", "migrate"]),
+        ("barnabas groups --reset", ["--reset-offsets"]),
+        ("barnabas groups migrate --zoo", ["--zookeeper"]),
+        ("barnabas transactions ha", ["hanging"]),
+        ("barnabas transactions abort --start", ["--start-offset"]),
+        ("barnabas perf con", ["consume"]),
+        ("barnabas log verify --h", ["--headers-only", "--help"]),
+        ("barnabas fly --h", []),
+        ("barnabas pipeline --h", []),
+    ],
+)
 def test_what_may_stand_there(typed, expected, capsys, monkeypatch):
     monkeypatch.setenv(LINE, typed)
     assert main([]) == 0

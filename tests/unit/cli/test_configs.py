@@ -8,13 +8,16 @@ from barnabas.clients.admin_configs import ConfigChange, ConfigOperation
 from barnabas.core.errors import ConfigError
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("a=1", {"a": "1"}),
-    ("a=1,b=2", {"a": "1", "b": "2"}),
-    ("a=[1,2],b=", {"a": "1,2", "b": ""}),
-    ("a=x=y, b = [z]", {"a": "x=y", "b": "z"}),
-    ("listeners=[A://:1,B://:2]", {"listeners": "A://:1,B://:2"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=1", {"a": "1"}),
+        ("a=1,b=2", {"a": "1", "b": "2"}),
+        ("a=[1,2],b=", {"a": "1,2", "b": ""}),
+        ("a=x=y, b = [z]", {"a": "x=y", "b": "z"}),
+        ("listeners=[A://:1,B://:2]", {"listeners": "A://:1,B://:2"}),
+    ],
+)
 def test_values_with_commas_stand_in_brackets(text, expected):
     changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in expected.items()]
     assert _changes([text], None, []) == changes
@@ -33,11 +36,16 @@ def test_a_clients_settings(tmp_path, capsys):
     assert client_settings("tool", None, None) == ClientSettings("tool", 30_000)
 
 
-@pytest.mark.parametrize(("line", "complaint"), [
-    ("security.protocol=SASL_SSL",
-     ": sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
-    ("default.api.timeout.ms=soon", ":2: default.api.timeout.ms=soon must be a number of milliseconds"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (
+            "security.protocol=SASL_SSL",
+            ": sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
+        ),
+        ("default.api.timeout.ms=soon", ":2: default.api.timeout.ms=soon must be a number of milliseconds"),
+    ],
+)
 def test_a_clients_settings_that_cannot_be(tmp_path, line, complaint):
     file = tmp_path / "client.properties"
     file.write_text(f"# a client\n{line}\n")

@@ -106,16 +106,22 @@ def test_stats(run, data_dir):
     assert "key_count" not in json.loads(out)[0]
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [
-    (["dump"], "no files given: use --files FILE,... or the directory of a log"),
-    (["dump", "nowhere"], "nowhere: the file or directory does not exist"),
-    (["dump", "{}", "--key-decoder-class", "x.Y"], "--key-decoder-class x.Y: must be one of kafka.serializer.String"),
-    (["dump", "--fly"], "No such option: --fly"),
-    (["verify", "nowhere"], "nowhere: the directory does not exist"),
-    (["verify"], "barnabas-data: the directory does not exist; name a directory"),
-    (["stats", "{}", "--topic", "nothing"], "no topic matches nothing"),
-    (["stats", "{}", "--topic", "("], "( is not a valid regular expression"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["dump"], "no files given: use --files FILE,... or the directory of a log"),
+        (["dump", "nowhere"], "nowhere: the file or directory does not exist"),
+        (
+            ["dump", "{}", "--key-decoder-class", "x.Y"],
+            "--key-decoder-class x.Y: must be one of kafka.serializer.String",
+        ),
+        (["dump", "--fly"], "No such option: --fly"),
+        (["verify", "nowhere"], "nowhere: the directory does not exist"),
+        (["verify"], "barnabas-data: the directory does not exist; name a directory"),
+        (["stats", "{}", "--topic", "nothing"], "no topic matches nothing"),
+        (["stats", "{}", "--topic", "("], "( is not a valid regular expression"),
+    ],
+)
 def test_errors_are_one_line(run, data_dir, monkeypatch, arguments, expected):
     monkeypatch.chdir(data_dir)
     code, out, err = run(*(argument.format(data_dir) for argument in arguments))

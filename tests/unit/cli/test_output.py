@@ -108,8 +108,16 @@ def test_data_steers_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_a_table_on_a_terminal_has_whole_words_at_every_width(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     columns = [
-        "group", "topic", "partition", "current offset", "log end offset", "lag", "consumer id", "host", "client",
-    ]  # fmt: skip
+        "group",
+        "topic",
+        "partition",
+        "current offset",
+        "log end offset",
+        "lag",
+        "consumer id",
+        "host",
+        "client",
+    ]
     consumer = "reporting-c7155c45-3333-4c1c-9d06-0f08c56164b0"
     terminal = on_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", str(width))

@@ -52,46 +52,52 @@ def read(function, text):
     return read_options("some", TEXT, function, [word.strip("'") for word in text.split()])
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("--name a", {}),
-    ("-n a", {}),
-    ("--name=a=b", {"name": "a=b"}),
-    # What follows an option is its value, whatever it begins with.
-    ("--name --execute", {"name": "--execute"}),
-    ("--name --help", {"name": "--help"}),
-    ("--execute --name a --execute", {"execute": True}),
-    ("--name a --count 10 --shift -3", {"count": 10, "shift": -3}),
-    ("--name a --count=01 --shift=+3", {"count": 1, "shift": 3}),
-    ("--name a --topic x --topic=y --topic '' -t -z", {"topic": ["x", "y", "", "-z"]}),
-    ("--props a=1 b=2 --name a --props c=3", {"props": ["a=1", "b=2", "c=3"]}),
-    ("--state --name a", {"state": ""}),
-    ("--name a --state b", {"state": "b"}),
-    ("--name a --state=b", {"state": "b"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--name a", {}),
+        ("-n a", {}),
+        ("--name=a=b", {"name": "a=b"}),
+        # What follows an option is its value, whatever it begins with.
+        ("--name --execute", {"name": "--execute"}),
+        ("--name --help", {"name": "--help"}),
+        ("--execute --name a --execute", {"execute": True}),
+        ("--name a --count 10 --shift -3", {"count": 10, "shift": -3}),
+        ("--name a --count=01 --shift=+3", {"count": 1, "shift": 3}),
+        ("--name a --topic x --topic=y --topic '' -t -z", {"topic": ["x", "y", "", "-z"]}),
+        ("--props a=1 b=2 --name a --props c=3", {"props": ["a=1", "b=2", "c=3"]}),
+        ("--state --name a", {"state": ""}),
+        ("--name a --state b", {"state": "b"}),
+        ("--name a --state=b", {"state": "b"}),
+    ],
+)
 def test_options_are_read(text, expected):
     assert read(command, text) == {"name": "a"} | DEFAULTS | expected
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("", "the following arguments are required: --name"),
-    ("--fly", "No such option: --fly$"),
-    ("--name a --name b", "--name/-n is given more than once"),
-    ("-n a --name=a", "--name/-n is given more than once"),
-    ("--name a --state --state b", "--state is given more than once"),
-    ("--name", "argument --name/-n: expected one argument"),
-    ("--execute", "the following arguments are required: --name"),
-    ("--nam a", r"No such option: --nam; did you mean --name\?"),
-    ("--nam=a", r"No such option: --nam; did you mean --name\?"),
-    ("--name a b", "unrecognized arguments: b"),
-    ("--name a execute", r"unrecognized arguments: execute; did you mean --execute\?"),
-    ("--name a -- --execute", "unrecognized arguments: --execute"),
-    ("--name a --execute=true", "argument --execute: ignored explicit argument 'true'"),
-    ("--name a --count 0", "argument --count: 0 must be at least 1"),
-    ("--name a --count 11", "argument --count: 11 must be at most 10"),
-    ("--name a --count 1.0", "argument --count: 1.0 must be a whole number"),
-    ("--name a --count", "argument --count: expected one argument"),
-    ("--name a --props", "argument --props: expected at least one argument"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the following arguments are required: --name"),
+        ("--fly", "No such option: --fly$"),
+        ("--name a --name b", "--name/-n is given more than once"),
+        ("-n a --name=a", "--name/-n is given more than once"),
+        ("--name a --state --state b", "--state is given more than once"),
+        ("--name", "argument --name/-n: expected one argument"),
+        ("--execute", "the following arguments are required: --name"),
+        ("--nam a", r"No such option: --nam; did you mean --name\?"),
+        ("--nam=a", r"No such option: --nam; did you mean --name\?"),
+        ("--name a b", "unrecognized arguments: b"),
+        ("--name a execute", r"unrecognized arguments: execute; did you mean --execute\?"),
+        ("--name a -- --execute", "unrecognized arguments: --execute"),
+        ("--name a --execute=true", "argument --execute: ignored explicit argument 'true'"),
+        ("--name a --count 0", "argument --count: 0 must be at least 1"),
+        ("--name a --count 11", "argument --count: 11 must be at most 10"),
+        ("--name a --count 1.0", "argument --count: 1.0 must be a whole number"),
+        ("--name a --count", "argument --count: expected one argument"),
+        ("--name a --props", "argument --props: expected at least one argument"),
+    ],
+)
 def test_a_mistake_is_named(text, reason):
     with pytest.raises(CliUsageError, match=reason):
         read(command, text)
@@ -113,11 +119,14 @@ def with_cluster(
     """Connects to a cluster."""
 
 
-@pytest.mark.parametrize(("text", "server", "file"), [
-    ("", "west:1", Path("west")),
-    ("-b east:2", "east:2", Path("west")),
-    ("--command-config east", "west:1", Path("east")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "server", "file"),
+    [
+        ("", "west:1", Path("west")),
+        ("-b east:2", "east:2", Path("west")),
+        ("--command-config east", "west:1", Path("east")),
+    ],
+)
 def test_an_environment_variable_is_the_default_of_its_option(monkeypatch, text, server, file):
     monkeypatch.setenv("BARNABAS_BOOTSTRAP_SERVER", "west:1")
     monkeypatch.setenv("BARNABAS_COMMAND_CONFIG", "west")

@@ -44,19 +44,22 @@ def test_partitions_are_read_with_what_stands_beside_them(file):
     assert read_partitions(file({"partitions": [NAME, other]})) == {PARTITION: NAME, TopicPartition("u", 3): other}
 
 
-@pytest.mark.parametrize(("content", "complaint"), [
-    ("{", "is not valid JSON"),
-    ("[" * 100_000, "is nested too deeply"),
-    ("[]", 'must have the form {"version":1,"partitions"'),
-    ({"partitions": {}}, 'must have the form {"version":1,"partitions"'),
-    ({"partitions": []}, "the list of partitions is empty"),
-    ({"version": 2, "partitions": [NAME]}, "version 2 is not supported; must be 1"),
-    ({"partitions": [NAME, NAME]}, "partition t-0 is listed twice"),
-    ({"partitions": ["t"]}, "entry 1 of partitions must have a topic and a partition"),
-    ({"partitions": [{"topic": "t", "partition": -1}]}, "entry 1 of partitions must have"),
-    ({"partitions": [{"topic": "t", "partition": True}]}, "entry 1 of partitions must have"),
-    ({"partitions": [{"topic": "", "partition": 0}]}, "entry 1 of partitions must have"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", "is not valid JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("[]", 'must have the form {"version":1,"partitions"'),
+        ({"partitions": {}}, 'must have the form {"version":1,"partitions"'),
+        ({"partitions": []}, "the list of partitions is empty"),
+        ({"version": 2, "partitions": [NAME]}, "version 2 is not supported; must be 1"),
+        ({"partitions": [NAME, NAME]}, "partition t-0 is listed twice"),
+        ({"partitions": ["t"]}, "entry 1 of partitions must have a topic and a partition"),
+        ({"partitions": [{"topic": "t", "partition": -1}]}, "entry 1 of partitions must have"),
+        ({"partitions": [{"topic": "t", "partition": True}]}, "entry 1 of partitions must have"),
+        ({"partitions": [{"topic": "", "partition": 0}]}, "entry 1 of partitions must have"),
+    ],
+)
 def test_what_is_no_such_file_is_said_in_a_line(file, content, complaint):
     with pytest.raises(BarnabasError) as caught:
         read_partitions(file(content))
@@ -73,26 +76,32 @@ def test_a_plan(file):
     ]
 
 
-@pytest.mark.parametrize(("entry", "complaint"), [
-    ({}, "replicas of t-0 must be a list of broker ids"),
-    ({"replicas": []}, "replicas of t-0 must be"),
-    ({"replicas": ["0"]}, "replicas of t-0 must be"),
-    ({"replicas": [0, 0]}, "t-0 names a broker twice"),
-    ({"replicas": [0], "log_dirs": "any"}, "log_dirs of t-0 must be a list of paths"),
-    ({"replicas": [0], "log_dirs": ["any", "any"]}, "t-0 has 1 replicas and 2 log_dirs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({}, "replicas of t-0 must be a list of broker ids"),
+        ({"replicas": []}, "replicas of t-0 must be"),
+        ({"replicas": ["0"]}, "replicas of t-0 must be"),
+        ({"replicas": [0, 0]}, "t-0 names a broker twice"),
+        ({"replicas": [0], "log_dirs": "any"}, "log_dirs of t-0 must be a list of paths"),
+        ({"replicas": [0], "log_dirs": ["any", "any"]}, "t-0 has 1 replicas and 2 log_dirs"),
+    ],
+)
 def test_what_is_no_plan(file, entry, complaint):
     with pytest.raises(BarnabasError, match=complaint):
         read_plan(file({"partitions": [{**NAME, **entry}]}))
 
 
-@pytest.mark.parametrize(("logs", "state", "detail"), [
-    ({"/b": False}, "done", ""),
-    ({"/a": False, "/b": True}, "moving", ""),
-    ({"/a": False}, "wrong", "it is in /a rather than in /b"),
-    ({"/b": False, "/c": True}, "wrong", "it is moving to /c rather than /b"),
-    ({}, "wrong", "it is not there rather than in /b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("logs", "state", "detail"),
+    [
+        ({"/b": False}, "done", ""),
+        ({"/a": False, "/b": True}, "moving", ""),
+        ({"/a": False}, "wrong", "it is in /a rather than in /b"),
+        ({"/b": False, "/c": True}, "wrong", "it is moving to /c rather than /b"),
+        ({}, "wrong", "it is not there rather than in /b"),
+    ],
+)
 def test_how_far_a_log_is(logs, state, detail):
     places = [ReplicaLocation(1, path, ReplicaLog(PARTITION, 5, 0, is_future)) for path, is_future in logs.items()]
     elsewhere = [ReplicaLocation(2, "/b", ReplicaLog(PARTITION, 5, 0, False))]

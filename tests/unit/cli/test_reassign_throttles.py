@@ -37,19 +37,29 @@ def test_what_moves_already_stays_in_its_topics_lists():
     assert again == {T1: Copying([1, 2], [3, 4])}
 
 
-@pytest.mark.parametrize(("progress", "text"), [
-    (Progress(0, 0, 0), "0 bytes of 0 bytes, nothing in the last second"),
-    (Progress(45_000_000, 120_000_000, 9_800_000), "45 MB of 120 MB, 9.8 MB/s, 8 s left"),
-    (Progress(10, 5, 1), "10 bytes of 5 bytes, 1 bytes/s, 0 s left"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (Progress(0, 0, 0), "0 bytes of 0 bytes, nothing in the last second"),
+        (Progress(45_000_000, 120_000_000, 9_800_000), "45 MB of 120 MB, 9.8 MB/s, 8 s left"),
+        (Progress(10, 5, 1), "10 bytes of 5 bytes, 1 bytes/s, 0 s left"),
+    ],
+)
 def test_how_far_it_is(progress, text):
     assert str(progress) == text
 
 
-@pytest.mark.parametrize(("size", "text"), [
-    (999, "999 bytes"), (1_000, "1 kB"), (99_960, "100 kB"), (999_600, "1 MB"), (12_345_678, "12.3 MB"),
-    (5e16, "50000 TB"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (999, "999 bytes"),
+        (1_000, "1 kB"),
+        (99_960, "100 kB"),
+        (999_600, "1 MB"),
+        (12_345_678, "12.3 MB"),
+        (5e16, "50000 TB"),
+    ],
+)
 def test_sizes(size, text):
     assert size_text(size) == text
 
@@ -61,12 +71,15 @@ def test_durations(seconds, text):
     assert duration_text(seconds) == text
 
 
-@pytest.mark.parametrize(("content", "complaint"), [
-    ({"partitions": []}, 'must have the form {"version":1,"topics":[{"topic":"t"}]}'),
-    ({"topics": []}, "the list of topics is empty"),
-    ({"topics": [{"topic": ""}]}, "entry 1 of topics must have a topic"),
-    ({"topics": [{"topic": "t"}, {"topic": "t"}]}, "topic t is listed twice"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ({"partitions": []}, 'must have the form {"version":1,"topics":[{"topic":"t"}]}'),
+        ({"topics": []}, "the list of topics is empty"),
+        ({"topics": [{"topic": ""}]}, "entry 1 of topics must have a topic"),
+        ({"topics": [{"topic": "t"}, {"topic": "t"}]}, "topic t is listed twice"),
+    ],
+)
 def test_what_is_no_file_of_topics_is_said_in_a_line(tmp_path, content, complaint):
     path = tmp_path / "topics.json"
     path.write_text(json.dumps(content))

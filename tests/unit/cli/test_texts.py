@@ -59,12 +59,15 @@ def test_json_loses_nothing(capfdbinary):
     }
 
 
-@pytest.mark.parametrize(("properties", "text", "expected"), [
-    ({}, b"a\tb", (None, b"a\tb")),
-    ({"parse.key": "true"}, b"a\tb\tc", (b"a", b"b\tc")),
-    ({"parse.key": "true", "key.separator": "::"}, b"a::b", (b"a", b"b")),
-    ({"parse.key": "true", "ignore.error": "true"}, b"ab", (None, b"ab")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("properties", "text", "expected"),
+    [
+        ({}, b"a\tb", (None, b"a\tb")),
+        ({"parse.key": "true"}, b"a\tb\tc", (b"a", b"b\tc")),
+        ({"parse.key": "true", "key.separator": "::"}, b"a::b", (b"a", b"b")),
+        ({"parse.key": "true", "ignore.error": "true"}, b"ab", (None, b"ab")),
+    ],
+)
 def test_a_line_becomes_key_and_value(properties, text, expected):
     assert _LineReader(dict(properties)).record(text, 1) == expected
 

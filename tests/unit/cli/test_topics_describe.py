@@ -17,15 +17,18 @@ def picks(leader_id, replicas, isr, *, min_isr=1, moving=None, live=(1, 2, 3)):
     return {name for name in names if is_wanted(part, described, Filters(**{name: True}), set(live))}
 
 
-@pytest.mark.parametrize(("leader_id", "replicas", "isr", "min_isr", "expected"), [
-    (1, [1, 2, 3], [1, 2, 3], 2, set()),
-    (1, [1, 2, 3], [1, 2], 1, {"under_replicated"}),
-    (1, [1, 2, 3], [1, 2], 2, {"under_replicated", "at_min_isr"}),
-    (1, [1, 2, 3], [1], 2, {"under_replicated", "under_min_isr"}),
-    (-1, [1, 2, 3], [1, 2, 3], 1, {"unavailable", "under_min_isr"}),
-    (4, [4, 1], [4, 1], 1, {"unavailable"}),
-    (1, [1], [1], None, set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("leader_id", "replicas", "isr", "min_isr", "expected"),
+    [
+        (1, [1, 2, 3], [1, 2, 3], 2, set()),
+        (1, [1, 2, 3], [1, 2], 1, {"under_replicated"}),
+        (1, [1, 2, 3], [1, 2], 2, {"under_replicated", "at_min_isr"}),
+        (1, [1, 2, 3], [1], 2, {"under_replicated", "under_min_isr"}),
+        (-1, [1, 2, 3], [1, 2, 3], 1, {"unavailable", "under_min_isr"}),
+        (4, [4, 1], [4, 1], 1, {"unavailable"}),
+        (1, [1], [1], None, set()),
+    ],
+)
 def test_what_a_partitions_state_is_called(leader_id, replicas, isr, min_isr, expected):
     assert picks(leader_id, replicas, isr, min_isr=min_isr) == expected
 

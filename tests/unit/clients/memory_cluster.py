@@ -92,10 +92,14 @@ class MemoryCluster:
 
     def _broker(self, broker_id: int) -> MemoryBroker:
         answers: dict[ApiKey, Callable[[int, Any], Message | None]] = {
-            ApiKey.METADATA: self._metadata, ApiKey.FIND_COORDINATOR: self._find_coordinator,
-            ApiKey.PRODUCE: self._produce, ApiKey.FETCH: self._fetch, ApiKey.LIST_OFFSETS: self._list_offsets,
-            ApiKey.OFFSET_COMMIT: self._commit, ApiKey.CREATE_TOPICS: self._create_topics,
-        }  # fmt: skip
+            ApiKey.METADATA: self._metadata,
+            ApiKey.FIND_COORDINATOR: self._find_coordinator,
+            ApiKey.PRODUCE: self._produce,
+            ApiKey.FETCH: self._fetch,
+            ApiKey.LIST_OFFSETS: self._list_offsets,
+            ApiKey.OFFSET_COMMIT: self._commit,
+            ApiKey.CREATE_TOPICS: self._create_topics,
+        }
 
         def answering(answer: Callable[[int, Any], Message | None]) -> Callable[[Any], Message | None]:
             return lambda request: None if broker_id in self.silent else answer(broker_id, request)

@@ -55,11 +55,14 @@ def test_the_last_error_is_raised_when_the_time_is_over():
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
 
-@pytest.mark.parametrize("error", [
-    KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS),
-    UnreachableError(ErrorCode.NETWORK_EXCEPTION, "nobody there"),
-    KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS),
+        UnreachableError(ErrorCode.NETWORK_EXCEPTION, "nobody there"),
+        KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
 def test_what_time_does_not_heal_is_raised_at_once(error):
     with pytest.raises(KafkaError) as caught:
         run(retry(failing(error), 10_000, [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]))

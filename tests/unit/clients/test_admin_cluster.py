@@ -22,32 +22,38 @@ def cluster(*partitions, away=(), controller_id=1):
     return Cluster("c", controller_id, brokers, list(partitions))
 
 
-@pytest.mark.parametrize(("found", "expected"), [
-    (partition(), []),
-    (partition(isr=(1, 2)), [Trouble.UNDER_REPLICATED, Trouble.AT_MIN_ISR]),
-    (partition(isr=(1,)), [Trouble.UNDER_MIN_ISR, Trouble.UNDER_REPLICATED]),
-    (partition(leader_id=-1, isr=(1,), min_isr=1), [Trouble.OFFLINE, Trouble.UNDER_REPLICATED, Trouble.AT_MIN_ISR]),
-    (partition(replicas=(1, 2), isr=(1, 2)), [Trouble.AT_MIN_ISR]),
-    (partition(replicas=(1,), isr=(1,), min_isr=1), []),
-    (partition(replicas=(1,), isr=(1,)), [Trouble.UNDER_MIN_ISR]),
-    # What a reassignment adds need not have caught up yet.
-    (partition(replicas=(2, 3, 1), isr=(1,), min_isr=1, adding=(2, 3)), []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (partition(), []),
+        (partition(isr=(1, 2)), [Trouble.UNDER_REPLICATED, Trouble.AT_MIN_ISR]),
+        (partition(isr=(1,)), [Trouble.UNDER_MIN_ISR, Trouble.UNDER_REPLICATED]),
+        (partition(leader_id=-1, isr=(1,), min_isr=1), [Trouble.OFFLINE, Trouble.UNDER_REPLICATED, Trouble.AT_MIN_ISR]),
+        (partition(replicas=(1, 2), isr=(1, 2)), [Trouble.AT_MIN_ISR]),
+        (partition(replicas=(1,), isr=(1,), min_isr=1), []),
+        (partition(replicas=(1,), isr=(1,)), [Trouble.UNDER_MIN_ISR]),
+        # What a reassignment adds need not have caught up yet.
+        (partition(replicas=(2, 3, 1), isr=(1,), min_isr=1, adding=(2, 3)), []),
+    ],
+)
 def test_what_a_partition_lacks(found, expected):
     assert troubles(found) == expected
 
 
-@pytest.mark.parametrize(("found", "away", "expected"), [
-    (partition(), (), []),
-    (partition(isr=(1, 2)), (), [Trouble.UNDER_MIN_ISR]),
-    (partition(isr=(1, 2), min_isr=1), (), []),
-    (partition(isr=(1,), min_isr=1), (), [Trouble.OFFLINE]),
-    # Who lags behind takes nothing with it.
-    (partition(leader_id=2, isr=(2,), min_isr=1), (), []),
-    # One that was killed is in sync until its session has expired.
-    (partition(), (3,), [Trouble.UNDER_MIN_ISR]),
-    (partition(min_isr=1), (2, 3), [Trouble.OFFLINE]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("found", "away", "expected"),
+    [
+        (partition(), (), []),
+        (partition(isr=(1, 2)), (), [Trouble.UNDER_MIN_ISR]),
+        (partition(isr=(1, 2), min_isr=1), (), []),
+        (partition(isr=(1,), min_isr=1), (), [Trouble.OFFLINE]),
+        # Who lags behind takes nothing with it.
+        (partition(leader_id=2, isr=(2,), min_isr=1), (), []),
+        # One that was killed is in sync until its session has expired.
+        (partition(), (3,), [Trouble.UNDER_MIN_ISR]),
+        (partition(min_isr=1), (2, 3), [Trouble.OFFLINE]),
+    ],
+)
 def test_what_would_come_of_it_if_broker_1_stopped(found, away, expected):
     assert cluster(found, away=away).if_stopped(1) == [(found, trouble) for trouble in expected]
 

@@ -95,15 +95,18 @@ def test_a_coordinator_ends_what_is_ongoing_or_decided():
     assert is_open == ["Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"]
 
 
-@pytest.mark.parametrize("record", [
-    Record(0, 0, None, b""),
-    Record(0, 0, b"\0", b""),
-    Record(0, 0, b"\0\0\0", b""),
-    Record(0, 0, entry("a").key, b""),
-    Record(0, 0, entry("a").key, b"\0\0\0"),
-    Record(0, 0, entry("a").key, b"\0\1" + (entry("a").value or b"")[2:]),
-    Record(0, 0, entry("a").key, (entry("a").value or b"").replace(b"\0\0\xea\x60\1", b"\0\0\xea\x60\x09")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record(0, 0, None, b""),
+        Record(0, 0, b"\0", b""),
+        Record(0, 0, b"\0\0\0", b""),
+        Record(0, 0, entry("a").key, b""),
+        Record(0, 0, entry("a").key, b"\0\0\0"),
+        Record(0, 0, entry("a").key, b"\0\1" + (entry("a").value or b"")[2:]),
+        Record(0, 0, entry("a").key, (entry("a").value or b"").replace(b"\0\0\xea\x60\1", b"\0\0\xea\x60\x09")),
+    ],
+)
 def test_what_is_no_record_of_the_log_is_said(record):
     with pytest.raises(ProtocolError):
         replay([record], 0, {})

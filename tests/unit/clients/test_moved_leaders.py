@@ -17,10 +17,14 @@ from tests.unit.clients.memory_cluster import MemoryCluster
 pytestmark = pytest.mark.played(by="play")
 
 MOVED = [
-    ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
     ErrorCode.KAFKA_STORAGE_ERROR,
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -53,7 +57,9 @@ async def values(consumer: Consumer, count: int) -> dict[int, bytes | None]:
 
 
 @pytest.mark.parametrize("refusal", MOVED)
-async def test_a_record_is_written_by_the_leader_that_there_is_now(pool, /, cluster, refusal):
+async def test_a_record_is_written_by_the_leader_that_there_is_now(
+    pool: Pool, /, cluster: MemoryCluster, refusal: ErrorCode
+) -> None:
     cluster.refusal = refusal
     async with Producer(pool) as producer:
         # The base offset says who answered.
@@ -96,7 +102,9 @@ async def test_a_connection_that_agrees_on_nothing_is_given_up_as_a_request_is(p
 
 
 @pytest.mark.parametrize("refusal", MOVED)
-async def test_a_partition_is_read_from_the_leader_that_there_is_now(pool, /, cluster, refusal):
+async def test_a_partition_is_read_from_the_leader_that_there_is_now(
+    pool: Pool, /, cluster: MemoryCluster, refusal: ErrorCode
+) -> None:
     cluster.refusal = refusal
     await pool.topic("t")
     cluster.leaders[:] = [2, 3, 1]
@@ -121,7 +129,9 @@ async def test_a_leader_whose_epoch_is_another_one_is_asked_for_anew(pool: Pool,
 
 @pytest.mark.parametrize(("version", "told"), [(8, -1), (9, 5)])
 @pytest.mark.played(by="play")
-async def test_epochs_of_brokers_before_2_4_are_not_relied_on(pool, /, cluster, version, told):
+async def test_epochs_of_brokers_before_2_4_are_not_relied_on(
+    pool: Pool, /, cluster: MemoryCluster, version: int, told: int
+) -> None:
     for broker in cluster.brokers.values():
         broker.versions[ApiKey.METADATA] = (0, version)
     await pool.topic("t")
@@ -148,7 +158,9 @@ async def test_an_offset_that_a_new_leader_does_not_know_yet_is_asked_for_again(
 
 
 @pytest.mark.parametrize("refusal", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
-async def test_offsets_are_committed_with_the_coordinator_that_there_is_now(pool, /, cluster, refusal):
+async def test_offsets_are_committed_with_the_coordinator_that_there_is_now(
+    pool: Pool, /, cluster: MemoryCluster, refusal: ErrorCode
+) -> None:
     cluster.group_refusal = refusal
     admin = Admin(pool)
     await admin.commit_offsets("g", {partition(0): 1})
@@ -176,7 +188,9 @@ async def test_a_topic_is_created_by_the_controller_that_there_is_now(pool: Pool
     assert [cluster.asked(each, ApiKey.CREATE_TOPICS) for each in (1, 2, 3)] == [0, 1, 0]
 
 
-async def test_a_topic_that_one_broker_has_not_heard_of_is_asked_of_the_controller(pool, /, cluster):
+async def test_a_topic_that_one_broker_has_not_heard_of_is_asked_of_the_controller(
+    pool: Pool, /, cluster: MemoryCluster
+) -> None:
     cluster.controller = 3
     cluster.unaware.add(1)
     assert (await pool.any_broker()).host == "broker-1"
@@ -205,7 +219,9 @@ async def test_whoever_waits_for_a_connection_shares_its_outcome(pool: Pool, /, 
     assert now() == pytest.approx(10, abs=1)
 
 
-async def test_who_gives_up_waiting_for_a_connection_does_not_take_it_from_others(pool, /, cluster):
+async def test_who_gives_up_waiting_for_a_connection_does_not_take_it_from_others(
+    pool: Pool, /, cluster: MemoryCluster
+) -> None:
     await pool.topic("t")
     first, second = (asyncio.ensure_future(pool.leader(partition(1))) for _ in range(2))
     await asyncio.sleep(0)

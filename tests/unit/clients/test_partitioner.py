@@ -6,16 +6,19 @@ from kafka.partitioner.default import murmur2 as kafka_python_murmur2
 from barnabas.clients.partitioner import StickyPartition, murmur2, partition_for_key
 
 
-@pytest.mark.parametrize(("data", "expected"), [
-    # What Java's client gives, as signed numbers.
-    (b"", 275646681),
-    (b"21", -973932308),
-    (b"foobar", -790332482),
-    (b"a-little-bit-long-string", -985981536),
-    (b"a-little-bit-longer-string", -1486304829),
-    (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-    (b"abc", 479470107),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        # What Java's client gives, as signed numbers.
+        (b"", 275646681),
+        (b"21", -973932308),
+        (b"foobar", -790332482),
+        (b"a-little-bit-long-string", -985981536),
+        (b"a-little-bit-longer-string", -1486304829),
+        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        (b"abc", 479470107),
+    ],
+)
 def test_hash_is_javas(data, expected):
     assert murmur2(data) == expected % (1 << 32)
 

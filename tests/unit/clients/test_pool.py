@@ -79,12 +79,15 @@ async def test_what_is_known_is_not_asked_until_it_is_old_or_wrong(pool, broker,
     assert len(broker.requests[ApiKey.METADATA]) == 3
 
 
-@pytest.mark.parametrize(("code", "text"), [
-    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic t does not exist"),
-    (ErrorCode.INVALID_TOPIC_EXCEPTION, "'t' is not a valid topic name"),
-    (ErrorCode.LEADER_NOT_AVAILABLE, "topic t has no leader now"),
-    (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic t: TOPIC_AUTHORIZATION_FAILED"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic t does not exist"),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, "'t' is not a valid topic name"),
+        (ErrorCode.LEADER_NOT_AVAILABLE, "topic t has no leader now"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic t: TOPIC_AUTHORIZATION_FAILED"),
+    ],
+)
 async def test_what_a_broker_says_of_a_topic_is_said_in_words_and_not_remembered(pool, broker, /, code, text):
     broker.will_answer({ApiKey.METADATA: [metadata(code), metadata()]})
     with pytest.raises(KafkaError, match=text) as caught:

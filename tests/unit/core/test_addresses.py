@@ -9,23 +9,26 @@ from hypothesis import strategies as st
 from barnabas.core.addresses import canonical_address
 
 
-@pytest.mark.parametrize(("text", "form"), [
-    ("127.0.0.1", "127.0.0.1"),
-    ("::ffff:127.0.0.1", "127.0.0.1"),
-    ("::FFFF:7f00:1", "127.0.0.1"),
-    ("0:0:0:0:0:ffff:7f00:0001", "127.0.0.1"),
-    ("::1", "0:0:0:0:0:0:0:1"),
-    ("::", "0:0:0:0:0:0:0:0"),
-    ("2001:DB8::00ff", "2001:db8:0:0:0:0:0:ff"),
-    # Java knows no other IPv4 within IPv6.
-    ("::1.2.3.4", "0:0:0:0:0:0:102:304"),
-    ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2"),
-    ("*", "*"),
-    ("broker.example", "broker.example"),
-    ("no:address", "no:address"),
-    ("::1%", "::1%"),
-    ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:127.0.0.1", "127.0.0.1"),
+        ("::FFFF:7f00:1", "127.0.0.1"),
+        ("0:0:0:0:0:ffff:7f00:0001", "127.0.0.1"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("::", "0:0:0:0:0:0:0:0"),
+        ("2001:DB8::00ff", "2001:db8:0:0:0:0:0:ff"),
+        # Java knows no other IPv4 within IPv6.
+        ("::1.2.3.4", "0:0:0:0:0:0:102:304"),
+        ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2"),
+        ("*", "*"),
+        ("broker.example", "broker.example"),
+        ("no:address", "no:address"),
+        ("::1%", "::1%"),
+        ("", ""),
+    ],
+)
 def test_the_form_of(text: str, form: str) -> None:
     assert canonical_address(text) == form
 

@@ -18,9 +18,18 @@ def counted(values):
 def test_a_value_is_taken_for_one_that_is_wrong_by_a_sixteenth_at_the_most():
     dice = Random(1)
     values = [
-        0, 1, 7, 8, 9, 15, 16, 17, 2**62, 2**63 - 9,
+        0,
+        1,
+        7,
+        8,
+        9,
+        15,
+        16,
+        17,
+        2**62,
+        2**63 - 9,
         *(dice.randrange(0, 1 << dice.randrange(1, 63)) for _ in range(2000)),
-    ]  # fmt: skip
+    ]
     for value in values:
         assert abs(middle_of(index_of(value)) - value) <= value / 16 + 1, value
 

@@ -9,12 +9,22 @@ from hypothesis import strategies as st
 from barnabas.core.peer_text import on_one_line, to_json
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("payroll-7", "payroll-7"), ("Lohn 日本 é 😀", "Lohn 日本 é 😀"), (r"DOMAIN\user", r"DOMAIN\user"),
-    ("a\nb\r\tc", r"a\nb\r\tc"), ("\x1b[31mred", r"\x1b[31mred"), ("\\x1b\x1b", r"\\x1b\x1b"),
-    ("\x9b2J\x7f", r"\x9b2J\x7f"), ("user\u202ecod.exe", r"user\u202ecod.exe"), ("ad\u200bmin", r"ad\u200bmin"),
-    ("a\u2028b\u0085c", r"a\u2028b\x85c"), ("\ud800", r"\ud800"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("payroll-7", "payroll-7"),
+        ("Lohn 日本 é 😀", "Lohn 日本 é 😀"),
+        (r"DOMAIN\user", r"DOMAIN\user"),
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("\\x1b\x1b", r"\\x1b\x1b"),
+        ("\x9b2J\x7f", r"\x9b2J\x7f"),
+        ("user\u202ecod.exe", r"user\u202ecod.exe"),
+        ("ad\u200bmin", r"ad\u200bmin"),
+        ("a\u2028b\u0085c", r"a\u2028b\x85c"),
+        ("\ud800", r"\ud800"),
+    ],
+)
 def test_what_can_not_be_printed_is_escaped(text: str, shown: str) -> None:
     assert on_one_line(text) == shown
 

@@ -17,10 +17,32 @@ from tests.unit.explain.worlds import NOW_MS, VIEWS, all_of, behind, group, log,
 
 SERVER = "real:9092"
 NAMES = (
-    "--bootstrap-server=evil:9092", "-", "-h", "--help", "--group", "a b", " ", "it's", '"', "$(touch evil)",
-    "`touch evil`", "$'a'", "a\nb", "-a\nb", "\x1b[201~touch evil\r\n", "\u202eé", "a -- b", "' -- '", '" -- "',
-    "it's\n -- ", "\\", "-\\'", "*", "#", "~",
-)  # fmt: skip
+    "--bootstrap-server=evil:9092",
+    "-",
+    "-h",
+    "--help",
+    "--group",
+    "a b",
+    " ",
+    "it's",
+    '"',
+    "$(touch evil)",
+    "`touch evil`",
+    "$'a'",
+    "a\nb",
+    "-a\nb",
+    "\x1b[201~touch evil\r\n",
+    "\u202eé",
+    "a -- b",
+    "' -- '",
+    '" -- "',
+    "it's\n -- ",
+    "\\",
+    "-\\'",
+    "*",
+    "#",
+    "~",
+)
 
 
 def as_a_shell_reads(lines: Iterable[str]) -> list[list[str]]:

@@ -8,9 +8,15 @@ import pytest
 from barnabas.explain.answers import _definitions, complaints, quick_check, since_ms, valid_rows
 
 HOLD = {
-    "first_ms": 1, "last_ms": 2, "count": 3, "user": "u", "client_id": "c", "quota": "producer_byte_rate",
-    "throttle_ms": 4, "total_ms": 5,
-}  # fmt: skip
+    "first_ms": 1,
+    "last_ms": 2,
+    "count": 3,
+    "user": "u",
+    "client_id": "c",
+    "quota": "producer_byte_rate",
+    "throttle_ms": 4,
+    "total_ms": 5,
+}
 
 
 def test_a_row_is_kept_as_it_is_told() -> None:
@@ -22,13 +28,16 @@ def test_what_a_later_release_tells_beside_is_borne() -> None:
     assert valid_rows("holds", [later]) == ([later], "")
 
 
-@pytest.mark.parametrize(("row", "wrong"), [
-    ({name: value for name, value in HOLD.items() if name != "count"}, "holds: count is missing"),
-    ({**HOLD, "last_ms": "yesterday"}, "holds/last_ms: 'yesterday' is no integer"),
-    ("a row", "holds: 'a row' is no object"),
-    (None, "holds: None is no object"),
-    ([], "holds: [] is no object"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        ({name: value for name, value in HOLD.items() if name != "count"}, "holds: count is missing"),
+        ({**HOLD, "last_ms": "yesterday"}, "holds/last_ms: 'yesterday' is no integer"),
+        ("a row", "holds: 'a row' is no object"),
+        (None, "holds: None is no object"),
+        ([], "holds: [] is no object"),
+    ],
+)
 def test_another_form_is_left_out_and_said(row: Any, wrong: str) -> None:
     assert valid_rows("holds", [row, HOLD]) == ([HOLD], wrong)
 
@@ -48,9 +57,15 @@ def test_since_when_is_a_number(told: dict[str, object], kept_ms: int) -> None:
 
 def test_parts_of_parts_are_looked_at() -> None:
     group = {
-        "group": "g", "state": "Stable", "generation": 1, "protocol": "range", "member_count": 1, "loaded_ms": None,
-        "rebalances": [{"began_ms": 1}], "commits": [],
-    }  # fmt: skip
+        "group": "g",
+        "state": "Stable",
+        "generation": 1,
+        "protocol": "range",
+        "member_count": 1,
+        "loaded_ms": None,
+        "rebalances": [{"began_ms": 1}],
+        "commits": [],
+    }
     rows, wrong = valid_rows("groups", [group])
     assert rows == []
     assert wrong.startswith("groups/rebalances/0: ")

@@ -18,9 +18,18 @@ from tests.unit.explain.worlds import (
 )
 
 REASONS = (
-    "joined", "left", "removed", "session_expired", "poll_interval_exceeded", "subscription_changed",
-    "leader_rejoined", "static_replaced", "assignment_not_stored", "too_many_members", "one_of_a_later_release",
-)  # fmt: skip
+    "joined",
+    "left",
+    "removed",
+    "session_expired",
+    "poll_interval_exceeded",
+    "subscription_changed",
+    "leader_rejoined",
+    "static_replaced",
+    "assignment_not_stored",
+    "too_many_members",
+    "one_of_a_later_release",
+)
 
 
 def told(*rebalances, state="Stable", **parts):

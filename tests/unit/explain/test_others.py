@@ -72,11 +72,19 @@ def stored(*segments, **more):
     return {**row, "compaction": None, "failure": None, **more}
 
 
-@pytest.mark.parametrize(("kept_by", "severity"), [
-    ("active", Severity.FINE), ("high watermark", Severity.FINE), ("retention.ms", Severity.FINE),
-    ("retention.bytes", Severity.FINE), ("timestamp in the future", Severity.PROBLEM),
-    ("older segment", Severity.FINE), ("compaction", Severity.FINE), ("no rule", Severity.FINE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kept_by", "severity"),
+    [
+        ("active", Severity.FINE),
+        ("high watermark", Severity.FINE),
+        ("retention.ms", Severity.FINE),
+        ("retention.bytes", Severity.FINE),
+        ("timestamp in the future", Severity.PROBLEM),
+        ("older segment", Severity.FINE),
+        ("compaction", Severity.FINE),
+        ("no rule", Severity.FINE),
+    ],
+)
 def test_why_a_segment_is_still_here(kept_by: str, severity: Severity) -> None:
     segment = {"base": 0, "bytes": 100, "goes_at_ms": None, "rule": None, "kept_by": kept_by}
     row = stored(segment)
@@ -97,8 +105,12 @@ def test_a_segment_whose_time_is_over_waits_for_the_next_look() -> None:
 
 def test_a_segment_that_goes_says_when() -> None:
     segment = {
-        "base": 0, "bytes": 100, "goes_at_ms": NOW_MS + MINUTE_MS, "rule": "retention.ms", "kept_by": "retention.ms",
-    }  # fmt: skip
+        "base": 0,
+        "bytes": 100,
+        "goes_at_ms": NOW_MS + MINUTE_MS,
+        "rule": "retention.ms",
+        "kept_by": "retention.ms",
+    }
     row = stored(segment, segment)
     found = explain_disk(snapshot(name="views", facts={"segments": [row]}))
     assert found[0].causes[0].text == (

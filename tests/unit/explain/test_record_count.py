@@ -66,8 +66,12 @@ def test_since_when_an_offset_stands_still() -> None:
 
 def test_figures_are_said_as_people_say_them() -> None:
     assert [duration(each) for each in (5, 5_000, 500_000, 50_000_000, 500_000_000)] == [
-        "5 ms", "5.0 s", "8.3 min", "13.9 h", "5.8 days",
-    ]  # fmt: skip
+        "5 ms",
+        "5.0 s",
+        "8.3 min",
+        "13.9 h",
+        "5.8 days",
+    ]
     assert (count(1, "record"), count(1_200, "record")) == ("1 record", "1,200 records")
     assert (times(1), times(2)) == ("once", "2 times")
     assert listed([1, 2, 3], 2) == "1, 2 and 1 more"

@@ -57,11 +57,14 @@ def test_without_a_rule_the_brokers_setting_decides() -> None:
     assert (found.verdict, found.certainty) == ("no-rule", Certainty.INFERRED)
 
 
-@pytest.mark.parametrize("wanted", [
-    Scope(name="alice", operation="Read", group="g"),
-    Scope(name="alice", operation="Describe", transactional_id="t"),
-    Scope(user="alice", operation="Alter"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Scope(name="alice", operation="Read", group="g"),
+        Scope(name="alice", operation="Describe", transactional_id="t"),
+        Scope(user="alice", operation="Alter"),
+    ],
+)
 def test_other_resources(wanted: Scope) -> None:
     assert verdicts(asked(of_whom=wanted)) == ["no-rule"]
 
@@ -102,9 +105,13 @@ def test_the_verdict_is_always_the_brokers(bindings: list[Binding], operation: O
 
 def refusal(kind, **more):
     row = {
-        "kind": kind, "user": "alice", "host": "10.0.0.7", "client_id": "app", "listener": "SASL",
+        "kind": kind,
+        "user": "alice",
+        "host": "10.0.0.7",
+        "client_id": "app",
+        "listener": "SASL",
         "reason": "it is so",
-    }  # fmt: skip
+    }
     row |= {"mechanism": "PLAIN", "operation": "WRITE", "resource": "TOPIC", "name": "views", "count": 3}
     return {**row, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS, "broker_id": 1, **more}
 

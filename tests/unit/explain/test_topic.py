@@ -47,11 +47,14 @@ def test_each_cause_is_named(verdict: str) -> None:
     assert verdict in verdicts(explain_topic(CASES[verdict]))
 
 
-@pytest.mark.parametrize(("lacking", "verdict", "severity"), [
-    (OFFLINE, "offline", Severity.URGENT),
-    (partition(isr=[1]), "under-min-isr", Severity.URGENT),
-    (LATE, "under-replicated", Severity.PROBLEM),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lacking", "verdict", "severity"),
+    [
+        (OFFLINE, "offline", Severity.URGENT),
+        (partition(isr=[1]), "under-min-isr", Severity.URGENT),
+        (LATE, "under-replicated", Severity.PROBLEM),
+    ],
+)
 def test_what_is_lacking_is_as_bad_as_it_is(lacking: Partition, verdict: str, severity: Severity) -> None:
     found = explain_topic(snapshot(lacking, away=(2, 3)))
     assert (found[0].verdict, found[0].severity) == (verdict, severity)

@@ -58,11 +58,14 @@ def test_whose_transaction_it_is_may_be_unknown() -> None:
     assert (found.verdict, found.certainty) == ("open", Certainty.UNKNOWN)
 
 
-@pytest.mark.parametrize(("reason", "text", "severity"), [
-    ("producer", "its producer aborted it by p at /10.0.0.9", Severity.FINE),
-    ("timeout", "its producer did not end it within transaction.timeout.ms", Severity.NOTICE),
-    ("newer_producer", "a newer producer took its transactional id by p", Severity.NOTICE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reason", "text", "severity"),
+    [
+        ("producer", "its producer aborted it by p at /10.0.0.9", Severity.FINE),
+        ("timeout", "its producer did not end it within transaction.timeout.ms", Severity.NOTICE),
+        ("newer_producer", "a newer producer took its transactional id by p", Severity.NOTICE),
+    ],
+)
 def test_why_it_was_aborted(reason: str, text: str, severity: Severity) -> None:
     found = explain_transaction(snapshot(facts={"transactions": [aborted(reason)]}))
     assert verdicts(found) == [f"aborted-{reason.replace('_', '-')}"]

@@ -52,14 +52,20 @@ def test_checkpoints_reach_the_logs(data_dir: Path) -> None:
     assert report.damage_count == 1
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [
-    ("meta.properties", "version=1\nbroker.id=3\n", "damage meta.properties: has version 1"),
-    ("meta.properties", "version=0\nbroker.id=3\n", "note meta.properties: has no cluster.id"),
-    ("recovery-point-offset-checkpoint", "0\n1\n", "a broker would take the directory offline"),
-    ("recovery-point-offset-checkpoint", "0\n1\nc 0 5\n", "names logs that do not exist: c-0"),
-    ("cleaner-offset-checkpoint", "0\n4\nc 0 5\nc 1 5\nc 2 5\nc 3 5\n",
-     "names logs that do not exist: c-0, c-1, c-2 and 1 more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("meta.properties", "version=1\nbroker.id=3\n", "damage meta.properties: has version 1"),
+        ("meta.properties", "version=0\nbroker.id=3\n", "note meta.properties: has no cluster.id"),
+        ("recovery-point-offset-checkpoint", "0\n1\n", "a broker would take the directory offline"),
+        ("recovery-point-offset-checkpoint", "0\n1\nc 0 5\n", "names logs that do not exist: c-0"),
+        (
+            "cleaner-offset-checkpoint",
+            "0\n4\nc 0 5\nc 1 5\nc 2 5\nc 3 5\n",
+            "names logs that do not exist: c-0, c-1, c-2 and 1 more",
+        ),
+    ],
+)
 def test_small_files_that_are_wrong(data_dir: Path, name: str, text: str, expected: str) -> None:
     (data_dir / name).write_text(text)
     assert any(expected in finding for finding in findings(data_dir))

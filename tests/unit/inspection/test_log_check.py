@@ -73,14 +73,17 @@ def test_a_wrong_crc_is_where_a_recovery_cuts(two_segments):
     assert "it is below the recovery point" in two_segments.recovery(recovery_point=6)[0]
 
 
-@pytest.mark.parametrize(("second", "reason"), [
-    (batch(2)[:-1], "an incomplete batch"),
-    (batch(2)[:10], "an incomplete batch"),
-    (batch(1), "offset 1 is below the expected 2"),
-    (batch(2**31 + 5), f"offset {2**31 + 6} is too far above the segment's base offset"),
-    (bytes(8) + b"\0\0\0\5" + bytes(20) + b"x", "a size of 5 at position"),
-    (batch(2)[:8] + b"\0\0\0\x14" + batch(2)[12:], "a batch length of 20"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (batch(2)[:-1], "an incomplete batch"),
+        (batch(2)[:10], "an incomplete batch"),
+        (batch(1), "offset 1 is below the expected 2"),
+        (batch(2**31 + 5), f"offset {2**31 + 6} is too far above the segment's base offset"),
+        (bytes(8) + b"\0\0\0\5" + bytes(20) + b"x", "a size of 5 at position"),
+        (batch(2)[:8] + b"\0\0\0\x14" + batch(2)[12:], "a batch length of 20"),
+    ],
+)
 def test_what_no_log_holds(log_files, second, reason):
     log_files.segment(0, batch(0))
     log_files.write(0, ".log", batch(0) + second)
@@ -127,19 +130,22 @@ def test_records_that_a_recovery_does_not_look_at(log_files):
     assert LogCheck(log_files.path, LogState(was_clean=True), is_deep=False).run().findings == []
 
 
-@pytest.mark.parametrize(("suffix", "data", "complaint"), [
-    (".index", struct.pack(">ii", 3, 7), "offset 3: no batch begins at position 7"),
-    (".index", struct.pack(">ii", 1, 89), "offset 1 is before position 89"),
-    (".index", struct.pack(">iiii", 3, 89, 2, 0), "both numbers must grow"),
-    (".index", struct.pack(">ii", 9, 900), "1 entries point after the last whole batch"),
-    (".index", b"abc", "size 3 is invalid: must be a multiple of the entry size 8"),
-    (".timeindex", struct.pack(">qi", 500, 3), "timestamp 1001 occurs before offset 3, whose entry has only 500"),
-    (".timeindex", struct.pack(">qiqi", 5_000, 1, 4_000, 3), "both numbers must grow"),
-    (".timeindex", struct.pack(">qi", 9_000, 30), "1 entries have offsets after the last one, 3"),
-    (".timeindex", b"abc", "size 3 is invalid: must be a multiple of the entry size 12"),
-    (".txnindex", struct.pack(">hqqqq", 0, 7, 8, 9, 9), "an entry from 8 to 9 can't be in this segment"),
-    (".txnindex", b"abc", "size 3 is invalid: must be a multiple of the entry size 34"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("suffix", "data", "complaint"),
+    [
+        (".index", struct.pack(">ii", 3, 7), "offset 3: no batch begins at position 7"),
+        (".index", struct.pack(">ii", 1, 89), "offset 1 is before position 89"),
+        (".index", struct.pack(">iiii", 3, 89, 2, 0), "both numbers must grow"),
+        (".index", struct.pack(">ii", 9, 900), "1 entries point after the last whole batch"),
+        (".index", b"abc", "size 3 is invalid: must be a multiple of the entry size 8"),
+        (".timeindex", struct.pack(">qi", 500, 3), "timestamp 1001 occurs before offset 3, whose entry has only 500"),
+        (".timeindex", struct.pack(">qiqi", 5_000, 1, 4_000, 3), "both numbers must grow"),
+        (".timeindex", struct.pack(">qi", 9_000, 30), "1 entries have offsets after the last one, 3"),
+        (".timeindex", b"abc", "size 3 is invalid: must be a multiple of the entry size 12"),
+        (".txnindex", struct.pack(">hqqqq", 0, 7, 8, 9, 9), "an entry from 8 to 9 can't be in this segment"),
+        (".txnindex", b"abc", "size 3 is invalid: must be a multiple of the entry size 34"),
+    ],
+)
 def test_indexes_that_do_not_fit(two_segments, suffix, data, complaint):
     assert len(batch(0)) == 89
     two_segments.write(0, suffix, data)
@@ -173,12 +179,15 @@ def test_files_that_a_start_makes_or_removes(two_segments):
     assert texts(report, Kind.NOTE) == ["notes.txt: is not a file of a log"]
 
 
-@pytest.mark.parametrize(("text", "complaint"), [
-    ("0\n1\n1 0\n", "offset 0 has epoch 0, the file says 1"),
-    ("0\n2\n0 0\n0 4\n", "epoch 0 from offset 4 on follows (0, 0)"),
-    ("0\n0\n", "offset 0 has epoch 0, the file says -1"),
-    ("7\n", "version '7'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("0\n1\n1 0\n", "offset 0 has epoch 0, the file says 1"),
+        ("0\n2\n0 0\n0 4\n", "epoch 0 from offset 4 on follows (0, 0)"),
+        ("0\n0\n", "offset 0 has epoch 0, the file says -1"),
+        ("7\n", "version '7'"),
+    ],
+)
 def test_leader_epochs_that_do_not_fit(two_segments, text, complaint):
     two_segments.epochs(text)
     (damage,) = two_segments.damage(**CLEAN)

@@ -11,9 +11,14 @@ from tests.unit.inspection.conftest import LogFiles, batch, marker, snapshot
 
 def data(offset: int, producer_id: int, timestamp_ms: int = 1_000) -> bytes:
     return batch(
-        offset, 1, timestamp_ms=timestamp_ms, producer_id=producer_id, producer_epoch=0, base_sequence=offset,
+        offset,
+        1,
+        timestamp_ms=timestamp_ms,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=offset,
         is_transactional=True,
-    )  # fmt: skip
+    )
 
 
 def entry(producer_id: int, last_offset: int, first_open: int) -> tuple[int, ...]:

@@ -94,21 +94,28 @@ def test_what_the_tree_holds_is_read_back(data_dir: Path) -> None:
     assert (data_dir / apply.RELEASED_REGISTRY_FILE).exists()
 
 
-@pytest.mark.parametrize(("ops", "missing"), [
-    ([DeleteOp(paths.topic_config("t"))], [f"{paths.topic_config('t')} is missing"]),
-    (
-        [DeleteOp(paths.partition_state("t", 1))],
-        [
-            f"{paths.partition_state('t', 1)} is missing",
-            f"{paths.partition_state('t', 1)} does not name broker 7 as leader",
-        ],
-    ),
-    ([SetOp(paths.topic_config("t"), b'{"config":{}}')], [f"{paths.topic_config('t')} has other data"]),
-    ([CreateOp("/config/users/stranger")], ["/config/users/stranger should not exist"]),
-    ([SetOp(paths.topic("t"), b'{"version":2,"partitions":{"0":[7]}}')],
-     [f"{paths.topic('t')} has other data", "partition t-1 is missing"]),
-])  # fmt: skip
-def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(data_dir, ops, missing):
+@pytest.mark.parametrize(
+    ("ops", "missing"),
+    [
+        ([DeleteOp(paths.topic_config("t"))], [f"{paths.topic_config('t')} is missing"]),
+        (
+            [DeleteOp(paths.partition_state("t", 1))],
+            [
+                f"{paths.partition_state('t', 1)} is missing",
+                f"{paths.partition_state('t', 1)} does not name broker 7 as leader",
+            ],
+        ),
+        ([SetOp(paths.topic_config("t"), b'{"config":{}}')], [f"{paths.topic_config('t')} has other data"]),
+        ([CreateOp("/config/users/stranger")], ["/config/users/stranger should not exist"]),
+        (
+            [SetOp(paths.topic("t"), b'{"version":2,"partitions":{"0":[7]}}')],
+            [f"{paths.topic('t')} has other data", "partition t-1 is missing"],
+        ),
+    ],
+)
+def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(
+    data_dir: Path, ops: list[Op], missing: list[str]
+) -> None:
     async def ruin(registry: EmbeddedRegistry, _: int) -> None:
         await registry.multi(ops)
 

@@ -81,7 +81,9 @@ def test_a_look_at_what_does_not_fit_changes_nothing(data_dir: Path) -> None:
     ("version", "has_cluster_id", "has_log_starts"),
     [("0.10.2", False, False), ("0.11.0", False, True), ("2.3", False, True), ("2.4", True, True), ("2.7", True, True)],
 )
-def test_what_a_kafka_has_not_does_not_go_back_with_the_directory(data_dir, version, has_cluster_id, has_log_starts):
+def test_what_a_kafka_has_not_does_not_go_back_with_the_directory(
+    data_dir: Path, version: str, has_cluster_id: bool, has_log_starts: bool
+) -> None:
     directory = LogDirectory(LocalFileSystem(), data_dir)
     directory.write_identity(7, "c" * 22, 0)
     directory.make_checkpoints()

@@ -63,14 +63,17 @@ def test_signs_of_groups_and_of_the_tree() -> None:
     assert found(old_directory(), tree({"/feature": b'{"features":{},"status":0}'}).nodes) != "2.7-IV0"
 
 
-@pytest.mark.parametrize(("settings", "version"), [
-    ({"message.format.version": "1.0-IV0"}, "1.0-IV0"),
-    ({"message.format.version": "9.9"}, "0.10.1-IV0"),
-    ({"compression.type": "zstd"}, "2.1-IV0"),
-    ({"retention.ms": "5"}, "0.10.1-IV0"),
-    # Kafka takes any name from anybody who writes the tree.
-    ({"max.compaction.lag.ms": "5"}, "0.10.1-IV0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "version"),
+    [
+        ({"message.format.version": "1.0-IV0"}, "1.0-IV0"),
+        ({"message.format.version": "9.9"}, "0.10.1-IV0"),
+        ({"compression.type": "zstd"}, "2.1-IV0"),
+        ({"retention.ms": "5"}, "0.10.1-IV0"),
+        # Kafka takes any name from anybody who writes the tree.
+        ({"max.compaction.lag.ms": "5"}, "0.10.1-IV0"),
+    ],
+)
 def test_signs_of_settings(settings: Mapping[str, str], version: str) -> None:
     assert found(old_directory(), tree(topic("t", {0: [0]}, settings=settings)).nodes) == version
 

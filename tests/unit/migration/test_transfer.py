@@ -99,18 +99,21 @@ def test_another_cluster_and_one_that_lives_are_refused() -> None:
         operations(Document(), TreeCopy("there", live_brokers=(3,)), is_zookeeper=True, overwrites=True)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"format": "other"}, "not written by `barnabas registry export`"),
-    ({"version": 2}, "a newer version"),
-    ({"nodes": []}, "nodes or sequence are invalid"),
-    ({"sequence": -1}, "nodes or sequence are invalid"),
-    ({"sequence": True}, "nodes or sequence are invalid"),
-    ({"nodes": {"a": None}}, "'a' is not a valid path"),
-    ({"nodes": {"/a": 3}}, "/a has invalid data"),
-    ({"nodes": {"/a": {"base64": "ä"}}}, "/a has invalid data"),
-    ({"nodes": {"/a": {"base64": 3}}}, "/a has invalid data"),
-    ({"nodes": {"/a": {}}}, "/a has invalid data"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "not written by `barnabas registry export`"),
+        ({"version": 2}, "a newer version"),
+        ({"nodes": []}, "nodes or sequence are invalid"),
+        ({"sequence": -1}, "nodes or sequence are invalid"),
+        ({"sequence": True}, "nodes or sequence are invalid"),
+        ({"nodes": {"a": None}}, "'a' is not a valid path"),
+        ({"nodes": {"/a": 3}}, "/a has invalid data"),
+        ({"nodes": {"/a": {"base64": "ä"}}}, "/a has invalid data"),
+        ({"nodes": {"/a": {"base64": 3}}}, "/a has invalid data"),
+        ({"nodes": {"/a": {}}}, "/a has invalid data"),
+    ],
+)
 def test_a_document_that_is_none_is_refused(change: dict[str, object], message: str) -> None:
     payload = json.loads(encode_document(Document({"/a": b"x"})))
     with pytest.raises(TransferError, match=message):

@@ -31,13 +31,25 @@ async def test_reading_a_tree_leaves_out_what_lives_with_a_session() -> None:
     await registry.close()
 
 
-@pytest.mark.parametrize(("path", "is_taken"), [
-    ("/", False), ("/controller", False), ("/controller_epoch", True), ("/brokers/ids", True),
-    ("/brokers/ids/0", False), ("/brokers/topics/t/partitions/0/state", True),
-    ("/config/changes/config_change_0000000000", False), ("/config/users/u", True),
-    ("/kafka-acl-changes/acl_changes_0", False), ("/kafka-acl/Topic/t", True), ("/barnabas/adopted", False),
-    ("/barnabas", False), ("/zookeeper/config", False), ("/consumers/g/offsets/t/0", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "is_taken"),
+    [
+        ("/", False),
+        ("/controller", False),
+        ("/controller_epoch", True),
+        ("/brokers/ids", True),
+        ("/brokers/ids/0", False),
+        ("/brokers/topics/t/partitions/0/state", True),
+        ("/config/changes/config_change_0000000000", False),
+        ("/config/users/u", True),
+        ("/kafka-acl-changes/acl_changes_0", False),
+        ("/kafka-acl/Topic/t", True),
+        ("/barnabas/adopted", False),
+        ("/barnabas", False),
+        ("/zookeeper/config", False),
+        ("/consumers/g/offsets/t/0", True),
+    ],
+)
 def test_what_goes_along(path: str, is_taken: bool) -> None:
     assert is_carried(path) == is_taken
 
@@ -79,10 +91,17 @@ async def test_a_tree_made_anew_is_another_tree() -> None:
     await registry.close()
 
 
-@pytest.mark.parametrize(("one", "other", "same"), [
-    (b'{"a":1,"b":2}', b'{ "b": 2, "a": 1 }', True), (b'{"a":1}', b'{"a":2}', False), (b"17", b"18", False),
-    (None, None, True), (None, b"", False), (b"not json", b"not json either", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (b'{"a":1,"b":2}', b'{ "b": 2, "a": 1 }', True),
+        (b'{"a":1}', b'{"a":2}', False),
+        (b"17", b"18", False),
+        (None, None, True),
+        (None, b"", False),
+        (b"not json", b"not json either", False),
+    ],
+)
 def test_two_nodes_that_say_the_same(one: bytes | None, other: bytes | None, same: bool) -> None:
     assert is_same(one, other) == is_same(other, one) == same
 

@@ -26,17 +26,20 @@ def test_what_must_be_there(path: str, data: bytes | None) -> None:
     assert (finding.kind, finding.subject) == (Kind.BLOCKED, f"zk{path}")
 
 
-@pytest.mark.parametrize(("path", "data"), [
-    ("/controller_epoch", b"three"),
-    ("/latest_producer_id_block", b'{"block_start":"0"}'),
-    ("/brokers/topics/t", b'{"partitions":{"zero":[0]}}'),
-    ("/brokers/topics/t", b'{"partitions":{"0":["a"]}}'),
-    ("/brokers/topics/t", b'{"partitions":{"0":0}}'),
-    ("/brokers/topics/t/partitions/0/state", b'{"leader":0,"leader_epoch":"x","controller_epoch":1,"isr":[0]}'),
-    ("/config/topics/t", b"retention.ms=5"),
-    ("/config/users/u", b'{"version":1}'),
-    ("/config/brokers/0", b'{"config":[]}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("/controller_epoch", b"three"),
+        ("/latest_producer_id_block", b'{"block_start":"0"}'),
+        ("/brokers/topics/t", b'{"partitions":{"zero":[0]}}'),
+        ("/brokers/topics/t", b'{"partitions":{"0":["a"]}}'),
+        ("/brokers/topics/t", b'{"partitions":{"0":0}}'),
+        ("/brokers/topics/t/partitions/0/state", b'{"leader":0,"leader_epoch":"x","controller_epoch":1,"isr":[0]}'),
+        ("/config/topics/t", b"retention.ms=5"),
+        ("/config/users/u", b'{"version":1}'),
+        ("/config/brokers/0", b'{"config":[]}'),
+    ],
+)
 def test_what_cannot_be_understood(path: str, data: bytes) -> None:
     (finding,) = unreadable({**tree(GOOD).nodes, path: data}, "zk")
     assert finding.subject == f"zk{path}"

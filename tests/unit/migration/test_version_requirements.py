@@ -75,10 +75,17 @@ def test_every_segment_is_looked_at(log: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("writer", "for_groups", "for_offsets"), [
-    ("0.10.0", {}, {}), ("0.10.2", {"0.10.1-IV0"}, {}), ("1.1", {"0.10.1-IV0"}, {}),
-    ("2.1-IV0", {"2.1-IV0"}, {"2.1-IV0"}), ("2.2", {"2.1-IV0"}, {"2.1-IV1"}), ("2.7", {"2.3-IV0"}, {"2.1-IV1"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("writer", "for_groups", "for_offsets"),
+    [
+        ("0.10.0", {}, {}),
+        ("0.10.2", {"0.10.1-IV0"}, {}),
+        ("1.1", {"0.10.1-IV0"}, {}),
+        ("2.1-IV0", {"2.1-IV0"}, {"2.1-IV0"}),
+        ("2.2", {"2.1-IV0"}, {"2.1-IV1"}),
+        ("2.7", {"2.3-IV0"}, {"2.1-IV1"}),
+    ],
+)
 def test_values_need_the_kafka_that_writes_them(log: Path, writer: str, for_groups: set, for_offsets: set) -> None:
     reader = kafka_version(writer)
     format_2 = {"0.11.0-IV0"}

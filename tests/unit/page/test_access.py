@@ -17,29 +17,38 @@ def asks(user="alice", operation="Read", resource_type="topic", name="orders", h
     return answer_to(WORLD, Form(user, operation, resource_type, name, host))
 
 
-@pytest.mark.parametrize(("form", "verdict"), [
-    ({}, "allowed"),
-    ({"user": "User:alice"}, "allowed"),
-    ({"host": "10.0.0.1"}, "allowed"),
-    ({"operation": "Describe"}, "allowed"),
-    ({"operation": "Write"}, "right-missing"),
-    ({"user": "bob"}, "right-missing"),
-    ({"name": "other"}, "no-rule"),
-    ({"operation": "Create", "resource_type": "cluster", "name": ""}, "no-rule"),
-    ({"operation": "Write", "resource_type": "transactional id", "name": "t"}, "no-rule"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "verdict"),
+    [
+        ({}, "allowed"),
+        ({"user": "User:alice"}, "allowed"),
+        ({"host": "10.0.0.1"}, "allowed"),
+        ({"operation": "Describe"}, "allowed"),
+        ({"operation": "Write"}, "right-missing"),
+        ({"user": "bob"}, "right-missing"),
+        ({"name": "other"}, "no-rule"),
+        ({"operation": "Create", "resource_type": "cluster", "name": ""}, "no-rule"),
+        ({"operation": "Write", "resource_type": "transactional id", "name": "t"}, "no-rule"),
+    ],
+)
 def test_may_he_is_answered_by_rules(form, verdict):
     problem, answer = asks(**form)
     assert (problem, answer.verdict) == ("", verdict)
 
 
-@pytest.mark.parametrize(("form", "problem"), [
-    ({"operation": "Eat"}, "The operation Eat does not exist."),
-    ({"operation": ""}, "The operation (empty) does not exist."),
-    ({"resource_type": "x"}, "The resource type x does not exist."),
-    ({"operation": "Write", "resource_type": "group"}, "Write does not apply to a group; use Read, Delete, Describe."),
-    ({"name": ""}, "Name the topic."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        ({"operation": "Eat"}, "The operation Eat does not exist."),
+        ({"operation": ""}, "The operation (empty) does not exist."),
+        ({"resource_type": "x"}, "The resource type x does not exist."),
+        (
+            {"operation": "Write", "resource_type": "group"},
+            "Write does not apply to a group; use Read, Delete, Describe.",
+        ),
+        ({"name": ""}, "Name the topic."),
+    ],
+)
 def test_what_makes_no_sense_is_one_clear_error(form, problem):
     assert asks(**form) == (problem, None)
 

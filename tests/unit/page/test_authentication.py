@@ -23,64 +23,83 @@ from barnabas.page.settings import MOST_CLUSTERS, Settings, parse_clusters, pars
 NAMES = frozenset({"kafka.example.org"})
 
 
-@pytest.mark.parametrize(("host", "known"), [
-    ("127.0.0.1:9645", True), ("[::1]:9645", True), ("localhost", True), ("KAFKA.example.org:443", True),
-    ("evil.example.org", False), ("127.0.0.1.evil.example.org:9645", False), ("localhost.evil.example.org", False),
-    ("kafka.example.org.", False), ("[evil.example.org]:9645", False), ("", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("127.0.0.1:9645", True),
+        ("[::1]:9645", True),
+        ("localhost", True),
+        ("KAFKA.example.org:443", True),
+        ("evil.example.org", False),
+        ("127.0.0.1.evil.example.org:9645", False),
+        ("localhost.evil.example.org", False),
+        ("kafka.example.org.", False),
+        ("[evil.example.org]:9645", False),
+        ("", False),
+    ],
+)
 def test_a_name_is_taken_where_it_is_known(host: str, known: bool) -> None:
     assert is_known_host(host, NAMES) is known
 
 
-@pytest.mark.parametrize(("headers", "own"), [
-    ({"sec-fetch-site": "same-origin", "origin": "null"}, True),
-    ({"sec-fetch-site": "same-site", "origin": "http://h:1", "host": "h:1"}, False),
-    ({"sec-fetch-site": "cross-site"}, False),
-    ({"sec-fetch-site": "none"}, False),
-    ({"origin": "http://h:1", "host": "h:1"}, True),
-    ({"origin": "https://h:1", "host": "h:1"}, False),
-    ({"origin": "http://h:2", "host": "h:1"}, False),
-    ({"origin": "null", "host": "h:1"}, False),
-    ({"host": "h:1"}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("headers", "own"),
+    [
+        ({"sec-fetch-site": "same-origin", "origin": "null"}, True),
+        ({"sec-fetch-site": "same-site", "origin": "http://h:1", "host": "h:1"}, False),
+        ({"sec-fetch-site": "cross-site"}, False),
+        ({"sec-fetch-site": "none"}, False),
+        ({"origin": "http://h:1", "host": "h:1"}, True),
+        ({"origin": "https://h:1", "host": "h:1"}, False),
+        ({"origin": "http://h:2", "host": "h:1"}, False),
+        ({"origin": "null", "host": "h:1"}, False),
+        ({"host": "h:1"}, False),
+    ],
+)
 def test_a_post_comes_from_a_page_of_ours(headers: dict[str, str], own: bool) -> None:
     assert is_from_own_page(headers, is_secure=False) is own
 
 
-@pytest.mark.parametrize(("headers", "path", "may"), [
-    ({"sec-fetch-site": "same-origin"}, "/c/a/topics", True),
-    ({"sec-fetch-site": "none"}, "/c/a/topics", True),
-    ({}, "/c/a/topics", True),
-    ({"origin": "http://h:1", "host": "h:1"}, "/c/a/topics", True),
-    ({"origin": "http://evil.example.org", "host": "h:1"}, "/c/a/topics", False),
-    ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, "/", False),
-    ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, "/c/a/", False),
-    ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, "/", False),
-    *(
-        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, path, may)
-        for path, may in (
-            ("/", True),
-            ("/c/a", True),
-            ("/c/a/", True),
-            ("/login", True),
-            ("/c/a/search", False),
-            ("/c/a/download", False),
-            ("/static/page.js", False),
-        )
-    ),
-    ({"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, "/c/a/x", True),
-    ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, "/c/a/x", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("headers", "path", "may"),
+    [
+        ({"sec-fetch-site": "same-origin"}, "/c/a/topics", True),
+        ({"sec-fetch-site": "none"}, "/c/a/topics", True),
+        ({}, "/c/a/topics", True),
+        ({"origin": "http://h:1", "host": "h:1"}, "/c/a/topics", True),
+        ({"origin": "http://evil.example.org", "host": "h:1"}, "/c/a/topics", False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, "/", False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, "/c/a/", False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, "/", False),
+        *(
+            ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, path, may)
+            for path, may in (
+                ("/", True),
+                ("/c/a", True),
+                ("/c/a/", True),
+                ("/login", True),
+                ("/c/a/search", False),
+                ("/c/a/download", False),
+                ("/static/page.js", False),
+            )
+        ),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, "/c/a/x", True),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, "/c/a/x", False),
+    ],
+)
 def test_another_site_may_only_link_to_the_start_page(headers: dict[str, str], path: str, may: bool) -> None:
     assert may_ask(headers, path, is_secure=False) is may
 
 
-@pytest.mark.parametrize(("forwarded_for", "address"), [
-    ([], "10.0.0.1"),
-    (["1.2.3.4"], "1.2.3.4"),
-    (["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
-    (["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("forwarded_for", "address"),
+    [
+        ([], "10.0.0.1"),
+        (["1.2.3.4"], "1.2.3.4"),
+        (["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
+        (["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
+    ],
+)
 def test_a_proxy_names_the_address_last(forwarded_for: list[str], address: str) -> None:
     assert forwarded_address("10.0.0.1", forwarded_for) == address
 
@@ -205,33 +224,50 @@ def test_guesses_are_bounded() -> None:
 BEYOND = Settings({"c": "h:1"}, [("0.0.0.0", 9645)])
 
 
-@pytest.mark.parametrize("settings", [
-    Settings({"c": "h:1"}),
-    Settings({"c": "h:1"}, [("::1", 9645)]),
-    dataclasses.replace(BEYOND, mechanisms=["PLAIN"], tls=("a", "b")),
-    dataclasses.replace(BEYOND, mechanisms=["PLAIN"], trusted_proxy="10.0.0.1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings({"c": "h:1"}),
+        Settings({"c": "h:1"}, [("::1", 9645)]),
+        dataclasses.replace(BEYOND, mechanisms=["PLAIN"], tls=("a", "b")),
+        dataclasses.replace(BEYOND, mechanisms=["PLAIN"], trusted_proxy="10.0.0.1"),
+    ],
+)
 def test_it_starts_where_that_is_safe(settings: Settings) -> None:
     settings.check()
 
 
-@pytest.mark.parametrize("settings", [
-    BEYOND, dataclasses.replace(BEYOND, mechanisms=["PLAIN"]), dataclasses.replace(BEYOND, tls=("a", "b")),
-    dataclasses.replace(BEYOND, listeners=[("127.0.0.1", 1), ("10.0.0.1", 1)]), Settings({}),
-    Settings({f"c{number}": "h:1" for number in range(MOST_CLUSTERS + 1)}), Settings({"..": "h:1"}),
-    Settings({"c": "h:1"}, root_path="//evil.example.org"), Settings({"c": "h:1"}, root_path="/kafka/"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        BEYOND,
+        dataclasses.replace(BEYOND, mechanisms=["PLAIN"]),
+        dataclasses.replace(BEYOND, tls=("a", "b")),
+        dataclasses.replace(BEYOND, listeners=[("127.0.0.1", 1), ("10.0.0.1", 1)]),
+        Settings({}),
+        Settings({f"c{number}": "h:1" for number in range(MOST_CLUSTERS + 1)}),
+        Settings({"..": "h:1"}),
+        Settings({"c": "h:1"}, root_path="//evil.example.org"),
+        Settings({"c": "h:1"}, root_path="/kafka/"),
+    ],
+)
 def test_it_does_not_start_where_that_is_not(settings: Settings) -> None:
     with pytest.raises(ConfigError, match="--"):
         settings.check()
 
 
-@pytest.mark.parametrize(("peer", "forwarded_for", "answer"), [
-    ("10.0.0.1", [(b"x-forwarded-for", b"192.0.2.7")], (200, "192.0.2.7")),
-    ("10.0.0.1", [], (200, "10.0.0.1")),
-    ("192.0.2.7", [(b"x-forwarded-for", b"127.0.0.1")], (403, "")),
-], ids=["by the proxy", "the proxy itself", "beside the proxy"])  # fmt: skip
-async def test_behind_a_proxy_nobody_else_is_answered(peer, forwarded_for, answer):
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "answer"),
+    [
+        ("10.0.0.1", [(b"x-forwarded-for", b"192.0.2.7")], (200, "192.0.2.7")),
+        ("10.0.0.1", [], (200, "10.0.0.1")),
+        ("192.0.2.7", [(b"x-forwarded-for", b"127.0.0.1")], (403, "")),
+    ],
+    ids=["by the proxy", "the proxy itself", "beside the proxy"],
+)
+async def test_behind_a_proxy_nobody_else_is_answered(
+    peer: str, forwarded_for: list[tuple[bytes, bytes]], answer: tuple[int, str]
+) -> None:
     statuses, addresses = [], []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -34,9 +34,16 @@ def test_who_is_held_stands_first() -> None:
 
 def test_holds_and_limits_are_told_as_they_are_kept() -> None:
     row = {
-        "broker_id": 1, "user": "alice", "client_id": "app", "quota": "producer_byte_rate", "count": 3,
-        "total_ms": 600, "throttle_ms": 400, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS,
-    }  # fmt: skip
+        "broker_id": 1,
+        "user": "alice",
+        "client_id": "app",
+        "quota": "producer_byte_rate",
+        "count": 3,
+        "total_ms": 600,
+        "throttle_ms": 400,
+        "first_ms": NOW_MS - MINUTE_MS,
+        "last_ms": NOW_MS,
+    }
     old = {**row, "last_ms": NOW_MS - 100 * MINUTE_MS}
     world = snapshot(facts={"holds": [row, old]}, configured_quotas={Entity("alice", DEFAULT): {"b": 2.0, "a": 1.0}})
     assert list(throttle_rows(world)) == [
@@ -67,12 +74,15 @@ def test_a_limit_is_tried_with_what_was_recorded() -> None:
     assert sender.left > 0
 
 
-@pytest.mark.parametrize(("query", "problem"), [
-    ({"name": "producer_byte_rate", "value": "1"}, "name a user, a client id, or both"),
-    ({"user": "a", "name": "speed", "value": "1"}, "the quota does not exist"),
-    ({"user": "a", "name": "producer_byte_rate", "value": "-1"}, "must be more than 0"),
-    ({"user": "a", "name": "producer_byte_rate", "value": "many"}, "many"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ({"name": "producer_byte_rate", "value": "1"}, "name a user, a client id, or both"),
+        ({"user": "a", "name": "speed", "value": "1"}, "the quota does not exist"),
+        ({"user": "a", "name": "producer_byte_rate", "value": "-1"}, "must be more than 0"),
+        ({"user": "a", "name": "producer_byte_rate", "value": "many"}, "many"),
+    ],
+)
 def test_a_limit_that_can_not_be_is_said_not_to_be(query: dict[str, str], problem: str) -> None:
     view = asyncio.run(try_limit.build(Asked(Cluster("c", "127.0.0.1:1"), query)))
     assert problem in view.problem

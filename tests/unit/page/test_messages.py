@@ -26,19 +26,22 @@ def record(value: bytes | None, key: bytes | None = b"k", headers: RecordHeaders
     return Record(7, 1_000, key, value, headers)
 
 
-@pytest.mark.parametrize(("data", "kind", "text"), [
-    (None, "null", ""),
-    (b"", "text", ""),
-    (b'{"id": 12345678901234567890, "x": 1.10}', "JSON", '{"id": 12345678901234567890, "x": 1.10}'),
-    ("é漢\n".encode(), "text", "é漢\n"),
-    (b"{no json}", "text", "{no json}"),
-    (struct.pack(">q", -5), "integer", "-5"),
-    (struct.pack(">i", 200), "integer", "200"),
-    (ID.bytes, "UUID", str(ID)),
-    (b"\xff\xfe\x00", "hex", "ff fe 00"),
-    (b"\x1b[2J", "integer", str(int.from_bytes(b"\x1b[2J", "big"))),
-    (b"\x1b[2J!", "hex", "1b 5b 32 4a 21"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "kind", "text"),
+    [
+        (None, "null", ""),
+        (b"", "text", ""),
+        (b'{"id": 12345678901234567890, "x": 1.10}', "JSON", '{"id": 12345678901234567890, "x": 1.10}'),
+        ("é漢\n".encode(), "text", "é漢\n"),
+        (b"{no json}", "text", "{no json}"),
+        (struct.pack(">q", -5), "integer", "-5"),
+        (struct.pack(">i", 200), "integer", "200"),
+        (ID.bytes, "UUID", str(ID)),
+        (b"\xff\xfe\x00", "hex", "ff fe 00"),
+        (b"\x1b[2J", "integer", str(int.from_bytes(b"\x1b[2J", "big"))),
+        (b"\x1b[2J!", "hex", "1b 5b 32 4a 21"),
+    ],
+)
 def test_bytes_are_what_they_seem_to_be(data: bytes | None, kind: str, text: str) -> None:
     shown = decode(data)
     assert (shown.kind, shown.text, shown.is_cut) == (kind, text, False)
@@ -84,35 +87,42 @@ def test_json_of_any_depth_is_looked_at_without_going_down_into_it() -> None:
 CUSTOMER = b'{"id":7,"customer":{"email":"a@b","name":"A"},"lines":[{"card":"4111","n":1},{"card":"4222","n":2}]}'
 
 
-@pytest.mark.parametrize(("mask", "value"), [
-    ("orders:customer.email", CUSTOMER.replace(b"a@b", b"***")),
-    ("ord*:lines.card,id", CUSTOMER.replace(b"4111", b"***").replace(b"4222", b"***").replace(b":7", b':"***"')),
-    ("*:customer", b'{"id":7,"customer":"***",' + CUSTOMER[CUSTOMER.index(b'"lines"') :]),
-    ("*:!id,customer.name", b'{"id":7,"customer":{"email":"***","name":"A"},"lines":"***"}'),
-    ("*:!@value", CUSTOMER),
-    ("*:@value", b"***"),
-    ("*:@key", CUSTOMER),
-    ("views:customer.email", CUSTOMER),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mask", "value"),
+    [
+        ("orders:customer.email", CUSTOMER.replace(b"a@b", b"***")),
+        ("ord*:lines.card,id", CUSTOMER.replace(b"4111", b"***").replace(b"4222", b"***").replace(b":7", b':"***"')),
+        ("*:customer", b'{"id":7,"customer":"***",' + CUSTOMER[CUSTOMER.index(b'"lines"') :]),
+        ("*:!id,customer.name", b'{"id":7,"customer":{"email":"***","name":"A"},"lines":"***"}'),
+        ("*:!@value", CUSTOMER),
+        ("*:@value", b"***"),
+        ("*:@key", CUSTOMER),
+        ("views:customer.email", CUSTOMER),
+    ],
+)
 def test_masks_hide_fields_or_all_but_some(mask: str, value: bytes) -> None:
     assert masked(record(CUSTOMER), masks_of("orders", [parse_mask(mask)])).value == value
 
 
-@pytest.mark.parametrize("value", [
-    {"Password": "x4111"},
-    {"PASSWORD": "x4111", "password": "x4111"},
-    {"paſſword": "x4111"},
-    {"customer.email": "x4111"},
-    {"Customer": [{"Email": "x4111"}, {"email.work": "x4111"}]},
-    {"payload": json.dumps({"password": "x4111"})},
-    {"payload": json.dumps({"customer": {"Email": "x4111"}}, indent=1)},
-    {"payload": {"parts": [json.dumps({"payload": json.dumps({"password": "x4111"})})]}},
-    {"payload": '{"\\u0070assword": "x4111"}'},
-    {"payload": '{"password": "x4111", "cut off'},
-    {"payload": "[" * 1_000 + '{"password": "x4111"}'},
-    {"message": "POST /login?user=ann&password=x4111"},
-    {"message": "{'password': 'x4111'}"},
-], ids=range(13))  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"Password": "x4111"},
+        {"PASSWORD": "x4111", "password": "x4111"},
+        {"paſſword": "x4111"},
+        {"customer.email": "x4111"},
+        {"Customer": [{"Email": "x4111"}, {"email.work": "x4111"}]},
+        {"payload": json.dumps({"password": "x4111"})},
+        {"payload": json.dumps({"customer": {"Email": "x4111"}}, indent=1)},
+        {"payload": {"parts": [json.dumps({"payload": json.dumps({"password": "x4111"})})]}},
+        {"payload": '{"\\u0070assword": "x4111"}'},
+        {"payload": '{"password": "x4111", "cut off'},
+        {"payload": "[" * 1_000 + '{"password": "x4111"}'},
+        {"message": "POST /login?user=ann&password=x4111"},
+        {"message": "{'password': 'x4111'}"},
+    ],
+    ids=range(13),
+)
 def test_a_mask_hides_a_field_however_its_name_is_written(value: dict[str, object]) -> None:
     data = json.dumps(value).encode()
     mask = parse_mask("*:password,customer.email")

@@ -31,16 +31,19 @@ def test_a_run_is_told_as_status_tells_it(tmp_path: Path) -> None:
     assert [each.state for each in run_rows(tmp_path)] == [each["state"] for each in statuses(tmp_path)] == [KILLED]
 
 
-@pytest.mark.parametrize("wrong", [
-    *("", "{", "[]", "7", "null", "[" * 100_000, '{"run":"x"}', "\x00" * 2_000_000),
-    *(
-        json.dumps({**json.loads(RUN.to_json()), **each})
-        for each in (
-            *({"lag": 7}, {"lag": {"views": 7}}, {"lag": {"views": {"0": "x"}}}, {"positions": None}),
-            *({"last_batch_time_s": "x"}, {"last_batch_time_s": float("inf")}, {"fresh_p99_s": float("nan")}),
-        )
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("", "{", "[]", "7", "null", "[" * 100_000, '{"run":"x"}', "\x00" * 2_000_000),
+        *(
+            json.dumps({**json.loads(RUN.to_json()), **each})
+            for each in (
+                *({"lag": 7}, {"lag": {"views": 7}}, {"lag": {"views": {"0": "x"}}}, {"positions": None}),
+                *({"last_batch_time_s": "x"}, {"last_batch_time_s": float("inf")}, {"fresh_p99_s": float("nan")}),
+            )
+        ),
+    ],
+)
 def test_what_is_no_status_is_left_out(tmp_path: Path, wrong: str) -> None:
     write(tmp_path, wrong, "wrong")
     write(tmp_path, RUN.to_json())

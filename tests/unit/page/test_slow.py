@@ -38,9 +38,13 @@ def test_an_answer_that_was_not_taken_has_no_time_of_its_own() -> None:
     world = snapshot(facts={"requests": [request(send_ms=None, remote_ms=880, client_id="<b>")]})
     kinds, requests = tuple(kind_rows(world)), tuple(request_rows(world))
     view = Slow(
-        now_ms=NOW_MS, silent={}, not_told=(), findings=(), kinds=RowRange(kinds, 0, 1, ""),
+        now_ms=NOW_MS,
+        silent={},
+        not_told=(),
+        findings=(),
+        kinds=RowRange(kinds, 0, 1, ""),
         requests=RowRange(requests, 0, 1, ""),
-    )  # fmt: skip
+    )
     text = new_environment("").get_template("slow.html.jinja").render(view=view, here="/c/c", connection="")
     assert "remote: it waited for others" in text
     assert "&lt;b&gt;" in text

@@ -23,9 +23,17 @@ def test_what_is_open_says_whose_it_is_and_when_it_ends() -> None:
 
 def test_what_ended_says_why() -> None:
     row = {
-        "transactional_id": "pay", "outcome": "aborted", "reason": "timeout", "count": 2, "first_ms": BEGAN_MS,
-        "at_ms": NOW_MS, "began_ms": BEGAN_MS, "client_id": None, "host": None, "markers_owed": 1,
-    }  # fmt: skip
+        "transactional_id": "pay",
+        "outcome": "aborted",
+        "reason": "timeout",
+        "count": 2,
+        "first_ms": BEGAN_MS,
+        "at_ms": NOW_MS,
+        "began_ms": BEGAN_MS,
+        "client_id": None,
+        "host": None,
+        "markers_owed": 1,
+    }
     world = snapshot(
         facts={"transactions": [row, {**row, "outcome": "open"}, {**row, "at_ms": NOW_MS - 100 * MINUTE_MS}]}
     )

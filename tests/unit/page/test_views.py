@@ -35,9 +35,13 @@ def test_a_topic_tells_its_rate_size_lag_and_what_it_lacks() -> None:
         for index in (0, 1)
     ]
     world = snapshot(
-        partition(VIEWS[0], isr=(1,)), partition(VIEWS[1]), groups={"billing": group({VIEWS[0]: 400})},
-        logs={VIEWS[0]: log()}, directories=[directory()], facts={"ends": ends},
-    )  # fmt: skip
+        partition(VIEWS[0], isr=(1,)),
+        partition(VIEWS[1]),
+        groups={"billing": group({VIEWS[0]: 400})},
+        logs={VIEWS[0]: log()},
+        directories=[directory()],
+        facts={"ends": ends},
+    )
     (row,) = topic_rows(world)
     assert (row.name, row.partition_count, row.replication_factor) == ("views", 2, 3)
     assert row.rate_per_s == pytest.approx(20)
@@ -86,14 +90,17 @@ def test_json_has_all_of_a_value() -> None:
     assert as_json({TopicPartition("t", 1): 2**63 - 1}) == {"t-1": 9_223_372_036_854_775_807}
 
 
-@pytest.mark.parametrize(("name", "shown"), [
-    ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
-    ("\"'>x", "&#34;&#39;&gt;x"),
-    ("a\nb", r"a\nb"),
-    ("a\u202eb", r"a\u202eb"),
-    ("{{ 7 * 7 }}", "{{ 7 * 7 }}"),
-    ("é漢", "é漢"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("\"'>x", "&#34;&#39;&gt;x"),
+        ("a\nb", r"a\nb"),
+        ("a\u202eb", r"a\u202eb"),
+        ("{{ 7 * 7 }}", "{{ 7 * 7 }}"),
+        ("é漢", "é漢"),
+    ],
+)
 def test_any_name_is_shown_and_nothing_more(name: str, shown: str) -> None:
     made = new_environment("").from_string('<a title="{{ name }}">{{ name }}</a>').render(name=name)
     assert made == f'<a title="{shown}">{shown}</a>'
@@ -163,10 +170,16 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
     asyncio.run(play())
 
 
-@pytest.mark.parametrize(("subject", "place"), [
-    ("group a&b", "/group?name=a%26b"), ("topic views", "/topic?name=views"),
-    ("partition page-views-10", "/topic?name=page-views"), ("client importer", "/clients?find=importer"),
-    ("broker 2", "/brokers"), ("registry", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("subject", "place"),
+    [
+        ("group a&b", "/group?name=a%26b"),
+        ("topic views", "/topic?name=views"),
+        ("partition page-views-10", "/topic?name=page-views"),
+        ("client importer", "/clients?find=importer"),
+        ("broker 2", "/brokers"),
+        ("registry", ""),
+    ],
+)
 def test_a_finding_leads_to_what_it_is_about(subject: str, place: str) -> None:
     assert new_environment("").filters["place"](subject) == place

@@ -31,18 +31,21 @@ def test_a_name_that_is_none_is_told_how_they_are_written():
         api_named("produce")
 
 
-@pytest.mark.parametrize(("message", "topics"), [
-    (ProduceRequest(topic_data=[TopicProduceData("a"), TopicProduceData("b")]), {"a", "b"}),
-    (FetchRequest(topics=[FetchTopic("a")]), {"a"}),
-    (MetadataRequest([MetadataRequestTopic(name="a")]), {"a"}),
-    (MetadataRequest(None), None),
-    (MetadataRequest([]), set()),
-    (OffsetFetchRequest("g", [OffsetFetchRequestTopic("a")]), {"a"}),
-    (OffsetFetchRequest("g", None), None),
-    (DeleteTopicsRequest(["a", "b"]), {"a", "b"}),
-    (DescribeConfigsRequest([DescribeConfigsResource(2, "a"), DescribeConfigsResource(4, "0")]), {"a"}),
-    (HeartbeatRequest("g"), set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "topics"),
+    [
+        (ProduceRequest(topic_data=[TopicProduceData("a"), TopicProduceData("b")]), {"a", "b"}),
+        (FetchRequest(topics=[FetchTopic("a")]), {"a"}),
+        (MetadataRequest([MetadataRequestTopic(name="a")]), {"a"}),
+        (MetadataRequest(None), None),
+        (MetadataRequest([]), set()),
+        (OffsetFetchRequest("g", [OffsetFetchRequestTopic("a")]), {"a"}),
+        (OffsetFetchRequest("g", None), None),
+        (DeleteTopicsRequest(["a", "b"]), {"a", "b"}),
+        (DescribeConfigsRequest([DescribeConfigsResource(2, "a"), DescribeConfigsResource(4, "0")]), {"a"}),
+        (HeartbeatRequest("g"), set()),
+    ],
+)
 def test_topics(message, topics):
     assert seen(message).topics == topics
 
@@ -51,12 +54,15 @@ def test_the_oldest_metadata_asks_for_all_topics_by_naming_none():
     assert seen(MetadataRequest([]), version=0).topics is None
 
 
-@pytest.mark.parametrize(("message", "groups"), [
-    (HeartbeatRequest("g"), {"g"}),
-    (DescribeGroupsRequest(["g", "h"]), {"g", "h"}),
-    (FindCoordinatorRequest("g"), {"g"}),
-    (FindCoordinatorRequest("a transaction", 1), set()),
-    (FetchRequest(), set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "groups"),
+    [
+        (HeartbeatRequest("g"), {"g"}),
+        (DescribeGroupsRequest(["g", "h"]), {"g", "h"}),
+        (FindCoordinatorRequest("g"), {"g"}),
+        (FindCoordinatorRequest("a transaction", 1), set()),
+        (FetchRequest(), set()),
+    ],
+)
 def test_groups(message, groups):
     assert seen(message).groups == groups

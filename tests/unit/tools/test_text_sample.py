@@ -45,19 +45,26 @@ HELP = paragraphs("""Do a thing.""")
 
 def test_paragraphs_have_their_lines_and_no_code() -> None:
     assert [(line, text) for _, line, text in paragraphs("a.md", DOCUMENT)] == [
-        (3, "One paragraph of two lines."), (8, "- The first item goes on."), (10, "- The second item"),
-        (12, "| a | b |"), (14, "| the third | row |"), (21, "The end."),
-    ]  # fmt: skip
+        (3, "One paragraph of two lines."),
+        (8, "- The first item goes on."),
+        (10, "- The second item"),
+        (12, "| a | b |"),
+        (14, "| the third | row |"),
+        (21, "The end."),
+    ]
 
 
 def test_texts_of_a_module_have_their_kinds() -> None:
     found = [(kind, text.line, text.text) for kind, text in source_texts("a.py", SOURCE) if text.text]
     assert sorted(found) == [
-        ("docstrings", 1, "The module's docstring."), ("docstrings", 5, "Do it."),
-        ("errors", 8, "{value} is not supported"), ("errors", 9, "it failed: "),
-        ("errors", 11, "the disk %s is full"), ("help texts", 6, "The value to use."),
+        ("docstrings", 1, "The module's docstring."),
+        ("docstrings", 5, "Do it."),
+        ("errors", 8, "{value} is not supported"),
+        ("errors", 9, "it failed: "),
+        ("errors", 11, "the disk %s is full"),
+        ("help texts", 6, "The value to use."),
         ("help texts", 14, "Do a thing."),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_seed_chooses_the_same_texts_again(tmp_path: Path) -> None:

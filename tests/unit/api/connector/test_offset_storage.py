@@ -77,7 +77,9 @@ async def test_offsets_are_written_where_they_changed(registry: EmbeddedRegistry
     assert await ZooKeeperOffsets(registry, "g").fetch([A, B]) == {A: 5, B: 2}
 
 
-async def test_after_a_fetch_the_same_offset_is_not_written_again(registry, registration, /):
+async def test_after_a_fetch_the_same_offset_is_not_written_again(
+    registry: EmbeddedRegistry, registration: Registration, /
+) -> None:
     await create_with_parents(registry, paths.consumer_offset("g", *A), b"7")
     storage = ZooKeeperOffsets(registry, "g")
     await storage.fetch([A])
@@ -86,7 +88,9 @@ async def test_after_a_fetch_the_same_offset_is_not_written_again(registry, regi
 
 
 @pytest.mark.parametrize("is_registered_again", [False, True])
-async def test_what_was_decided_on_in_another_session_is_not_written(registry, registration, /, is_registered_again):
+async def test_what_was_decided_on_in_another_session_is_not_written(
+    registry: EmbeddedRegistry, registration: Registration, /, is_registered_again: bool
+) -> None:
     await create_with_parents(registry, paths.consumer_offset("g", *A), b"7")
     fence = registration.fence
     await registry.delete(registration.path)
@@ -106,7 +110,9 @@ async def test_an_offset_that_is_none_is_told(registry: EmbeddedRegistry, regist
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 31, 32, 65])
-async def test_the_registrations_version_is_that_of_its_session(registry, registration, /, epoch):
+async def test_the_registrations_version_is_that_of_its_session(
+    registry: EmbeddedRegistry, registration: Registration, /, epoch: int
+) -> None:
     await registry.delete(registration.path)
     registration.epoch = epoch
     await registry.multi(registration.ops(b"{}"))

@@ -6,19 +6,22 @@ from barnabas.api.connector.topic_filter import BlackList, WhiteList
 from barnabas.core.errors import ConfigError
 
 
-@pytest.mark.parametrize(("text", "names", "others"), [
-    ("a|b", ["a", "b"], ["ab", "c", "A"]),
-    ("a,b", ["a", "b"], ["a,b", "ab"]),
-    (" 'a , b.*' ", ["a", "b", "bc"], ["ab"]),
-    ('"t-\\d+"', ["t-0", "t-17"], ["t-", "t-x", "t-²"]),
-    (".*", ["", "x", "__x"], ["__consumer_offsets", "__transaction_state"]),
-    ("\\p{Alpha}\\p{Digit}[\\p{Lower}_]", ["a1b", "Z9_"], ["a1B", "11a", "a1"]),
-    ("\\P{Digit}", ["a"], ["1"]),
-    ("\\Qa.b\\E.", ["a.bc"], ["axbc", "a.b"]),
-    ("[|]", ["|"], ["a"]),
-    ("(?!x).*+", ["a"], ["xa"]),
-    ("a\\z", ["a"], ["az"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "names", "others"),
+    [
+        ("a|b", ["a", "b"], ["ab", "c", "A"]),
+        ("a,b", ["a", "b"], ["a,b", "ab"]),
+        (" 'a , b.*' ", ["a", "b", "bc"], ["ab"]),
+        ('"t-\\d+"', ["t-0", "t-17"], ["t-", "t-x", "t-²"]),
+        (".*", ["", "x", "__x"], ["__consumer_offsets", "__transaction_state"]),
+        ("\\p{Alpha}\\p{Digit}[\\p{Lower}_]", ["a1b", "Z9_"], ["a1B", "11a", "a1"]),
+        ("\\P{Digit}", ["a"], ["1"]),
+        ("\\Qa.b\\E.", ["a.bc"], ["axbc", "a.b"]),
+        ("[|]", ["|"], ["a"]),
+        ("(?!x).*+", ["a"], ["xa"]),
+        ("a\\z", ["a"], ["az"]),
+    ],
+)
 def test_a_name_is_listed_if_all_of_it_matches(text: str, names: list[str], others: list[str]) -> None:
     white, black = WhiteList(text), BlackList(text)
     assert [name for name in names + others if white.allows(name)] == names

@@ -8,11 +8,24 @@ from barnabas.clients.partitioner import partition_for_key
 from barnabas.core.errors import ConfigError
 
 
-@pytest.mark.parametrize(("key", "code"), [
-    ("", 0), ("a", 97), ("ab", 97 * 31 + 98), ("hello", 99162322), ("polygenelubricants", 0x80000000),
-    ("\U0001f600", (0xD83D * 31 + 0xDE00) & 0xFFFFFFFF), (b"", 1), (b"a", 31 + 97), (b"\xff", 31 - 1), (7, 7),
-    (-1, 0xFFFFFFFF), (1 << 32, 1), ((1 << 32) + 5, 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("ab", 97 * 31 + 98),
+        ("hello", 99162322),
+        ("polygenelubricants", 0x80000000),
+        ("\U0001f600", (0xD83D * 31 + 0xDE00) & 0xFFFFFFFF),
+        (b"", 1),
+        (b"a", 31 + 97),
+        (b"\xff", 31 - 1),
+        (7, 7),
+        (-1, 0xFFFFFFFF),
+        (1 << 32, 1),
+        ((1 << 32) + 5, 4),
+    ],
+)
 def test_javas_hash(key: object, code: int) -> None:
     assert hash_code(key) == code
 
@@ -27,12 +40,25 @@ def test_the_default_partition_is_the_hash_without_its_sign(key: object, count: 
 
 # By Kafka 0.8.2.2's own DefaultPartitioner (text and numbers) and ByteArrayPartitioner.
 OF_KAFKA = [
-    ("", (0, 0, 0, 0, 0)), ("a", (1, 6, 7, 97, 97)), ("ab", (0, 4, 5, 5, 105)), ("hello", (1, 0, 2, 22, 322)),
-    ("polygenelubricants", (0, 0, 0, 0, 0)), ("\U0001f600", (1, 2, 9, 99, 899)), (7, (1, 0, 7, 7, 7)),
-    (-1, (1, 1, 1, 1, 1)), (-7, (1, 0, 7, 7, 7)), (1 << 32, (1, 1, 1, 1, 1)), ((1 << 32) + 5, (1, 4, 4, 4, 4)),
-    (-(1 << 31), (0, 0, 0, 0, 0)), (-(1 << 63), (0, 0, 0, 0, 0)), (b"", (1, 1, 1, 1, 1)), (b"a", (2, 2, 8, 28, 128)),
-    (b"\xff", (0, 2, 0, 30, 30)), (b"hello", (2, 5, 3, 73, 473)), (b"\x01\x02\x03\xc8", (2, 2, 1, 71, 271)),
-]  # fmt: skip
+    ("", (0, 0, 0, 0, 0)),
+    ("a", (1, 6, 7, 97, 97)),
+    ("ab", (0, 4, 5, 5, 105)),
+    ("hello", (1, 0, 2, 22, 322)),
+    ("polygenelubricants", (0, 0, 0, 0, 0)),
+    ("\U0001f600", (1, 2, 9, 99, 899)),
+    (7, (1, 0, 7, 7, 7)),
+    (-1, (1, 1, 1, 1, 1)),
+    (-7, (1, 0, 7, 7, 7)),
+    (1 << 32, (1, 1, 1, 1, 1)),
+    ((1 << 32) + 5, (1, 4, 4, 4, 4)),
+    (-(1 << 31), (0, 0, 0, 0, 0)),
+    (-(1 << 63), (0, 0, 0, 0, 0)),
+    (b"", (1, 1, 1, 1, 1)),
+    (b"a", (2, 2, 8, 28, 128)),
+    (b"\xff", (0, 2, 0, 30, 30)),
+    (b"hello", (2, 5, 3, 73, 473)),
+    (b"\x01\x02\x03\xc8", (2, 2, 1, 71, 271)),
+]
 
 
 @pytest.mark.parametrize(("key", "partitions"), OF_KAFKA)

@@ -18,25 +18,28 @@ def librdkafka(name: str, value: object, option: str) -> object:
     return ProducerConfig({**ASYNC, name: value}).librdkafka("a:9092", "none")[option]
 
 
-@pytest.mark.parametrize(("name", "value", "option", "expected"), [
-    ("max.in.flight.requests.per.connection", 1, "max.in.flight.requests.per.connection", 1),
-    ("connect.timeout.ms", 1_234, "socket.connection.setup.timeout.ms", 1_234),
-    ("socket.timeout.ms", 1_234, "socket.timeout.ms", 1_234),
-    ("request.timeout.ms", 1_234, "socket.timeout.ms", 1_234),
-    ("request.timeout.ms", 1_234, "message.timeout.ms", 4 * (1_234 + 100)),
-    ("send.buffer.bytes", 1_234, "socket.send.buffer.bytes", 1_234),
-    ("buffer.size", 1_234, "socket.send.buffer.bytes", 1_234),
-    ("retry.backoff.ms", 12, "retry.backoff.ms", 12),
-    ("retry.backoff.ms", 12, "retry.backoff.max.ms", 12),
-    ("retry.backoff.ms", 12, "reconnect.backoff.ms", 12),
-    ("message.send.max.retries", 7, "message.send.max.retries", 7),
-    ("topic.metadata.refresh.interval.ms", 0, "topic.metadata.refresh.interval.ms", 10),
-    ("topic.metadata.refresh.interval.ms", -5, "topic.metadata.refresh.interval.ms", -1),
-    ("queue.size", 50_000, "queue.buffering.max.messages", 50_000),
-    ("batch.size", 77, "batch.num.messages", 77),
-    ("queue.time", 2, "queue.buffering.max.ms", 2),
-    ("max.message.size", 5_000_000, "message.max.bytes", 5_010_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "option", "expected"),
+    [
+        ("max.in.flight.requests.per.connection", 1, "max.in.flight.requests.per.connection", 1),
+        ("connect.timeout.ms", 1_234, "socket.connection.setup.timeout.ms", 1_234),
+        ("socket.timeout.ms", 1_234, "socket.timeout.ms", 1_234),
+        ("request.timeout.ms", 1_234, "socket.timeout.ms", 1_234),
+        ("request.timeout.ms", 1_234, "message.timeout.ms", 4 * (1_234 + 100)),
+        ("send.buffer.bytes", 1_234, "socket.send.buffer.bytes", 1_234),
+        ("buffer.size", 1_234, "socket.send.buffer.bytes", 1_234),
+        ("retry.backoff.ms", 12, "retry.backoff.ms", 12),
+        ("retry.backoff.ms", 12, "retry.backoff.max.ms", 12),
+        ("retry.backoff.ms", 12, "reconnect.backoff.ms", 12),
+        ("message.send.max.retries", 7, "message.send.max.retries", 7),
+        ("topic.metadata.refresh.interval.ms", 0, "topic.metadata.refresh.interval.ms", 10),
+        ("topic.metadata.refresh.interval.ms", -5, "topic.metadata.refresh.interval.ms", -1),
+        ("queue.size", 50_000, "queue.buffering.max.messages", 50_000),
+        ("batch.size", 77, "batch.num.messages", 77),
+        ("queue.time", 2, "queue.buffering.max.ms", 2),
+        ("max.message.size", 5_000_000, "message.max.bytes", 5_010_000),
+    ],
+)
 def test_what_librdkafka_is_told(name: str, value: object, option: str, expected: object) -> None:
     assert librdkafka(name, value, option) == expected
 
@@ -70,10 +73,17 @@ def test_how_long_zookeeper_may_be_behind() -> None:
     assert ProducerConfig({"zk.connect": "z:2181"}).sync_time_s == 2.0
 
 
-@pytest.mark.parametrize(("given", "servers"), [
-    ("a:1", "a:1"), ("a:1, b:2", "a:1,b:2"), ("0:a:1,12:b:2", "a:1,b:2"), ("10.0.0.1:9092", "10.0.0.1:9092"),
-    ("[::1]:9092", "[::1]:9092"), ("3:[::1]:9092", "[::1]:9092"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "servers"),
+    [
+        ("a:1", "a:1"),
+        ("a:1, b:2", "a:1,b:2"),
+        ("0:a:1,12:b:2", "a:1,b:2"),
+        ("10.0.0.1:9092", "10.0.0.1:9092"),
+        ("[::1]:9092", "[::1]:9092"),
+        ("3:[::1]:9092", "[::1]:9092"),
+    ],
+)
 def test_brokers_are_listed_as_in_0_7_or_0_8(given: str, servers: str) -> None:
     assert ProducerConfig({"broker.list": given}).servers == servers
 
@@ -84,17 +94,20 @@ def test_what_is_no_broker_is_refused(given: str) -> None:
         ProducerConfig({"broker.list": given})
 
 
-@pytest.mark.parametrize(("config", "reason"), [
-    ({}, "neither is set"),
-    ({**BROKERS, "zk.connect": "z:2181"}, "both are set"),
-    ({**BROKERS, "callback.handler": "a.B"}, "callback.handler needs producer.type=async"),
-    ({**BROKERS, "event.handler": "a.B"}, "event.handler needs producer.type=async"),
-    ({**ASYNC, "callback.handler.props": {}}, "callback.handler.props is for callback.handler"),
-    ({**ASYNC, "event.handler.props": {}}, "event.handler.props is for event.handler"),
-    ({**BROKERS, "compression.codec": "zstd"}, "compression.codec=zstd"),
-    ({**BROKERS, "security.protocol": "TLS"}, "security.protocol=TLS is not supported"),
-    ({**BROKERS, "queue.sise": 1}, "did you mean queue.size"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({}, "neither is set"),
+        ({**BROKERS, "zk.connect": "z:2181"}, "both are set"),
+        ({**BROKERS, "callback.handler": "a.B"}, "callback.handler needs producer.type=async"),
+        ({**BROKERS, "event.handler": "a.B"}, "event.handler needs producer.type=async"),
+        ({**ASYNC, "callback.handler.props": {}}, "callback.handler.props is for callback.handler"),
+        ({**ASYNC, "event.handler.props": {}}, "event.handler.props is for event.handler"),
+        ({**BROKERS, "compression.codec": "zstd"}, "compression.codec=zstd"),
+        ({**BROKERS, "security.protocol": "TLS"}, "security.protocol=TLS is not supported"),
+        ({**BROKERS, "queue.sise": 1}, "did you mean queue.size"),
+    ],
+)
 def test_settings_that_contradict_each_other_are_refused(config: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigError) as refused:
         ProducerConfig(config)

@@ -13,22 +13,35 @@ SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 POLICY = "cleanup.policy"
 
 
-@pytest.mark.parametrize(("now", "operation", "value", "expected"), [
-    (None, APPEND, "compact", "delete,compact"), (None, SUBTRACT, "delete", ""), ("", APPEND, "compact", ",compact"),
-    ("a,b,a", SUBTRACT, "a", "b,a"), ("a,b,a", SUBTRACT, "a,c,a", "b"), ("a,b", APPEND, "c,,", "a,b,c"),
-    ("a,b", APPEND, ",", "a,b"), ("a", SET, "b", "b"), ("a", DELETE, None, None), (None, DELETE, None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("now", "operation", "value", "expected"),
+    [
+        (None, APPEND, "compact", "delete,compact"),
+        (None, SUBTRACT, "delete", ""),
+        ("", APPEND, "compact", ",compact"),
+        ("a,b,a", SUBTRACT, "a", "b,a"),
+        ("a,b,a", SUBTRACT, "a,c,a", "b"),
+        ("a,b", APPEND, "c,,", "a,b,c"),
+        ("a,b", APPEND, ",", "a,b"),
+        ("a", SET, "b", "b"),
+        ("a", DELETE, None, None),
+        (None, DELETE, None, None),
+    ],
+)
 def test_a_list_is_changed_as_its_text_is(now, operation, value, expected):
     overrides = {} if now is None else {POLICY: now}
     assert changed(overrides, [ConfigChange(POLICY, operation, value)], TOPIC_SETTINGS).get(POLICY) == expected
 
 
-@pytest.mark.parametrize(("change", "code"), [
-    (ConfigChange("retention.ms", APPEND, "1"), ErrorCode.INVALID_REQUEST),
-    (ConfigChange("no.such.setting", SUBTRACT, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
-    (ConfigChange(POLICY, 4, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
-    (ConfigChange(POLICY, -1, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (ConfigChange("retention.ms", APPEND, "1"), ErrorCode.INVALID_REQUEST),
+        (ConfigChange("no.such.setting", SUBTRACT, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ConfigChange(POLICY, 4, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ConfigChange(POLICY, -1, "1"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
 def test_what_is_no_list_or_no_operation_is_refused(change, code):
     with pytest.raises(KafkaError) as caught:
         changed({}, [change], TOPIC_SETTINGS)

@@ -15,15 +15,26 @@ from barnabas.core.config.dynamic import Layer
 GOLDEN = Path(__file__).parents[3] / "golden/described-live-configs.txt"
 # What tools/kafka starts a broker with, and what the recorded one was given beside.
 SERVER_PROPERTIES = {
-    "broker.id": "0", "offsets.topic.replication.factor": "1", "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1", "group.initial.rebalance.delay.ms": "0", "num.partitions": "1",
-    "log.retention.hours": "100", "log.cleaner.threads": "2", "log.segment.bytes": "1000000", "log.roll.hours": "50",
+    "broker.id": "0",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "num.partitions": "1",
+    "log.retention.hours": "100",
+    "log.cleaner.threads": "2",
+    "log.segment.bytes": "1000000",
+    "log.roll.hours": "50",
     "log.flush.scheduler.interval.ms": "600000",
-}  # fmt: skip
+}
 ALWAYS_RECORDED = {
-    "log.cleaner.threads", "log.flush.scheduler.interval.ms", "log.retention.hours", "log.roll.hours",
-    "min.insync.replicas", "segment.ms",
-}  # fmt: skip
+    "log.cleaner.threads",
+    "log.flush.scheduler.interval.ms",
+    "log.retention.hours",
+    "log.roll.hours",
+    "min.insync.replicas",
+    "segment.ms",
+}
 LAYERS = {"brokers/<default>": Layer.ALL_BROKERS, "brokers/0": Layer.THIS_BROKER}
 
 

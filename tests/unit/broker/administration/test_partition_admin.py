@@ -47,31 +47,57 @@ async def test_partitions_that_kafkas_tools_add_through_zookeeper_are_made(clust
     await until(lambda: cluster.view.image.has_leaders("t", 2))
 
 
-@pytest.mark.parametrize(("topic", "error_code", "message"), [
-    (MorePartitions("t", 2), E.INVALID_PARTITIONS, "Topic already has 2 partitions."),
-    (MorePartitions("t", 1, [[99]]), E.INVALID_PARTITIONS,
-     "Topic currently has 2 partitions, which is higher than the requested 1."),
-    (MorePartitions("t", -1), E.INVALID_PARTITIONS,
-     "Topic currently has 2 partitions, which is higher than the requested -1."),
-    (MorePartitions("nope", 5), E.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'nope' does not exist."),
-    (MorePartitions("t/partitions", 5), E.UNKNOWN_TOPIC_OR_PARTITION, "The topic 't/partitions' does not exist."),
-    (MorePartitions("", 5), E.UNKNOWN_TOPIC_OR_PARTITION, "The topic '' does not exist."),
-    (MorePartitions("t", 4, [[0]]), E.INVALID_REPLICA_ASSIGNMENT,
-     "Increasing the number of partitions by 2 but 1 assignments provided."),
-    (MorePartitions("t", 3, []), E.INVALID_REPLICA_ASSIGNMENT,
-     "Increasing the number of partitions by 1 but 0 assignments provided."),
-    (MorePartitions("t", 4, [[0], []]), E.INVALID_REPLICA_ASSIGNMENT,
-     "Cannot have replication factor of 0 for partition id 3."),
-    (MorePartitions("t", 3, [[99], [0]]), E.INVALID_REPLICA_ASSIGNMENT,
-     "Unknown broker(s) in replica assignment: 99."),
-    (MorePartitions("t", 3, [[0, 0]]), E.INVALID_REPLICA_ASSIGNMENT,
-     "Duplicate brokers not allowed in replica assignment: 0, 0 for partition id 2."),
-    (MorePartitions("t", 2**31 - 1), E.INVALID_PARTITIONS, None),
-    (MorePartitions("t", 3), E.NONE, None),
-    (MorePartitions("t", 4, [[0], [0]]), E.NONE, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("topic", "error_code", "message"),
+    [
+        (MorePartitions("t", 2), E.INVALID_PARTITIONS, "Topic already has 2 partitions."),
+        (
+            MorePartitions("t", 1, [[99]]),
+            E.INVALID_PARTITIONS,
+            "Topic currently has 2 partitions, which is higher than the requested 1.",
+        ),
+        (
+            MorePartitions("t", -1),
+            E.INVALID_PARTITIONS,
+            "Topic currently has 2 partitions, which is higher than the requested -1.",
+        ),
+        (MorePartitions("nope", 5), E.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'nope' does not exist."),
+        (MorePartitions("t/partitions", 5), E.UNKNOWN_TOPIC_OR_PARTITION, "The topic 't/partitions' does not exist."),
+        (MorePartitions("", 5), E.UNKNOWN_TOPIC_OR_PARTITION, "The topic '' does not exist."),
+        (
+            MorePartitions("t", 4, [[0]]),
+            E.INVALID_REPLICA_ASSIGNMENT,
+            "Increasing the number of partitions by 2 but 1 assignments provided.",
+        ),
+        (
+            MorePartitions("t", 3, []),
+            E.INVALID_REPLICA_ASSIGNMENT,
+            "Increasing the number of partitions by 1 but 0 assignments provided.",
+        ),
+        (
+            MorePartitions("t", 4, [[0], []]),
+            E.INVALID_REPLICA_ASSIGNMENT,
+            "Cannot have replication factor of 0 for partition id 3.",
+        ),
+        (
+            MorePartitions("t", 3, [[99], [0]]),
+            E.INVALID_REPLICA_ASSIGNMENT,
+            "Unknown broker(s) in replica assignment: 99.",
+        ),
+        (
+            MorePartitions("t", 3, [[0, 0]]),
+            E.INVALID_REPLICA_ASSIGNMENT,
+            "Duplicate brokers not allowed in replica assignment: 0, 0 for partition id 2.",
+        ),
+        (MorePartitions("t", 2**31 - 1), E.INVALID_PARTITIONS, None),
+        (MorePartitions("t", 3), E.NONE, None),
+        (MorePartitions("t", 4, [[0], [0]]), E.NONE, None),
+    ],
+)
 @pytest.mark.parametrize("validate_only", [False, True])
-async def test_each_topic_is_judged_as_kafka_judges_it(cluster, /, topic, error_code, message, validate_only):
+async def test_each_topic_is_judged_as_kafka_judges_it(
+    cluster: Cluster, /, topic: MorePartitions, error_code: ErrorCode, message: str | None, validate_only: bool
+) -> None:
     await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
     (result,) = await cluster.partitions.add([topic], 1000, validate_only)
     assert result.error_code == error_code

@@ -37,38 +37,44 @@ async def test_what_is_not_given_comes_from_the_broker(cluster: Cluster, /) -> N
     assert (result.partition_count, result.replication_factor) == (3, 1)
 
 
-@pytest.mark.parametrize(("topic", "error_code"), [
-    (NewTopic("there", 1, 1), E.TOPIC_ALREADY_EXISTS),
-    (NewTopic("there", 0, 1), E.TOPIC_ALREADY_EXISTS),
-    (NewTopic("t", 0, 1), E.INVALID_PARTITIONS),
-    (NewTopic("t", -2, 1), E.INVALID_PARTITIONS),
-    (NewTopic("t", 1, 0), E.INVALID_REPLICATION_FACTOR),
-    (NewTopic("t", 1, 2), E.INVALID_REPLICATION_FACTOR),
-    (NewTopic("", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic(".", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("..", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("a b", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("é", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("t\n", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("t" * 250, 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("t" * 249, 1, 1), E.NONE),
-    (NewTopic("a_b", 1, 1), E.INVALID_TOPIC_EXCEPTION),
-    (NewTopic("t", 1, 1, [(0, [0])]), E.INVALID_REQUEST),
-    (NewTopic("t", -1, -1, [(0, [0]), (1, [0])]), E.NONE),
-    (NewTopic("t", -1, -1, [(0, [0]), (2, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
-    # Of two for one partition the later counts.
-    (NewTopic("t", -1, -1, [(0, [0, 0]), (0, [0])]), E.NONE),
-    (NewTopic("t", -1, -1, [(-1, [0]), (0, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
-    (NewTopic("t", -1, -1, [(0, [0]), (1, [0, 1])]), E.INVALID_REPLICA_ASSIGNMENT),
-    (NewTopic("t", -1, -1, [(0, [0, 0])]), E.INVALID_REPLICA_ASSIGNMENT),
-    (NewTopic("t", -1, -1, [(0, [])]), E.INVALID_REPLICA_ASSIGNMENT),
-    (NewTopic("t", 1, 1, configs=[("retention.ms", None)]), E.INVALID_REQUEST),
-    (NewTopic("t", 1, 1, configs=[("no.such.setting", "1")]), E.INVALID_CONFIG),
-    (NewTopic("t", 1, 1, configs=[("retention.ms", "soon")]), E.INVALID_CONFIG),
-    (NewTopic("t", 1, 1, configs=[("message.timestamp.type", "LogAppendTime")]), E.NONE),
-], ids=lambda value: value.name[:20] if isinstance(value, NewTopic) else None)  # fmt: skip
+@pytest.mark.parametrize(
+    ("topic", "error_code"),
+    [
+        (NewTopic("there", 1, 1), E.TOPIC_ALREADY_EXISTS),
+        (NewTopic("there", 0, 1), E.TOPIC_ALREADY_EXISTS),
+        (NewTopic("t", 0, 1), E.INVALID_PARTITIONS),
+        (NewTopic("t", -2, 1), E.INVALID_PARTITIONS),
+        (NewTopic("t", 1, 0), E.INVALID_REPLICATION_FACTOR),
+        (NewTopic("t", 1, 2), E.INVALID_REPLICATION_FACTOR),
+        (NewTopic("", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic(".", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("..", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("a b", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("é", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("t\n", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("t" * 250, 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("t" * 249, 1, 1), E.NONE),
+        (NewTopic("a_b", 1, 1), E.INVALID_TOPIC_EXCEPTION),
+        (NewTopic("t", 1, 1, [(0, [0])]), E.INVALID_REQUEST),
+        (NewTopic("t", -1, -1, [(0, [0]), (1, [0])]), E.NONE),
+        (NewTopic("t", -1, -1, [(0, [0]), (2, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
+        # Of two for one partition the later counts.
+        (NewTopic("t", -1, -1, [(0, [0, 0]), (0, [0])]), E.NONE),
+        (NewTopic("t", -1, -1, [(-1, [0]), (0, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
+        (NewTopic("t", -1, -1, [(0, [0]), (1, [0, 1])]), E.INVALID_REPLICA_ASSIGNMENT),
+        (NewTopic("t", -1, -1, [(0, [0, 0])]), E.INVALID_REPLICA_ASSIGNMENT),
+        (NewTopic("t", -1, -1, [(0, [])]), E.INVALID_REPLICA_ASSIGNMENT),
+        (NewTopic("t", 1, 1, configs=[("retention.ms", None)]), E.INVALID_REQUEST),
+        (NewTopic("t", 1, 1, configs=[("no.such.setting", "1")]), E.INVALID_CONFIG),
+        (NewTopic("t", 1, 1, configs=[("retention.ms", "soon")]), E.INVALID_CONFIG),
+        (NewTopic("t", 1, 1, configs=[("message.timestamp.type", "LogAppendTime")]), E.NONE),
+    ],
+    ids=lambda value: value.name[:20] if isinstance(value, NewTopic) else None,
+)
 @pytest.mark.parametrize("validate_only", [False, True])
-async def test_each_topic_is_judged_as_kafka_judges_it(cluster, /, topic, error_code, validate_only):
+async def test_each_topic_is_judged_as_kafka_judges_it(
+    cluster: Cluster, /, topic: NewTopic, error_code: ErrorCode, validate_only: bool
+) -> None:
     await cluster.topics.create([NewTopic("there"), NewTopic("a.b")], 1000)
     (result,) = await cluster.topics.create([topic], 1000, validate_only)
     assert result.error_code == error_code
@@ -174,19 +180,24 @@ async def test_who_does_not_wait_is_told_so_even_where_the_topics_are_there(clus
     await until(lambda: all(cluster.view.image.has_leaders(topic.name, 1) for topic in topics))
 
 
-@pytest.mark.parametrize(("name", "expected"), [
-    (
-        GROUP_OFFSETS_TOPIC,
-        "consumer groups cannot work: offsets.topic.replication.factor=2 needs 2 brokers, found 1; "
-        "set it to 1 or start more brokers",
-    ),
-    (
-        TRANSACTION_STATE_TOPIC,
-        "transactions cannot work: transaction.state.log.replication.factor=2 needs 2 brokers, found 1; "
-        "set it to 1 or start more brokers",
-    ),
-])  # fmt: skip
-def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(name, expected, caplog):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            GROUP_OFFSETS_TOPIC,
+            "consumer groups cannot work: offsets.topic.replication.factor=2 needs 2 brokers, found 1; "
+            "set it to 1 or start more brokers",
+        ),
+        (
+            TRANSACTION_STATE_TOPIC,
+            "transactions cannot work: transaction.state.log.replication.factor=2 needs 2 brokers, found 1; "
+            "set it to 1 or start more brokers",
+        ),
+    ],
+)
+def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(
+    name: str, expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def story(cluster: Cluster) -> None:
         for _ in range(3):
             await cluster.topics.create_internal(name)
@@ -203,7 +214,9 @@ def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(name, expect
 
 @pytest.mark.parametrize("comes", [True, False], ids=["another one comes", "nobody comes"])
 @pytest.mark.played(by=play, overrides={"offsets.topic.replication.factor": "2", "zookeeper.connect": "zoo:2181"})
-async def test_where_there_may_be_other_brokers_they_have_time_to_come(cluster, /, comes, caplog):
+async def test_where_there_may_be_other_brokers_they_have_time_to_come(
+    cluster: Cluster, /, comes: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     def told() -> int:
         return sum("cannot work" in record.getMessage() for record in caplog.records)
 

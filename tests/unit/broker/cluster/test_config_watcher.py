@@ -106,18 +106,26 @@ async def test_every_entity_is_told_as_it_is_at_the_start_and_old_notifications_
     await watched.change("users/ref%20user/clients/c", {"b": "1"})
     await watched.watcher.start()
     assert watched.told == [
-        ("topics/t", {"retention.ms": "2"}), ("topics/u", {}), ("brokers/<default>", {"a": "2"}),
-        ("brokers/0", {"a": "1"}), ("users/ref%20user", {}), ("users/ref%20user/clients/c", {"b": "1"}),
-    ]  # fmt: skip
+        ("topics/t", {"retention.ms": "2"}),
+        ("topics/u", {}),
+        ("brokers/<default>", {"a": "2"}),
+        ("brokers/0", {"a": "1"}),
+        ("users/ref%20user", {}),
+        ("users/ref%20user/clients/c", {"b": "1"}),
+    ]
 
 
 async def test_each_change_of_each_entity_is_told_once_and_in_order(watched: Watched, /) -> None:
     await watched.watcher.start()
     changes = [
-        ("topics/t", {"retention.ms": "1"}), ("brokers/<default>", {"x": "1"}), ("topics/t", {"retention.ms": "2"}),
-        ("clients/<default>", {"x": "1"}), ("users/u", {"x": "1"}), ("users/<default>/clients/<default>", {"x": "2"}),
+        ("topics/t", {"retention.ms": "1"}),
+        ("brokers/<default>", {"x": "1"}),
+        ("topics/t", {"retention.ms": "2"}),
+        ("clients/<default>", {"x": "1"}),
+        ("users/u", {"x": "1"}),
+        ("users/<default>/clients/<default>", {"x": "2"}),
         ("topics/t", {}),
-    ]  # fmt: skip
+    ]
     for entity, overrides in changes:
         await watched.change(entity, overrides)
         await watched.rest()

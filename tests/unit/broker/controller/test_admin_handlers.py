@@ -193,7 +193,9 @@ async def test_metadata_of_partitions_whose_brokers_are_dead(cluster: Cluster, c
 
 
 @pytest.mark.parametrize("version", range(10))
-async def test_metadata_of_a_partition_whose_live_replica_may_not_lead(cluster, client, /, version):
+async def test_metadata_of_a_partition_whose_live_replica_may_not_lead(
+    cluster: Cluster, client: Client, /, version: int
+) -> None:
     """As Kafka 2.7.2 answers: without a leader, too, version 0 lists the replicas that are alive."""
     await cluster.add_broker(1)
     await cluster.topics.create([NewTopic("t", assignments=[(0, [1, 0])])], 1000)
@@ -232,9 +234,13 @@ async def test_create_topics(cluster: Cluster, client: Client, /, version: int) 
     )
     answer = await client.ask(create_topics.HANDLER, version, request)
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [
-        ("t", E.NONE), ("twice", E.INVALID_REQUEST), ("twice", E.INVALID_REQUEST), ("by_hand", E.NONE),
-        ("big", E.INVALID_REPLICATION_FACTOR), ("none", E.INVALID_REQUEST),
-    ]  # fmt: skip
+        ("t", E.NONE),
+        ("twice", E.INVALID_REQUEST),
+        ("twice", E.INVALID_REQUEST),
+        ("by_hand", E.NONE),
+        ("big", E.INVALID_REPLICATION_FACTOR),
+        ("none", E.INVALID_REQUEST),
+    ]
     assert cluster.view.image.has_leaders("t", 2)
     made, failed = answer.topics[0], answer.topics[4]
     if version >= 1:
@@ -307,7 +313,9 @@ async def test_create_partitions(cluster: Cluster, client: Client, /, version: i
     assert answer.results[0].error_code == E.NOT_CONTROLLER
 
 
-async def test_throttled_replicas_that_name_nobody_are_told_of(cluster, client, /, caplog):
+async def test_throttled_replicas_that_name_nobody_are_told_of(
+    cluster: Cluster, client: Client, /, caplog: pytest.LogCaptureFixture
+) -> None:
     await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
     name = "leader.replication.throttled.replicas"
     (broker,) = cluster.view.image.brokers
@@ -381,7 +389,9 @@ async def test_reassignments(cluster: Cluster, client: Client, /) -> None:
 
 @pytest.mark.parametrize(("version", "error_code"), [(2, E.INVALID_REQUEST), (3, E.TOPIC_DELETION_DISABLED)])
 @pytest.mark.played(by=play_with_client, delete_topic_enable="false")
-async def test_delete_topics_where_that_is_disabled(cluster, client, /, version, error_code):
+async def test_delete_topics_where_that_is_disabled(
+    cluster: Cluster, client: Client, /, version: int, error_code: ErrorCode
+) -> None:
     await cluster.topics.create([NewTopic("t", 1, 1)], 1000)
     answer = await client.ask(delete_topics.HANDLER, version, DeleteTopicsRequest(["t"], timeout_ms=1000))
     assert answer.responses[0].error_code == error_code
@@ -410,10 +420,16 @@ async def test_describe_configs(cluster: Cluster, client: Client, /, version: in
     )
     answer = await client.ask(describe_configs.HANDLER, version, request)
     assert [(each.resource_type, each.resource_name, each.error_code) for each in answer.results] == [
-        (2, "t", E.NONE), (2, "t", E.NONE), (2, "unknown", E.UNKNOWN_TOPIC_OR_PARTITION),
-        (2, "not good", E.INVALID_TOPIC_EXCEPTION), (4, "0", E.NONE), (4, "", E.NONE), (4, "1", E.INVALID_REQUEST),
-        (8, "0", E.NONE), (1, "x", E.INVALID_REQUEST),
-    ]  # fmt: skip
+        (2, "t", E.NONE),
+        (2, "t", E.NONE),
+        (2, "unknown", E.UNKNOWN_TOPIC_OR_PARTITION),
+        (2, "not good", E.INVALID_TOPIC_EXCEPTION),
+        (4, "0", E.NONE),
+        (4, "", E.NONE),
+        (4, "1", E.INVALID_REQUEST),
+        (8, "0", E.NONE),
+        (1, "x", E.INVALID_REQUEST),
+    ]
     everything, some, unknown, _, broker, defaults, _, logger, _ = answer.results
     retention = next(each for each in everything.configs if each.name == "retention.ms")
     assert (retention.value, retention.read_only, retention.is_default) == ("5", False, False)
@@ -453,5 +469,10 @@ async def test_init_producer_id(cluster: Cluster, client: Client, /, version: in
 def test_handlers_serve_the_whole_range_of_kafka() -> None:
     handlers = (metadata, create_topics, delete_topics, describe_configs, init_producer_id, create_partitions)
     assert [(each.HANDLER.min_version, each.HANDLER.max_version) for each in handlers] == [
-        (0, 9), (0, 6), (0, 5), (0, 3), (0, 4), (0, 3),
-    ]  # fmt: skip
+        (0, 9),
+        (0, 6),
+        (0, 5),
+        (0, 3),
+        (0, 4),
+        (0, 3),
+    ]

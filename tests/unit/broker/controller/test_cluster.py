@@ -170,7 +170,9 @@ async def test_a_broker_that_bounced_is_one_that_failed_and_came(cluster: Cluste
     assert leaders_of(cluster.links[1].of(LeaderAndIsrRequest)[0]) == {("t", 0): (2, 1, False)}
 
 
-async def test_a_broker_that_bounced_while_another_one_came_hears_nothing_that_was_for_the_one_before(cluster, /):
+async def test_a_broker_that_bounced_while_another_one_came_hears_nothing_that_was_for_the_one_before(
+    cluster: Cluster, /
+) -> None:
     await three_brokers(cluster, {0: [1, 2]})
     before = cluster.links[1]
     data, path = encode_registration(registration(1)), paths.broker(1)

@@ -119,12 +119,22 @@ async def test_a_state_that_already_is_what_follows_is_told_to_all(cluster: Clus
     assert leaders_of(cluster.replicas.requests[-1]) == {("t", 0): (0, 1, False)}
 
 
-@pytest.mark.parametrize("data", [
-    b'{"version":2,"partitions":{"x":[0]}}', b'{"version":2,"partitions":{"0":[0],"\xd9\xa3":[0]}}',
-    b'{"version":2,"partitions":{"0":["a"]}}', b'{"version":2,"partitions":{"0":7}}',
-    b'{"version":2,"partitions":[]}', b"nonsense", b"\xff\xfe", b"[1]",
-])  # fmt: skip
-async def test_a_topic_that_makes_no_sense_is_left_out(cluster, /, data, caplog):
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"version":2,"partitions":{"x":[0]}}',
+        b'{"version":2,"partitions":{"0":[0],"\xd9\xa3":[0]}}',
+        b'{"version":2,"partitions":{"0":["a"]}}',
+        b'{"version":2,"partitions":{"0":7}}',
+        b'{"version":2,"partitions":[]}',
+        b"nonsense",
+        b"\xff\xfe",
+        b"[1]",
+    ],
+)
+async def test_a_topic_that_makes_no_sense_is_left_out(
+    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     await cluster.registry.create(paths.topic("broken"), data)
     await settle()
     assert cluster.controller.is_active
@@ -137,7 +147,9 @@ async def test_a_topic_that_makes_no_sense_is_left_out(cluster, /, data, caplog)
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"nonsense", b'{"leader":"x","leader_epoch":0,"controller_epoch":1}'])
-async def test_a_partition_state_that_makes_no_sense_is_left_alone(cluster, /, data, caplog):
+async def test_a_partition_state_that_makes_no_sense_is_left_alone(
+    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     await put_led_topic(cluster, "t", {0: [0], 1: [0]})
     await cluster.restart()
     path = paths.partition_state("t", 0)
@@ -152,7 +164,9 @@ async def test_a_partition_state_that_makes_no_sense_is_left_alone(cluster, /, d
     assert "partition t-0 skipped: /brokers/topics/t/partitions/0/state is malformed" in caplog.text
 
 
-async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(cluster, /, caplog):
+async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(
+    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
+) -> None:
     nobody, nonsense = "partition t-0 has no leader: none of its replicas is alive", "is malformed"
     await put_topic(cluster, "t", {0: [5]})
     await cluster.registry.create(paths.topic("broken"), b"nonsense")
@@ -184,13 +198,18 @@ def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
 
 
 @pytest.mark.parametrize("is_carried_out", [False, True])
-@pytest.mark.parametrize(("operation", "fails_at"), [
-    ("children", is_about("^/brokers/topics$")),
-    ("get_many", is_about("^/brokers/topics/t$")),
-    ("get_many", is_about("^/brokers/topics/t/partitions$")),
-    ("multi", is_about("/state$")),
-])  # fmt: skip
-async def test_a_lost_connection_is_waited_for(cluster, /, operation, fails_at, is_carried_out):
+@pytest.mark.parametrize(
+    ("operation", "fails_at"),
+    [
+        ("children", is_about("^/brokers/topics$")),
+        ("get_many", is_about("^/brokers/topics/t$")),
+        ("get_many", is_about("^/brokers/topics/t/partitions$")),
+        ("multi", is_about("/state$")),
+    ],
+)
+async def test_a_lost_connection_is_waited_for(
+    cluster: Cluster, /, operation: str, fails_at: Callable[..., bool], is_carried_out: bool
+) -> None:
     failing = fail_once(cluster, operation, LOST, is_carried_out, fails_at)
     await put_topic(cluster, "t", {0: [0]})
     await until_after_pauses(cluster, lambda: cluster.view.image.has_leaders("t", 1))

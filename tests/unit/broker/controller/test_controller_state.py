@@ -17,9 +17,17 @@ def test_a_broker_that_came_back_failed_and_started() -> None:
 def test_assignment_spreads_leaders_and_followers() -> None:
     """The example of Kafka's documentation: five brokers, ten partitions, replication factor 3."""
     assert assign(dict.fromkeys(range(5)), 10, 3, 0, 0) == {
-        0: [0, 1, 2], 1: [1, 2, 3], 2: [2, 3, 4], 3: [3, 4, 0], 4: [4, 0, 1], 5: [0, 2, 3], 6: [1, 3, 4],
-        7: [2, 4, 0], 8: [3, 0, 1], 9: [4, 1, 2],
-    }  # fmt: skip
+        0: [0, 1, 2],
+        1: [1, 2, 3],
+        2: [2, 3, 4],
+        3: [3, 4, 0],
+        4: [4, 0, 1],
+        5: [0, 2, 3],
+        6: [1, 3, 4],
+        7: [2, 4, 0],
+        8: [3, 0, 1],
+        9: [4, 1, 2],
+    }
 
 
 def test_brokers_of_a_rack_are_not_neighbours() -> None:

@@ -36,23 +36,26 @@ def test_the_first_live_replica_leads_a_new_partition() -> None:
     assert first_state(state_of([2], {1, 3}), T0) is None
 
 
-@pytest.mark.parametrize(("strategy", "isr", "live", "stopping", "leader", "new_isr", "recipients"), [
-    (Strategy.OFFLINE, (1, 2), {1, 2, 3}, set(), 1, (1, 2), [1, 2, 3]),
-    (Strategy.OFFLINE, (1, 2), {2, 3}, set(), 2, (2,), [2, 3]),
-    (Strategy.OFFLINE, (3, 1, 2), {2, 3}, set(), 2, (3, 2), [2, 3]),
-    (Strategy.OFFLINE, (1, 2), {1, 2, 3}, {1}, 2, (2,), [2, 3]),
-    (Strategy.OFFLINE, (1,), {2, 3}, set(), None, None, [2, 3]),
-    (Strategy.UNCLEAN, (1,), {2, 3}, set(), 2, (2,), [2, 3]),
-    (Strategy.UNCLEAN, (1, 3), {2, 3}, set(), 3, (3,), [2, 3]),
-    (Strategy.UNCLEAN, (1,), set(), set(), None, None, []),
-    (Strategy.PREFERRED, (2, 1), {1, 2}, set(), 1, (2, 1), [1, 2, 3]),
-    (Strategy.PREFERRED, (2,), {1, 2}, set(), None, None, [1, 2, 3]),
-    (Strategy.PREFERRED, (2, 1), {2}, set(), None, None, [1, 2, 3]),
-    (Strategy.PREFERRED, (2, 1), {1, 2}, {1}, None, None, [1, 2, 3]),
-    (Strategy.CONTROLLED_SHUTDOWN, (1, 2), {1, 2, 3}, {1}, 2, (2,), [1, 2, 3]),
-    (Strategy.CONTROLLED_SHUTDOWN, (1,), {1, 2, 3}, {1}, None, None, [1, 2, 3]),
-    (Strategy.CONTROLLED_SHUTDOWN, (1, 2, 3), {1, 3}, {1}, 3, (2, 3), [1, 3]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("strategy", "isr", "live", "stopping", "leader", "new_isr", "recipients"),
+    [
+        (Strategy.OFFLINE, (1, 2), {1, 2, 3}, set(), 1, (1, 2), [1, 2, 3]),
+        (Strategy.OFFLINE, (1, 2), {2, 3}, set(), 2, (2,), [2, 3]),
+        (Strategy.OFFLINE, (3, 1, 2), {2, 3}, set(), 2, (3, 2), [2, 3]),
+        (Strategy.OFFLINE, (1, 2), {1, 2, 3}, {1}, 2, (2,), [2, 3]),
+        (Strategy.OFFLINE, (1,), {2, 3}, set(), None, None, [2, 3]),
+        (Strategy.UNCLEAN, (1,), {2, 3}, set(), 2, (2,), [2, 3]),
+        (Strategy.UNCLEAN, (1, 3), {2, 3}, set(), 3, (3,), [2, 3]),
+        (Strategy.UNCLEAN, (1,), set(), set(), None, None, []),
+        (Strategy.PREFERRED, (2, 1), {1, 2}, set(), 1, (2, 1), [1, 2, 3]),
+        (Strategy.PREFERRED, (2,), {1, 2}, set(), None, None, [1, 2, 3]),
+        (Strategy.PREFERRED, (2, 1), {2}, set(), None, None, [1, 2, 3]),
+        (Strategy.PREFERRED, (2, 1), {1, 2}, {1}, None, None, [1, 2, 3]),
+        (Strategy.CONTROLLED_SHUTDOWN, (1, 2), {1, 2, 3}, {1}, 2, (2,), [1, 2, 3]),
+        (Strategy.CONTROLLED_SHUTDOWN, (1,), {1, 2, 3}, {1}, None, None, [1, 2, 3]),
+        (Strategy.CONTROLLED_SHUTDOWN, (1, 2, 3), {1, 3}, {1}, 3, (2, 3), [1, 3]),
+    ],
+)
 def test_who_is_elected(strategy, isr, live, stopping, leader, new_isr, recipients) -> None:
     found = elect(state_of([1, 2, 3], live, stopping), T0, PartitionStateNode(1, 7, isr, 1), strategy)
     expected = None if leader is None else PartitionStateNode(leader, 8, new_isr, 2)
@@ -85,17 +88,20 @@ def test_a_replica_leaves_those_in_sync_but_the_last_one_stays() -> None:
     assert raised(PartitionStateNode(1, 7, (1,), 1), 2) == PartitionStateNode(1, 8, (1,), 2)
 
 
-@pytest.mark.parametrize(("isr", "live", "stopping", "written_zxid", "returned"), [
-    ((1, 2, 3), {1, 2, 3}, set(), 3, []),
-    ((1, 2, 3), {1, 2, 3}, set(), 2, [3]),
-    ((3, 2, 1), {1, 2, 3}, set(), 1, [3, 2]),
-    # All came back: nobody has more than the others.
-    ((1, 2, 3), {1, 2, 3}, set(), 0, []),
-    ((3,), {1, 2, 3}, set(), 1, []),
-    # Who never was away is gone, or about to go.
-    ((1, 2), {2, 3}, set(), 1, []),
-    ((1, 2), {1, 2}, {1}, 1, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("isr", "live", "stopping", "written_zxid", "returned"),
+    [
+        ((1, 2, 3), {1, 2, 3}, set(), 3, []),
+        ((1, 2, 3), {1, 2, 3}, set(), 2, [3]),
+        ((3, 2, 1), {1, 2, 3}, set(), 1, [3, 2]),
+        # All came back: nobody has more than the others.
+        ((1, 2, 3), {1, 2, 3}, set(), 0, []),
+        ((3,), {1, 2, 3}, set(), 1, []),
+        # Who never was away is gone, or about to go.
+        ((1, 2), {2, 3}, set(), 1, []),
+        ((1, 2), {1, 2}, {1}, 1, []),
+    ],
+)
 def test_who_came_back_after_the_state_was_written_was_away(isr, live, stopping, written_zxid, returned) -> None:
     # A broker's epoch is its id.
     state, current = state_of([1, 2, 3], live, stopping), PartitionStateNode(isr[0], 7, isr, 1)

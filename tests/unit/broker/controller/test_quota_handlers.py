@@ -82,44 +82,62 @@ async def test_every_kind_is_set_listed_and_removed_at_every_level(cluster: Clus
     assert await describe(client) == {}
 
 
-@pytest.mark.parametrize(("components", "strict", "expected"), [
-    ([("user", 0, "u v")], False, [0, 1, 2]),
-    ([("user", 0, "u v")], True, [2]),
-    ([("user", 1, None)], False, [3, 4, 5]),
-    ([("user", 2, None)], False, [0, 1, 2, 3, 4, 5]),
-    ([("user", 2, None)], True, [2, 5]),
-    ([("client-id", 0, "c")], False, [0, 3, 6]),
-    ([("client-id", 1, None)], True, [7]),
-    ([("client-id", 2, None)], True, [6, 7]),
-    ([("user", 0, "u v"), ("client-id", 0, "c")], True, [0]),
-    ([("user", 2, None), ("client-id", 1, None)], False, [1, 4]),
-    ([("user", 0, "nobody")], False, []),
-    ([], True, []),
-])  # fmt: skip
-async def test_a_filter_lets_through_what_it_names(cluster, client, /, components, strict, expected):
+@pytest.mark.parametrize(
+    ("components", "strict", "expected"),
+    [
+        ([("user", 0, "u v")], False, [0, 1, 2]),
+        ([("user", 0, "u v")], True, [2]),
+        ([("user", 1, None)], False, [3, 4, 5]),
+        ([("user", 2, None)], False, [0, 1, 2, 3, 4, 5]),
+        ([("user", 2, None)], True, [2, 5]),
+        ([("client-id", 0, "c")], False, [0, 3, 6]),
+        ([("client-id", 1, None)], True, [7]),
+        ([("client-id", 2, None)], True, [6, 7]),
+        ([("user", 0, "u v"), ("client-id", 0, "c")], True, [0]),
+        ([("user", 2, None), ("client-id", 1, None)], False, [1, 4]),
+        ([("user", 0, "nobody")], False, []),
+        ([], True, []),
+    ],
+)
+async def test_a_filter_lets_through_what_it_names(
+    cluster: Cluster, client: Client, /, components, strict: bool, expected: list[int]
+) -> None:
     await alter(client, *(entry(level, producer_byte_rate=1.0) for level in LEVELS))
     await change_config(cluster.registry, "users/scram", {"SCRAM-SHA-256": "x"})
     found = await describe(client, *components, strict=strict)
     assert set(found) == {tuple(LEVELS[number]) for number in expected}
 
 
-@pytest.mark.parametrize(("components", "error_code"), [
-    ([("", 2, None)], E.INVALID_REQUEST),
-    ([("ip", 2, None)], E.UNSUPPORTED_VERSION),
-    ([("user", 3, None)], E.UNSUPPORTED_VERSION),
-    ([("user", 2, None), ("user", 1, None)], E.INVALID_REQUEST),
-])  # fmt: skip
-async def test_a_filter_that_cannot_be_is_refused(cluster, client, /, components, error_code):
+@pytest.mark.parametrize(
+    ("components", "error_code"),
+    [
+        ([("", 2, None)], E.INVALID_REQUEST),
+        ([("ip", 2, None)], E.UNSUPPORTED_VERSION),
+        ([("user", 3, None)], E.UNSUPPORTED_VERSION),
+        ([("user", 2, None), ("user", 1, None)], E.INVALID_REQUEST),
+    ],
+)
+async def test_a_filter_that_cannot_be_is_refused(
+    cluster: Cluster, client: Client, /, components, error_code: ErrorCode
+) -> None:
     assert await describe(client, *components) == error_code
 
 
-@pytest.mark.parametrize(("parts", "ops"), [
-    ([], {"producer_byte_rate": 1.0}), ([("", "x")], {"producer_byte_rate": 1.0}),
-    ([("ip", "x")], {"producer_byte_rate": 1.0}), ([("user", "")], {"producer_byte_rate": 1.0}),
-    (USER, {"producer_byte_rate": 1.5}), (USER, {"producer_byte_rate": -1.0}),
-    (USER, {"request_percentage": float("nan")}), (USER, {"request_percentage": float("inf")}),
-    (USER, {"nonsense": 1.0}), (USER, {"request_percentage": 3.0, "nonsense": 1.0}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parts", "ops"),
+    [
+        ([], {"producer_byte_rate": 1.0}),
+        ([("", "x")], {"producer_byte_rate": 1.0}),
+        ([("ip", "x")], {"producer_byte_rate": 1.0}),
+        ([("user", "")], {"producer_byte_rate": 1.0}),
+        (USER, {"producer_byte_rate": 1.5}),
+        (USER, {"producer_byte_rate": -1.0}),
+        (USER, {"request_percentage": float("nan")}),
+        (USER, {"request_percentage": float("inf")}),
+        (USER, {"nonsense": 1.0}),
+        (USER, {"request_percentage": 3.0, "nonsense": 1.0}),
+    ],
+)
 async def test_what_cannot_be_changes_nothing(cluster: Cluster, client: Client, /, parts: Parts, ops: dict[str, float]):
     await alter(client, entry(USER, producer_byte_rate=7.0))
     (wrong, right) = await alter(client, entry(parts, **ops), entry(CLIENT, producer_byte_rate=8.0))
@@ -144,7 +162,9 @@ async def test_checking_alone_changes_nothing_and_credentials_stay(cluster: Clus
 
 
 @pytest.mark.parametrize("is_strict", [False, True])
-async def test_partitions_beyond_the_quota_are_refused_or_their_client_held(cluster, client, /, is_strict):
+async def test_partitions_beyond_the_quota_are_refused_or_their_client_held(
+    cluster: Cluster, client: Client, /, is_strict: bool
+) -> None:
     quotas = client.services.quotas
     quotas.set_override(Entity(None, "client"), QuotaKind.CONTROLLER_MUTATION, 1)
 

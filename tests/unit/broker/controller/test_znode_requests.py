@@ -62,7 +62,9 @@ async def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_sta
     await gone(cluster, paths.REASSIGNMENT)
 
 
-async def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(cluster, /, caplog):
+async def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(
+    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
+) -> None:
     await cluster.add_broker(1)
     await put_led_topic(cluster, "t", {0: [0, 1], 1: [0]})
     wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
@@ -93,7 +95,9 @@ async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster:
 
 @pytest.mark.parametrize("path", [paths.PREFERRED_ELECTION, paths.REASSIGNMENT])
 @pytest.mark.parametrize("data", [None, b"", b"nonsense", b"[]", b"{}", b'{"partitions":7}'])
-async def test_what_makes_no_sense_is_dropped(cluster, /, path, data, caplog):
+async def test_what_makes_no_sense_is_dropped(
+    cluster: Cluster, /, path: str, data: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
     await cluster.registry.create(path, data)
     await gone(cluster, path)
     await put_led_topic(cluster, "t", {0: [0]})

@@ -22,10 +22,16 @@ class Client:
         self.errors: list[BaseException] = []
         self._tasks: list[Callable[[], object]] = []
         self.services = services_of(
-            service.clock, self._tasks.append, config=service.config, spawner=Spawner(self.errors.append),
-            cluster=service.cluster, replicas=service.replicas, groups=service.groups, topics=topics,
+            service.clock,
+            self._tasks.append,
+            config=service.config,
+            spawner=Spawner(self.errors.append),
+            cluster=service.cluster,
+            replicas=service.replicas,
+            groups=service.groups,
+            topics=topics,
             registry=registry,
-        )  # fmt: skip
+        )
 
     def begin(self, module, version: int, request):
         """Handle a request; gives the response or a pending one, not encoded."""

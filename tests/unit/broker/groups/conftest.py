@@ -37,9 +37,12 @@ RANGE = (("range", b"topics of a member"),)
 
 def join_event(member_id="", new_member_id="", *, protocols=RANGE, is_member_id_required=False, **changes) -> Join:
     values: dict[str, Any] = {
-        "client_id": "client", "client_host": "/127.0.0.1", "rebalance_timeout_ms": 60_000,
-        "session_timeout_ms": 10_000, "protocol_type": "consumer",
-    } | changes  # fmt: skip
+        "client_id": "client",
+        "client_host": "/127.0.0.1",
+        "rebalance_timeout_ms": 60_000,
+        "session_timeout_ms": 10_000,
+        "protocol_type": "consumer",
+    } | changes
     return Join(member_id, new_member_id, is_member_id_required, protocols=protocols, **values)
 
 

@@ -115,13 +115,16 @@ def test_a_group_error_stands_for_all_who_leave(client, service, version):
     assert (refused.error_code, refused.members) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, [])
 
 
-@pytest.mark.parametrize(("protocol_type", "protocol_name", "error_code"), [
-    ("consumer", "range", ErrorCode.NONE),
-    (None, "range", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ("consumer", None, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ("connect", "range", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ("consumer", "sticky", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("protocol_type", "protocol_name", "error_code"),
+    [
+        ("consumer", "range", ErrorCode.NONE),
+        (None, "range", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("consumer", None, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("connect", "range", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("consumer", "sticky", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
 def test_a_sync_names_the_protocol_that_it_takes_part_in(client, protocol_type, protocol_name, error_code):
     member_id, generation = become_member(client)
     request = SyncGroupRequest("g", generation, member_id, protocol_type=protocol_type, protocol_name=protocol_name)
@@ -247,26 +250,32 @@ def test_offsets_of_a_transaction_in_every_version(client, service, version):
     assert commit_errors(refused) == [ErrorCode.OFFSET_METADATA_TOO_LARGE]
 
 
-@pytest.mark.parametrize(("changes", "error_code"), [
-    ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
-    ({"generation_id": 5}, ErrorCode.ILLEGAL_GENERATION),
-    ({"group_instance_id": "i"}, ErrorCode.FENCED_INSTANCE_ID),
-    ({"member_id": "stranger", "group_instance_id": "i"}, ErrorCode.FENCED_INSTANCE_ID),
-    ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
-    ({}, ErrorCode.NONE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "error_code"),
+    [
+        ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation_id": 5}, ErrorCode.ILLEGAL_GENERATION),
+        ({"group_instance_id": "i"}, ErrorCode.FENCED_INSTANCE_ID),
+        ({"member_id": "stranger", "group_instance_id": "i"}, ErrorCode.FENCED_INSTANCE_ID),
+        ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
+        ({}, ErrorCode.NONE),
+    ],
+)
 def test_who_may_commit_in_a_transaction(client, changes, error_code):
     client.ask(join_group, 5, join_request(group_instance_id="i"))
     request = txn_commit_request(TxnOffsetCommitRequestPartition(0, 1), **changes)
     assert commit_errors(client.ask(txn_offset_commit, 3, request)) == [error_code]
 
 
-@pytest.mark.parametrize(("version", "error_code"), [
-    (0, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-    (1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-    (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-    (3, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "error_code"),
+    [
+        (0, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (3, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
 def test_old_producers_are_not_told_of_a_load(client, version, error_code):
     request = txn_commit_request(TxnOffsetCommitRequestPartition(0, 1))
     ctx = RequestContext(client.services, ConnectionInfo("h", 1, "PLAINTEXT"), "client", version, 1)
@@ -314,13 +323,16 @@ def test_commit_answers_each_partition(client):
     assert commit_errors(response) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-@pytest.mark.parametrize(("metadata", "error_code"), [
-    ("m" * 4_096, ErrorCode.NONE),
-    ("m" * 4_097, ErrorCode.OFFSET_METADATA_TOO_LARGE),
-    ("\U0001f600" * 2_048, ErrorCode.NONE),
-    ("\U0001f600" * 2_049, ErrorCode.OFFSET_METADATA_TOO_LARGE),
-    (None, ErrorCode.NONE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("metadata", "error_code"),
+    [
+        ("m" * 4_096, ErrorCode.NONE),
+        ("m" * 4_097, ErrorCode.OFFSET_METADATA_TOO_LARGE),
+        ("\U0001f600" * 2_048, ErrorCode.NONE),
+        ("\U0001f600" * 2_049, ErrorCode.OFFSET_METADATA_TOO_LARGE),
+        (None, ErrorCode.NONE),
+    ],
+)
 def test_metadata_has_a_limit_in_javas_characters(client, metadata, error_code):
     request = commit_request(OffsetCommitRequestPartition(0, 1, committed_metadata=metadata))
     assert commit_errors(client.ask(offset_commit, 2, request)) == [error_code]

@@ -31,11 +31,14 @@ def test_heartbeat_counts_before_the_assignment_is_there(story):
     assert story.happen(Heartbeat("m1", 1))[-1] == Answer(ErrorCode.NONE)
 
 
-@pytest.mark.parametrize(("event", "error_code"), [
-    (Heartbeat("stranger", 1), ErrorCode.UNKNOWN_MEMBER_ID),
-    (Heartbeat("m1", 2), ErrorCode.ILLEGAL_GENERATION),
-    (Leave("stranger"), ErrorCode.UNKNOWN_MEMBER_ID),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("event", "error_code"),
+    [
+        (Heartbeat("stranger", 1), ErrorCode.UNKNOWN_MEMBER_ID),
+        (Heartbeat("m1", 2), ErrorCode.ILLEGAL_GENERATION),
+        (Leave("stranger"), ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
 def test_strangers_and_other_generations_are_refused(stable_story, event, error_code):
     assert stable_story.happen(event) == [Answer(error_code)]
 

@@ -72,12 +72,15 @@ def test_commit_that_fails_does_not_take_an_earlier_one_with_it(stable_story):
     assert stable_story.group.offsets[T0].offset == 1
 
 
-@pytest.mark.parametrize(("member_id", "generation", "error_code"), [
-    ("stranger", 1, ErrorCode.UNKNOWN_MEMBER_ID),
-    ("", -1, ErrorCode.UNKNOWN_MEMBER_ID),
-    ("m1", 2, ErrorCode.ILLEGAL_GENERATION),
-    ("m1", -1, ErrorCode.ILLEGAL_GENERATION),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member_id", "generation", "error_code"),
+    [
+        ("stranger", 1, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("", -1, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("m1", 2, ErrorCode.ILLEGAL_GENERATION),
+        ("m1", -1, ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
 def test_only_members_of_the_generation_may_commit(stable_story, member_id, generation, error_code):
     assert stable_story.happen(Commit(member_id, generation, {T0: CommittedOffset(1)})) == [Answer(error_code)]
 

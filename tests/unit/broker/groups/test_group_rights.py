@@ -36,13 +36,16 @@ class Allows:
         return sum(1 << right[0] for right in self._rights if right[1:] == (resource_type, name))
 
 
-@pytest.mark.parametrize(("rights", "error_code"), [
-    ([], ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-    ([READ_GROUP, READ_TOPIC], ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-    ([WRITE_ID, READ_TOPIC], ErrorCode.GROUP_AUTHORIZATION_FAILED),
-    ([WRITE_ID, READ_GROUP], ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-    ([WRITE_ID, READ_GROUP, READ_TOPIC], ErrorCode.NONE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rights", "error_code"),
+    [
+        ([], ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ([READ_GROUP, READ_TOPIC], ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ([WRITE_ID, READ_TOPIC], ErrorCode.GROUP_AUTHORIZATION_FAILED),
+        ([WRITE_ID, READ_GROUP], ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        ([WRITE_ID, READ_GROUP, READ_TOPIC], ErrorCode.NONE),
+    ],
+)
 def test_a_commit_in_a_transaction_needs_its_id_the_group_and_the_topic(client, rights, error_code):
     client.services.authorizer = Allows(*rights)
     topics = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, 1)])]

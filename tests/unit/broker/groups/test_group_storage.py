@@ -247,10 +247,21 @@ def test_smallest_hash_goes_to_partition_0():
     assert partition_of("polygenelubricants", 50) == 0
 
 
-@pytest.mark.parametrize(("version", "group_version", "offset_version"), [
-    ("0.10.0", 0, 1), ("0.10.1", 1, 1), ("0.10.2", 1, 1), ("0.11.0", 1, 1), ("2.0", 1, 1), ("2.1-IV0", 2, 2),
-    ("2.1", 2, 3), ("2.2", 2, 3), ("2.3", 3, 3), ("2.7", 3, 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "group_version", "offset_version"),
+    [
+        ("0.10.0", 0, 1),
+        ("0.10.1", 1, 1),
+        ("0.10.2", 1, 1),
+        ("0.11.0", 1, 1),
+        ("2.0", 1, 1),
+        ("2.1-IV0", 2, 2),
+        ("2.1", 2, 3),
+        ("2.2", 2, 3),
+        ("2.3", 3, 3),
+        ("2.7", 3, 3),
+    ],
+)
 def test_values_are_of_the_version_that_kafka_writes(stable_story, version, group_version, offset_version):
     reader = kafka_version(version)
     group = stable_story.group

@@ -52,11 +52,14 @@ def test_failed_store_answers_everybody_and_starts_anew(story):
     assert story.group.phase is Phase.PREPARING_REBALANCE
 
 
-@pytest.mark.parametrize(("event", "error_code"), [
-    (Sync("stranger", 1, {}), ErrorCode.UNKNOWN_MEMBER_ID),
-    (Sync("m1", 2, {}), ErrorCode.ILLEGAL_GENERATION),
-    (Sync("m1", 0, {}), ErrorCode.ILLEGAL_GENERATION),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("event", "error_code"),
+    [
+        (Sync("stranger", 1, {}), ErrorCode.UNKNOWN_MEMBER_ID),
+        (Sync("m1", 2, {}), ErrorCode.ILLEGAL_GENERATION),
+        (Sync("m1", 0, {}), ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
 def test_sync_of_strangers_and_other_generations_is_refused(stable_story, event, error_code):
     assert stable_story.happen(event) == [AnswerSync(SyncAnswer(error_code))]
 

@@ -117,11 +117,18 @@ def test_commits_that_could_not_be_stored_are_forgotten(story):
     assert not story.group.pending_transactions
 
 
-@pytest.mark.parametrize(("member_id", "generation", "error_code"), [
-    ("", -1, ErrorCode.NONE), ("m1", -1, ErrorCode.NONE), ("m1", 1, ErrorCode.NONE), ("", 1, ErrorCode.NONE),
-    ("stranger", 1, ErrorCode.UNKNOWN_MEMBER_ID), ("m1", 2, ErrorCode.ILLEGAL_GENERATION),
-    ("", 0, ErrorCode.ILLEGAL_GENERATION),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member_id", "generation", "error_code"),
+    [
+        ("", -1, ErrorCode.NONE),
+        ("m1", -1, ErrorCode.NONE),
+        ("m1", 1, ErrorCode.NONE),
+        ("", 1, ErrorCode.NONE),
+        ("stranger", 1, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("m1", 2, ErrorCode.ILLEGAL_GENERATION),
+        ("", 0, ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
 def test_who_may_commit(stable_story, member_id, generation, error_code):
     assert stable_story.happen(TxnCommit(P, 0, member_id, generation, {})) == [Answer(error_code)]
 

@@ -13,14 +13,19 @@ def subscription(*topics, version=1, user_data=None, owned=()):
     return version.to_bytes(2, "big") + data
 
 
-@pytest.mark.parametrize(("subscriptions", "topics"), [
-    ([], set()),
-    ([subscription()], set()),
-    ([subscription("t", "ü"), subscription("t", "ü", owned=["t"]), subscription("t", "ü", user_data=b"d")],
-     {"t", "ü"}),
-    ([subscription("t"), subscription("t", "u"), subscription("t", version=0)], {"t", "u"}),
-    ([subscription(f"t{number}") for number in range(20)] * 2, {f"t{number}" for number in range(20)}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("subscriptions", "topics"),
+    [
+        ([], set()),
+        ([subscription()], set()),
+        (
+            [subscription("t", "ü"), subscription("t", "ü", owned=["t"]), subscription("t", "ü", user_data=b"d")],
+            {"t", "ü"},
+        ),
+        ([subscription("t"), subscription("t", "u"), subscription("t", version=0)], {"t", "u"}),
+        ([subscription(f"t{number}") for number in range(20)] * 2, {f"t{number}" for number in range(20)}),
+    ],
+)
 def test_topics_of_all_members(subscriptions, topics):
     assert subscribed_topics(subscriptions) == topics
 

@@ -71,9 +71,13 @@ def play(story: Callable[[BrokerChannels, Peer, Simulation], Awaitable[None]]) -
     async def told() -> None:
         errors: list[BaseException] = []
         channels = BrokerChannels(
-            simulation.network.host("this"), {2: (HOST, PORT)}.get, "broker-1", LoopTimers(simulation.loop),
-            Spawner(errors.append), lambda: 5_000,
-        )  # fmt: skip
+            simulation.network.host("this"),
+            {2: (HOST, PORT)}.get,
+            "broker-1",
+            LoopTimers(simulation.loop),
+            Spawner(errors.append),
+            lambda: 5_000,
+        )
         await story(channels, Peer(simulation), simulation)
         channels.close()
         assert errors == []
@@ -88,7 +92,9 @@ def ask(channels: BrokerChannels, broker_id: int = 2, name: str = "tx") -> "asyn
     return channels.send(broker_id, EndTxnRequest(name, 1, 2, True), 1, EndTxnResponse).future()
 
 
-async def test_requests_go_one_after_the_other_over_one_connection(channels, peer, simulation, /):
+async def test_requests_go_one_after_the_other_over_one_connection(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     peer.answers = lambda correlation_id: b""
     asked = [ask(channels, name=name) for name in "abc"]
     await asyncio.sleep(1)
@@ -102,7 +108,9 @@ async def test_requests_go_one_after_the_other_over_one_connection(channels, pee
     assert [(header[0], header[1], header[3]) for header in headers] == [(26, 1, "broker-1")] * 3
 
 
-async def test_a_request_that_the_connection_does_not_take_at_once_goes_on(channels, peer, simulation, /):
+async def test_a_request_that_the_connection_does_not_take_at_once_goes_on(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     marker = WritableTxnMarker(1, 0, True, [WritableTxnMarkerTopic("t", list(range(40_000)))], 0)
     answer = channels.send(2, WriteTxnMarkersRequest([marker]), 0, EndTxnResponse)
     async with asyncio.timeout(60):
@@ -110,7 +118,9 @@ async def test_a_request_that_the_connection_does_not_take_at_once_goes_on(chann
     assert len(peer.frames[0]) > 160_000
 
 
-async def test_who_is_not_known_or_not_there_can_not_be_asked(channels, peer, simulation, /):
+async def test_who_is_not_known_or_not_there_can_not_be_asked(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     with pytest.raises(KafkaError, match="can't be reached"):
         await ask(channels, 3)
     simulation.network.kill(HOST)
@@ -118,7 +128,9 @@ async def test_who_is_not_known_or_not_there_can_not_be_asked(channels, peer, si
         await ask(channels)
 
 
-async def test_a_lost_connection_fails_what_is_on_its_way_and_the_rest_takes_a_new_one(channels, peer, simulation, /):
+async def test_a_lost_connection_fails_what_is_on_its_way_and_the_rest_takes_a_new_one(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     peer.answers = lambda correlation_id: b""
     first, second = ask(channels), ask(channels)
     await asyncio.sleep(1)
@@ -130,7 +142,9 @@ async def test_a_lost_connection_fails_what_is_on_its_way_and_the_rest_takes_a_n
     assert len(peer.channels) == 2
 
 
-async def test_a_connection_that_went_while_nobody_asked_is_replaced(channels, peer, simulation, /):
+async def test_a_connection_that_went_while_nobody_asked_is_replaced(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     await ask(channels)
     peer.channels[0].close()
     await asyncio.sleep(1)
@@ -146,7 +160,9 @@ async def test_who_does_not_answer_in_time_is_given_up(channels: BrokerChannels,
 
 
 @pytest.mark.parametrize("answer", [pack(">iih", 99, 0, 0), pack(">ih", 1, 0)])
-async def test_an_answer_that_is_none_ends_the_connection(channels, peer, simulation, /, answer):
+async def test_an_answer_that_is_none_ends_the_connection(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /, answer: bytes
+) -> None:
     peer.answers = lambda correlation_id: answer
     with pytest.raises(ProtocolError):
         await ask(channels)
@@ -165,7 +181,9 @@ async def test_who_waits_when_the_broker_stops_is_told(channels: BrokerChannels,
             await each
 
 
-async def test_lanes_do_not_wait_for_each_other_and_each_has_its_own_name_and_time(channels, peer, simulation, /):
+async def test_lanes_do_not_wait_for_each_other_and_each_has_its_own_name_and_time(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     peer.answers = lambda correlation_id: b""
     request = EndTxnRequest("tx", 1, 2, True)
     slow = channels.send(2, request, 1, EndTxnResponse, "fetcher-0", 60_000).future()
@@ -217,7 +235,9 @@ async def test_a_lane_that_is_dropped_tells_who_waits_and_a_new_request_goes_ove
     assert [channel.has_peer_left() for channel in peer.channels] == [True] * (len(peer.channels) - 1) + [False]
 
 
-async def test_why_a_broker_is_not_reached_is_logged_once(channels, peer, simulation, /):
+async def test_why_a_broker_is_not_reached_is_logged_once(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     def told(simulation: Simulation) -> list[str]:
         return [line for line in simulation.history if "cannot connect" in line]
 
@@ -287,7 +307,9 @@ async def say(channel: Channel, data: bytes) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_large_answers_are_received_in_one_piece_and_small_ones_let_the_space_go(channels, peer, simulation, /):
+async def test_large_answers_are_received_in_one_piece_and_small_ones_let_the_space_go(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     peer.answers = lambda correlation_id: b""
     lengths = [10, 3_000_000, 2_900_000, 70_000, 10, 100_000, 1, 90_000, 65_500]
     for number, length in enumerate(lengths):

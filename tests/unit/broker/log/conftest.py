@@ -95,9 +95,14 @@ def open_partition_log(env: LogEnvironment, directory: Path, topic_config: Calla
         *, was_clean: bool = False, recovery_point: int = 0, log_start_offset: int = 0, **overrides: object
     ) -> PartitionLog:
         return open_log(
-            env, TOPIC_PARTITION, directory, topic_config(**overrides), was_clean=was_clean,
-            recovery_point=recovery_point, log_start_offset=log_start_offset,
-        )  # fmt: skip
+            env,
+            TOPIC_PARTITION,
+            directory,
+            topic_config(**overrides),
+            was_clean=was_clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
 
     return opened
 

@@ -56,9 +56,12 @@ def _directory(path, victim):
 
 
 NAMES = [f"{0:020d}{suffix}" for suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".log.swap")] + [
-    f"{3:020d}.log.cleaned", f"{3:020d}.log.deleted", "next.log.deleted", "leader-epoch-checkpoint",
+    f"{3:020d}.log.cleaned",
+    f"{3:020d}.log.deleted",
+    "next.log.deleted",
+    "leader-epoch-checkpoint",
     "leader-epoch-checkpoint.tmp",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("put", [_link, _fifo, _directory])
@@ -171,10 +174,17 @@ def test_a_directory_of_log_dirs_may_be_a_link(start, root, tmp_path, make_batch
 
 
 @pytest.mark.parametrize("put", [_link, _fifo])
-@pytest.mark.parametrize("name", [
-    ".lock", "meta.properties", "recovery-point-offset-checkpoint", "replication-offset-checkpoint",
-    "log-start-offset-checkpoint", "cleaner-offset-checkpoint",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".lock",
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+    ],
+)
 def test_a_file_of_the_directory_that_is_no_regular_one_costs_the_directory(start, root, written, victim, put, name):
     put(root / name, victim)
     with pytest.raises(StorageError, match=rf"{name}: is a .*, no regular file"):
@@ -182,13 +192,20 @@ def test_a_file_of_the_directory_that_is_no_regular_one_costs_the_directory(star
     assert victim.read_bytes() == SECRET
 
 
-@pytest.mark.parametrize("work", [
-    lambda files, path: files.open_records(path), lambda files, path: files.open_records(path, is_new=True),
-    lambda files, path: files.read(path), lambda files, path: files.read_end(path, 1),
-    lambda files, path: files.append(path, b"x"), lambda files, path: files.write(path, b"x"),
-    lambda files, path: files.truncate(path, 0), lambda files, path: files.lock(path),
-    lambda files, path: files.replace(path.with_suffix(""), b"x"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda files, path: files.open_records(path),
+        lambda files, path: files.open_records(path, is_new=True),
+        lambda files, path: files.read(path),
+        lambda files, path: files.read_end(path, 1),
+        lambda files, path: files.append(path, b"x"),
+        lambda files, path: files.write(path, b"x"),
+        lambda files, path: files.truncate(path, 0),
+        lambda files, path: files.lock(path),
+        lambda files, path: files.replace(path.with_suffix(""), b"x"),
+    ],
+)
 @pytest.mark.parametrize("put", [_link, _fifo])
 def test_nothing_is_opened_that_is_no_regular_file(tmp_path, victim, put, work):
     """Whoever put it there may have done so after the directory was looked through."""

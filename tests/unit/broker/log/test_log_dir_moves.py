@@ -473,10 +473,17 @@ def test_a_log_that_is_cut_and_grows_again_while_it_moves(logs, copied, cut_offs
     logs.check()
 
 
-@pytest.mark.parametrize(("source_epochs", "copy_epochs", "end_offset"), [
-    ([0, 0, 0, 0], [0, 0, 0], 3), ([0, 0], [0, 0, 0], 2), ([0, 0, 2, 2], [0, 0, 0, 1], 2),
-    ([0, 0, 2, 2], [0, 1, 1], 1), ([2, 2, 2], [1, 1], 0), ([0, 0, 3, 3], [0, 0, 3], 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("source_epochs", "copy_epochs", "end_offset"),
+    [
+        ([0, 0, 0, 0], [0, 0, 0], 3),
+        ([0, 0], [0, 0, 0], 2),
+        ([0, 0, 2, 2], [0, 0, 0, 1], 2),
+        ([0, 0, 2, 2], [0, 1, 1], 1),
+        ([2, 2, 2], [1, 1], 0),
+        ([0, 0, 3, 3], [0, 0, 3], 3),
+    ],
+)
 def test_a_copy_that_is_found_is_kept_up_to_where_the_epochs_part(
     env, topic_config, tmp_path, make_batch, source_epochs, copy_epochs, end_offset
 ):

@@ -25,9 +25,15 @@ class Logs:
         self.recovery_executor_count = 0
         self.offline = []
         self.manager = LogManager(
-            config, clock, clock, InlineExecutor(), lambda topic_partition: TopicConfig.from_broker(config),
-            failures.append, files=disk, recovery_executor=self._recovery_executor,
-        )  # fmt: skip
+            config,
+            clock,
+            clock,
+            InlineExecutor(),
+            lambda topic_partition: TopicConfig.from_broker(config),
+            failures.append,
+            files=disk,
+            recovery_executor=self._recovery_executor,
+        )
         self.manager.on_offline = self.offline.extend
 
     def _recovery_executor(self):

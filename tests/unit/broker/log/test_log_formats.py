@@ -45,8 +45,13 @@ def test_the_brokers_own_records_are_kept_in_the_topics_format(open_partition_lo
         assert log.append(memoryview(builder.build()), 5, is_client=False).error_code == ErrorCode.NONE
     assert {batch[MAGIC_POSITION] for batch in stored(log)} == {1}
     assert [(record.offset, record.value) for record in records_of(log)] == [
-        (0, b"value"), (1, None), (2, b"value"), (3, b"value"), (4, None), (5, b"value"),
-    ]  # fmt: skip
+        (0, b"value"),
+        (1, None),
+        (2, b"value"),
+        (3, b"value"),
+        (4, None),
+        (5, b"value"),
+    ]
 
 
 def test_own_records_of_a_producer_have_no_place_in_an_old_format(open_partition_log, clock):

@@ -33,9 +33,13 @@ def checkpoint(root, name) -> str:
 def test_a_new_directory(start, root):
     start()
     assert sorted(os.listdir(root)) == [
-        ".lock", "cleaner-offset-checkpoint", "log-start-offset-checkpoint", "meta.properties",
-        "recovery-point-offset-checkpoint", "replication-offset-checkpoint",
-    ]  # fmt: skip
+        ".lock",
+        "cleaner-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    ]
     text = (root / "meta.properties").read_text()
     assert text == "#\n#Sun Sep 13 12:26:40 UTC 2020\nversion=0\nbroker.id=1\ncluster.id=abc\n"
 

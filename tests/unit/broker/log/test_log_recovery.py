@@ -73,10 +73,17 @@ def test_a_torn_batch_is_cut(filled, open_partition_log, make_batch):
     assert log.append(make_batch(1), 1).base_offset == 20
 
 
-@pytest.mark.parametrize(("position", "data"), [
-    (80, b"\xff"), (0, pack(">q", 2)), (16, b"\x05"), (8, pack(">i", 12)), (8, pack(">i", -7)),
-    (8, pack(">i", 2**31 - 1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("position", "data"),
+    [
+        (80, b"\xff"),
+        (0, pack(">q", 2)),
+        (16, b"\x05"),
+        (8, pack(">i", 12)),
+        (8, pack(">i", -7)),
+        (8, pack(">i", 2**31 - 1)),
+    ],
+)
 def test_a_damaged_batch_ends_the_log_there(filled, open_partition_log, position, data):
     segment = filled.segments[1]
     size = segment.size // 4

@@ -98,19 +98,25 @@ def test_what_goes_is_told_with_its_rule(fill, make_batch):
 def test_why_a_segment_is_still_here(fill):
     by_age = standings(fill(retention_ms=1000), 4, 3_000_500)
     assert by_age == [
-        Standing("retention.ms", "", None), Standing("retention.ms", "", None), Standing("retention.ms", "", None),
-        Standing("retention.ms", "retention.ms", 3_001_001), Standing("retention.ms", "high watermark", 4_001_001),
-    ]  # fmt: skip
+        Standing("retention.ms", "", None),
+        Standing("retention.ms", "", None),
+        Standing("retention.ms", "", None),
+        Standing("retention.ms", "retention.ms", 3_001_001),
+        Standing("retention.ms", "high watermark", 4_001_001),
+    ]
 
 
-@pytest.mark.parametrize(("settings", "now_ms", "high_watermark", "kept"), [
-    ({"retention_ms": -1}, 10**15, 5, ["no rule"] * 5),
-    ({"cleanup_policy": "compact"}, 10**15, 5, ["compaction"] * 5),
-    ({"retention_ms": 1000}, 10**15, 1, ["", *["high watermark"] * 4]),
-    # A record from the future holds up what came after it.
-    ({"retention_ms": 0}, 500_000, 5, ["", *["timestamp in the future"] * 4]),
-    ({"retention_ms": -1, "retention_bytes": 10**9}, 10**15, 5, ["retention.bytes"] * 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "now_ms", "high_watermark", "kept"),
+    [
+        ({"retention_ms": -1}, 10**15, 5, ["no rule"] * 5),
+        ({"cleanup_policy": "compact"}, 10**15, 5, ["compaction"] * 5),
+        ({"retention_ms": 1000}, 10**15, 1, ["", *["high watermark"] * 4]),
+        # A record from the future holds up what came after it.
+        ({"retention_ms": 0}, 500_000, 5, ["", *["timestamp in the future"] * 4]),
+        ({"retention_ms": -1, "retention_bytes": 10**9}, 10**15, 5, ["retention.bytes"] * 5),
+    ],
+)
 def test_what_keeps_segments(fill, settings, now_ms, high_watermark, kept):
     assert [each.kept_by for each in standings(fill(**settings), high_watermark, now_ms)] == kept
 

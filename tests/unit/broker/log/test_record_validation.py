@@ -44,28 +44,31 @@ def test_a_good_batch_passes(prepare_client, codec):
     assert (prepared.data, prepared.last_offset_delta, prepared.max_timestamp_ms) == (data, 2, 1002)
 
 
-@pytest.mark.parametrize(("data", "error_code", "is_before_log"), [
-    (b"", ErrorCode.INVALID_RECORD, True),
-    (bytes(batch())[:50], ErrorCode.INVALID_RECORD, True),
-    (bytes(batch())[:-1], ErrorCode.INVALID_RECORD, True),
-    (bytes(batch()) + bytes(batch()), ErrorCode.INVALID_RECORD, True),
-    (bytes(batch()) + bytes(8) + b"\0\0\0\1" + bytes(20), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 16, ">b", 1), ErrorCode.INVALID_RECORD, True),
-    (patched(batch(), 16, ">b", 3), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 16, ">b", -1), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 8, ">i", 13), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 8, ">i", -5), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 8, ">i", 40, crc=False)[:52] + bytes(20), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 0, ">q", 1), ErrorCode.INVALID_RECORD, False),
-    (patched(batch(), 17, ">I", 1, crc=False), ErrorCode.CORRUPT_MESSAGE, True),
-    (patched(batch(), 23, ">i", 7), ErrorCode.INVALID_RECORD, False),
-    (patched(batch(), 57, ">i", 1), ErrorCode.INVALID_RECORD, False),
-    (patched(patched(batch(), 57, ">i", 0), 23, ">i", -1), ErrorCode.INVALID_RECORD, False),
-    (patched(batch(), 21, ">h", 0x20), ErrorCode.INVALID_RECORD, False),
-    (patched(batch(), 21, ">h", 0x08), ErrorCode.INVALID_TIMESTAMP, False),
-    (patched(batch(), 21, ">h", 0x05), ErrorCode.UNKNOWN_SERVER_ERROR, True),
-    (batch(producer_id=5, producer_epoch=0), ErrorCode.INVALID_RECORD, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "error_code", "is_before_log"),
+    [
+        (b"", ErrorCode.INVALID_RECORD, True),
+        (bytes(batch())[:50], ErrorCode.INVALID_RECORD, True),
+        (bytes(batch())[:-1], ErrorCode.INVALID_RECORD, True),
+        (bytes(batch()) + bytes(batch()), ErrorCode.INVALID_RECORD, True),
+        (bytes(batch()) + bytes(8) + b"\0\0\0\1" + bytes(20), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 16, ">b", 1), ErrorCode.INVALID_RECORD, True),
+        (patched(batch(), 16, ">b", 3), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 16, ">b", -1), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 8, ">i", 13), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 8, ">i", -5), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 8, ">i", 40, crc=False)[:52] + bytes(20), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 0, ">q", 1), ErrorCode.INVALID_RECORD, False),
+        (patched(batch(), 17, ">I", 1, crc=False), ErrorCode.CORRUPT_MESSAGE, True),
+        (patched(batch(), 23, ">i", 7), ErrorCode.INVALID_RECORD, False),
+        (patched(batch(), 57, ">i", 1), ErrorCode.INVALID_RECORD, False),
+        (patched(patched(batch(), 57, ">i", 0), 23, ">i", -1), ErrorCode.INVALID_RECORD, False),
+        (patched(batch(), 21, ">h", 0x20), ErrorCode.INVALID_RECORD, False),
+        (patched(batch(), 21, ">h", 0x08), ErrorCode.INVALID_TIMESTAMP, False),
+        (patched(batch(), 21, ">h", 0x05), ErrorCode.UNKNOWN_SERVER_ERROR, True),
+        (batch(producer_id=5, producer_epoch=0), ErrorCode.INVALID_RECORD, False),
+    ],
+)
 def test_refusals(prepare_client, data, error_code, is_before_log):
     refusal = prepare_client(bytes(data))
     assert isinstance(refusal, RecordRefusal)

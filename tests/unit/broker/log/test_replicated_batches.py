@@ -101,10 +101,18 @@ class TestCheck:
         with pytest.raises(CorruptRecordsError):
             check_replicated_batches(run(batch(2**63 - 1, 2)), 0)
 
-    @pytest.mark.parametrize("batches", [
-        (batch(3, 2),), (batch(5), batch(5)), (batch(5, 3), batch(7)), (batch(9), batch(8)), (message(4),),
-        (message(6), message(6)),
-    ], ids=["below the end", "twice", "overlapping", "back", "message below the end", "message twice"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "batches",
+        [
+            (batch(3, 2),),
+            (batch(5), batch(5)),
+            (batch(5, 3), batch(7)),
+            (batch(9), batch(8)),
+            (message(4),),
+            (message(6), message(6)),
+        ],
+        ids=["below the end", "twice", "overlapping", "back", "message below the end", "message twice"],
+    )
     def test_offsets_that_do_not_ascend(self, batches):
         with pytest.raises(OutOfOrderBatchesError):
             check_replicated_batches(run(*batches), 5)

@@ -7,20 +7,42 @@ import pytest
 from barnabas.broker.metrics.definitions import BY_NAME, METRICS, Kind, name_of
 
 
-@pytest.mark.parametrize(("bean", "kind", "name"), [
-    ("kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec", Kind.COUNTER,
-     "kafka_server_brokertopicmetrics_bytesin_total"),
-    ("kafka.network:type=RequestMetrics,name=TotalTimeMs", Kind.SUMMARY, "kafka_network_requestmetrics_totaltimems"),
-    ("kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent", Kind.GAUGE,
-     "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent"),
-    ("kafka.coordinator.group:type=GroupMetadataManager,name=NumGroups", Kind.GAUGE,
-     "kafka_coordinator_group_groupmetadatamanager_numgroups"),
-    ("kafka.server:type=group-coordinator-metrics#offset-commit-count", Kind.COUNTER,
-     "kafka_server_group_coordinator_metrics_offset_commit_total"),
-    ("kafka.server:type=socket-server-metrics#connection-count", Kind.GAUGE,
-     "kafka_server_socket_server_metrics_connection_count"),
-    ("kafka.server:type=Fetch#throttle-time", Kind.GAUGE, "kafka_server_quota_throttle_time"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bean", "kind", "name"),
+    [
+        (
+            "kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec",
+            Kind.COUNTER,
+            "kafka_server_brokertopicmetrics_bytesin_total",
+        ),
+        (
+            "kafka.network:type=RequestMetrics,name=TotalTimeMs",
+            Kind.SUMMARY,
+            "kafka_network_requestmetrics_totaltimems",
+        ),
+        (
+            "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
+            Kind.GAUGE,
+            "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
+        ),
+        (
+            "kafka.coordinator.group:type=GroupMetadataManager,name=NumGroups",
+            Kind.GAUGE,
+            "kafka_coordinator_group_groupmetadatamanager_numgroups",
+        ),
+        (
+            "kafka.server:type=group-coordinator-metrics#offset-commit-count",
+            Kind.COUNTER,
+            "kafka_server_group_coordinator_metrics_offset_commit_total",
+        ),
+        (
+            "kafka.server:type=socket-server-metrics#connection-count",
+            Kind.GAUGE,
+            "kafka_server_socket_server_metrics_connection_count",
+        ),
+        ("kafka.server:type=Fetch#throttle-time", Kind.GAUGE, "kafka_server_quota_throttle_time"),
+    ],
+)
 def test_a_name_follows_from_kafkas(bean, kind, name):
     assert name_of(bean, kind) == name
 

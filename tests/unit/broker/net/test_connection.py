@@ -177,12 +177,15 @@ def test_who_does_not_take_his_answers_is_not_read_without_end():
     assert len(conversation.frames) == 21
 
 
-@pytest.mark.parametrize(("error", "told"), [
-    (ProtocolError("no request"), "no request"),
-    (UnanswerableError("no answer"), "no answer"),
-    (MemoryError(), "there is no memory for its request"),
-    (ZeroDivisionError("a bug"), "internal error"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ProtocolError("no request"), "no request"),
+        (UnanswerableError("no answer"), "no answer"),
+        (MemoryError(), "there is no memory for its request"),
+        (ZeroDivisionError("a bug"), "internal error"),
+    ],
+)
 def test_whatever_goes_wrong_ends_this_connection_with_the_answers_before_it(error, told, caplog):
     def answer(connection, frame):
         if frame == b"bad":

@@ -35,14 +35,17 @@ def test_large_answers_are_not_copied_to_be_merged():
     assert peer.sends == [(65_536, True), (1, False)]
 
 
-@pytest.mark.parametrize(("data", "regions", "expected"), [
-    (b"headtail", [(4, b"-file-")], b"head-file-tail"),
-    (b"tail", [(0, b"file-")], b"file-tail"),
-    (b"head", [(4, b"-file")], b"head-file"),
-    (b"head", [(4, b"-one"), (4, b"-two")], b"head-one-two"),
-    (b"head", [(2, b"")], b"head"),
-    (b"", [(0, b"file")], b"file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "regions", "expected"),
+    [
+        (b"headtail", [(4, b"-file-")], b"head-file-tail"),
+        (b"tail", [(0, b"file-")], b"file-tail"),
+        (b"head", [(4, b"-file")], b"head-file"),
+        (b"head", [(4, b"-one"), (4, b"-two")], b"head-one-two"),
+        (b"head", [(2, b"")], b"head"),
+        (b"", [(0, b"file")], b"file"),
+    ],
+)
 def test_file_regions_stand_where_they_belong(data, regions, expected):
     peer = MemoryPeer()
     outbox = Outbox(peer)

@@ -28,22 +28,28 @@ def test_what_can_be_none_is_refused_before_the_resolver_is_asked(host):
         SocketNetwork(None, time.monotonic_ns).bind(host, 9092, SocketOptions())
 
 
-@pytest.mark.parametrize(("host", "number", "text"), [
-    ("one", errno.EADDRINUSE, "one:9092 is in use: .* choose another port"),
-    ("", errno.EACCES, "0.0.0.0:9092 needs more rights"),
-    ("one", errno.EADDRNOTAVAIL, f"one:9092 can't be listened on: {os.strerror(errno.EADDRNOTAVAIL)}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "number", "text"),
+    [
+        ("one", errno.EADDRINUSE, "one:9092 is in use: .* choose another port"),
+        ("", errno.EACCES, "0.0.0.0:9092 needs more rights"),
+        ("one", errno.EADDRNOTAVAIL, f"one:9092 can't be listened on: {os.strerror(errno.EADDRNOTAVAIL)}"),
+    ],
+)
 def test_why_an_address_cannot_be_had(host, number, text):
     failure = _bind_failure(host, 9092, OSError(number, os.strerror(number)))
     assert re.fullmatch(f"{text}.*", failure)
 
 
-@pytest.mark.parametrize(("name", "host"), [
-    (("10.1.2.3", 5), "10.1.2.3"),
-    (("::ffff:10.1.2.3", 5, 0, 0), "10.1.2.3"),
-    (("::1", 5, 0, 0), "0:0:0:0:0:0:0:1"),
-    (("fe80::1", 5, 0, 2), "fe80:0:0:0:0:0:0:1%2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        (("10.1.2.3", 5), "10.1.2.3"),
+        (("::ffff:10.1.2.3", 5, 0, 0), "10.1.2.3"),
+        (("::1", 5, 0, 0), "0:0:0:0:0:0:0:1"),
+        (("fe80::1", 5, 0, 2), "fe80:0:0:0:0:0:0:1%2"),
+    ],
+)
 def test_a_peer_is_called_by_the_one_form_of_its_address(name, host):
     assert _peer_host(*name) == host
 

@@ -60,12 +60,19 @@ def broker() -> Broker:
     return Broker()
 
 
-@pytest.mark.parametrize(("entity", "level", "shared"), [
-    (Entity("alice", "app"), 1, ("alice", "app")), (Entity("alice", DEFAULT), 2, ("alice", "app")),
-    (Entity("alice", None), 3, ("alice", "")), (Entity(DEFAULT, "app"), 4, ("alice", "app")),
-    (Entity(DEFAULT, DEFAULT), 5, ("alice", "app")), (Entity(DEFAULT, None), 6, ("alice", "")),
-    (Entity(None, "app"), 7, ("", "app")), (Entity(None, DEFAULT), 8, ("", "app")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entity", "level", "shared"),
+    [
+        (Entity("alice", "app"), 1, ("alice", "app")),
+        (Entity("alice", DEFAULT), 2, ("alice", "app")),
+        (Entity("alice", None), 3, ("alice", "")),
+        (Entity(DEFAULT, "app"), 4, ("alice", "app")),
+        (Entity(DEFAULT, DEFAULT), 5, ("alice", "app")),
+        (Entity(DEFAULT, None), 6, ("alice", "")),
+        (Entity(None, "app"), 7, ("", "app")),
+        (Entity(None, DEFAULT), 8, ("", "app")),
+    ],
+)
 def test_the_level_that_is_in_force(broker: Broker, entity: Entity, level: int, shared: tuple[str, str]) -> None:
     broker.limit(entity, 5 * MB)
     produce = broker.explain("alice", "app")[0]

@@ -60,16 +60,29 @@ def test_the_largest_history_is_some_megabytes() -> None:
     assert len(encode(history.second, history.recorded())) < 6_000_000
 
 
-@pytest.mark.parametrize("data", [
-    b"", b"BQH1", b"something else altogether", b"BQH1" + struct.pack(">I", zlib.crc32(b"no zlib")) + b"no zlib",
-    packed(b"{"), packed(b"[]"), packed(b"[" * 100_000), packed({}), packed({**good_header(), "byteorder": "middle"}),
-    packed({**good_header(), "second": "1"}), packed({**good_header(), "second": -1}),
-    packed({**good_header(), "rings": 3}), packed({**good_header(), "rings": [["alice", "app", 0]]}),
-    packed({**good_header(), "rings": [["alice", "app", 9]]}, bytes(4 * 3_600)),
-    packed({**good_header(), "rings": [["alice", None, 0]]}, bytes(4 * 3_600)),
-    packed({**good_header(), "rings": [["alice", "app"]]}, bytes(4 * 3_600)),
-    packed({**good_header(), "rings": [7]}, bytes(4 * 3_600)), packed(good_header(), bytes(100)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"BQH1",
+        b"something else altogether",
+        b"BQH1" + struct.pack(">I", zlib.crc32(b"no zlib")) + b"no zlib",
+        packed(b"{"),
+        packed(b"[]"),
+        packed(b"[" * 100_000),
+        packed({}),
+        packed({**good_header(), "byteorder": "middle"}),
+        packed({**good_header(), "second": "1"}),
+        packed({**good_header(), "second": -1}),
+        packed({**good_header(), "rings": 3}),
+        packed({**good_header(), "rings": [["alice", "app", 0]]}),
+        packed({**good_header(), "rings": [["alice", "app", 9]]}, bytes(4 * 3_600)),
+        packed({**good_header(), "rings": [["alice", None, 0]]}, bytes(4 * 3_600)),
+        packed({**good_header(), "rings": [["alice", "app"]]}, bytes(4 * 3_600)),
+        packed({**good_header(), "rings": [7]}, bytes(4 * 3_600)),
+        packed(good_header(), bytes(100)),
+    ],
+)
 def test_what_is_no_history_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"it|header|wrote|bytes|name"):
         decode(data)

@@ -9,15 +9,18 @@ from barnabas.core.types import TopicPartition
 WINDOWS = Windows(11, 1_000)
 
 
-@pytest.mark.parametrize(("replicas", "of_broker_1"), [
-    ([], []),
-    ([""], []),
-    (["*"], [0, 1, 2, 3]),
-    (["0:1", "1:2", "3:1"], [0, 3]),
-    # As it stands after something was added to an empty list.
-    (["", "2:1"], [2]),
-    (["0:2", "9:3"], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("replicas", "of_broker_1"),
+    [
+        ([], []),
+        ([""], []),
+        (["*"], [0, 1, 2, 3]),
+        (["0:1", "1:2", "3:1"], [0, 3]),
+        # As it stands after something was added to an empty list.
+        (["", "2:1"], [2]),
+        (["0:2", "9:3"], []),
+    ],
+)
 def test_who_is_named_by_a_list(replicas, of_broker_1):
     found = throttled_partitions(replicas, 1)
     assert [partition for partition in range(4) if partition in found] == of_broker_1

@@ -230,11 +230,17 @@ async def test_a_later_format_is_refused(tmp_path: Path) -> None:
         await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
 
 
-@pytest.mark.parametrize("damage", [
-    "UPDATE znode SET data = 'text'", "UPDATE znode SET version = 'many'", "UPDATE znode SET acls = '[['",
-    "UPDATE meta SET value = x'ff' WHERE key = 'zxid'", "DELETE FROM meta WHERE key = 'zxid'",
-    "UPDATE znode SET path = x'ff' WHERE path = '/a'",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE znode SET data = 'text'",
+        "UPDATE znode SET version = 'many'",
+        "UPDATE znode SET acls = '[['",
+        "UPDATE meta SET value = x'ff' WHERE key = 'zxid'",
+        "DELETE FROM meta WHERE key = 'zxid'",
+        "UPDATE znode SET path = x'ff' WHERE path = '/a'",
+    ],
+)
 async def test_a_damaged_registry_is_told(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "registry.sqlite"
     registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())

@@ -105,14 +105,23 @@ def test_one_request_is_on_its_way_at_a_time(leader: Leader) -> None:
     assert asked(leader.requests[1]) == [("t", 1, 5, [1, 2], 7)]
 
 
-@pytest.mark.parametrize(("fields", "body"), [
-    # As a cluster of Kafka's brokers sent and answered them when one of three stood still (recording 15).
-    ((3, 248, TopicPartition("t", 2), 6, (2, 3), 10),
-     {"new_isr": [2, 3], "current_isr_version": 10, "leader_epoch": 6, "partition_index": 2}),
-    ((2, 131, TopicPartition("t", 1), 5, (2, 3, 1), 10),
-     {"new_isr": [2, 3, 1], "current_isr_version": 10, "leader_epoch": 5, "partition_index": 1}),
-])  # fmt: skip
-def test_requests_are_those_of_kafka(fields, body):
+@pytest.mark.parametrize(
+    ("fields", "body"),
+    [
+        # As a cluster of Kafka's brokers sent and answered them when one of three stood still (recording 15).
+        (
+            (3, 248, TopicPartition("t", 2), 6, (2, 3), 10),
+            {"new_isr": [2, 3], "current_isr_version": 10, "leader_epoch": 6, "partition_index": 2},
+        ),
+        (
+            (2, 131, TopicPartition("t", 1), 5, (2, 3, 1), 10),
+            {"new_isr": [2, 3, 1], "current_isr_version": 10, "leader_epoch": 5, "partition_index": 1},
+        ),
+    ],
+)
+def test_requests_are_those_of_kafka(
+    fields: tuple[int, int, TopicPartition, int, tuple[int, ...], int], body: dict[str, object]
+) -> None:
     broker_id, broker_epoch, key, leader_epoch, isr, version = fields
     leader = Leader()
     changes = AlterIsrManager(broker_id, lambda: broker_epoch, leader.send, leader.clock)
@@ -141,12 +150,17 @@ def test_what_the_state_forbids_is_not_asked_again(leader: Leader, error_code: E
     assert len(leader.requests) == 1
 
 
-@pytest.mark.parametrize(("entry", "error_code"), [
-    (done(leader_epoch=6), ErrorCode.FENCED_LEADER_EPOCH),
-    (done(leader_epoch=4), ErrorCode.FENCED_LEADER_EPOCH),
-    (done(version=6), ErrorCode.INVALID_UPDATE_VERSION),
-])  # fmt: skip
-def test_a_state_that_is_not_the_own_is_not_taken(leader, entry, error_code):
+@pytest.mark.parametrize(
+    ("entry", "error_code"),
+    [
+        (done(leader_epoch=6), ErrorCode.FENCED_LEADER_EPOCH),
+        (done(leader_epoch=4), ErrorCode.FENCED_LEADER_EPOCH),
+        (done(version=6), ErrorCode.INVALID_UPDATE_VERSION),
+    ],
+)
+def test_a_state_that_is_not_the_own_is_not_taken(
+    leader: Leader, entry: AlterIsrResponsePartitionData, error_code: ErrorCode
+) -> None:
     leader.ask(T0)
     leader.answer((T0, entry))
     assert leader.outcomes == [(T0, Refused(error_code))]
@@ -183,7 +197,9 @@ def test_a_passing_error_is_asked_again_and_costs_nobody_else_anything(leader: L
 @pytest.mark.parametrize(
     "error_code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.NOT_CONTROLLER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED]
 )
-def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(leader, error_code, caplog):
+def test_an_answer_that_is_an_error_is_asked_again_with_the_epoch_of_then(
+    leader: Leader, error_code: ErrorCode, caplog: pytest.LogCaptureFixture
+) -> None:
     leader.ask(T0)
     with caplog.at_level(logging.WARNING):
         for _ in range(10):
@@ -306,7 +322,9 @@ def test_very_many_are_asked_in_parts_and_all_have_their_turn(leader: Leader) ->
     assert [row[1] for row in asked(leader.requests[1])][:10] == list(range(MOST_PARTITIONS, MOST_PARTITIONS + 10))
 
 
-def test_one_partition_that_cannot_take_its_answer_costs_the_others_nothing(leader, caplog):
+def test_one_partition_that_cannot_take_its_answer_costs_the_others_nothing(
+    leader: Leader, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(_: IsrOutcome) -> None:
         raise RuntimeError("a bug")
 

@@ -24,23 +24,28 @@ def replica_set():
     return led()
 
 
-@pytest.mark.parametrize(("fetches", "caught_up_ms"), [
-    # (time, fetch offset, the leader's log end offset); the leader began at time 0 with 100.
-    ([(10, 100, 100)], 10),
-    ([(10, 120, 110)], 10),
-    # Behind now, but it has what there was when the epoch began, at 0.
-    ([(10, 100, 110)], 0),
-    # Each fetch has what there was at the one before.
-    ([(10, 100, 110), (20, 110, 130), (30, 130, 150)], 20),
-    # Behind what there was at the one before: as it was.
-    ([(10, 100, 100), (20, 105, 130), (30, 110, 150)], 10),
-    # A throttled follower asks again for the same offset.
-    ([(10, 100, 100), (20, 100, 130), (30, 100, 130)], 10),
-    ([(10, 100, 100), (20, 100, 130), (30, 130, 130)], 30),
-    # A late fetch takes nothing back.
-    ([(10, 100, 100), (20, 50, 100)], 10),
-])  # fmt: skip
-def test_a_follower_is_caught_up_as_of_the_last_moment_at_which_it_had_everything(replica_set, fetches, caught_up_ms):
+@pytest.mark.parametrize(
+    ("fetches", "caught_up_ms"),
+    [
+        # (time, fetch offset, the leader's log end offset); the leader began at time 0 with 100.
+        ([(10, 100, 100)], 10),
+        ([(10, 120, 110)], 10),
+        # Behind now, but it has what there was when the epoch began, at 0.
+        ([(10, 100, 110)], 0),
+        # Each fetch has what there was at the one before.
+        ([(10, 100, 110), (20, 110, 130), (30, 130, 150)], 20),
+        # Behind what there was at the one before: as it was.
+        ([(10, 100, 100), (20, 105, 130), (30, 110, 150)], 10),
+        # A throttled follower asks again for the same offset.
+        ([(10, 100, 100), (20, 100, 130), (30, 100, 130)], 10),
+        ([(10, 100, 100), (20, 100, 130), (30, 130, 130)], 30),
+        # A late fetch takes nothing back.
+        ([(10, 100, 100), (20, 50, 100)], 10),
+    ],
+)
+def test_a_follower_is_caught_up_as_of_the_last_moment_at_which_it_had_everything(
+    replica_set, fetches: list[tuple[int, int, int]], caught_up_ms: int
+) -> None:
     for now_ms, fetch_offset, end in fetches:
         replica_set.note_fetch(2, fetch_offset, 0, end, now_ms)
     assert replica_set.followers[2].caught_up_ms == caught_up_ms
@@ -65,15 +70,20 @@ def test_a_stranger_is_not_taken_down(stranger: int) -> None:
 # --- expansion
 
 
-@pytest.mark.parametrize(("fetch_offset", "high_watermark", "isr"), [
-    (100, 100, (1, 3, 2)),
-    (100, 60, (1, 3, 2)),
-    # Below the high watermark.
-    (100, 101, None),
-    # Below the start of the epoch, though the high watermark is below that.
-    (99, 60, None),
-])  # fmt: skip
-def test_a_follower_comes_in_at_the_high_watermark_and_the_start_of_the_epoch(fetch_offset, high_watermark, isr):
+@pytest.mark.parametrize(
+    ("fetch_offset", "high_watermark", "isr"),
+    [
+        (100, 100, (1, 3, 2)),
+        (100, 60, (1, 3, 2)),
+        # Below the high watermark.
+        (100, 101, None),
+        # Below the start of the epoch, though the high watermark is below that.
+        (99, 60, None),
+    ],
+)
+def test_a_follower_comes_in_at_the_high_watermark_and_the_start_of_the_epoch(
+    fetch_offset: int, high_watermark: int, isr: tuple[int, ...] | None
+) -> None:
     replica_set = led(isr=(1, 3))
     replica_set.note_fetch(2, fetch_offset, 0, 150, 1)
     assert replica_set.expansion(2, high_watermark) == isr
@@ -170,18 +180,23 @@ def test_one_change_is_pending_at_a_time(replica_set) -> None:
 # --- high watermark
 
 
-@pytest.mark.parametrize(("isr", "fetches", "now_ms", "candidate"), [
-    ((1, 2, 3), {2: 90, 3: 80}, 1, 80),
-    # Out of sync, and not caught up a moment ago.
-    ((1, 2), {2: 90, 3: 80}, 1, 90),
-    ((1,), {}, 1, 100),
-    # An unknown member holds it.
-    ((1, 2, 3), {2: 90}, 1, -1),
-    ((1, 2), {2: 90}, 1, 90),
-    # A member holds it however long it lags.
-    ((1, 2), {2: 90}, 1 << 40, 90),
-])  # fmt: skip
-def test_the_high_watermark_waits_for_all_that_are_in_sync(isr, fetches, now_ms, candidate):
+@pytest.mark.parametrize(
+    ("isr", "fetches", "now_ms", "candidate"),
+    [
+        ((1, 2, 3), {2: 90, 3: 80}, 1, 80),
+        # Out of sync, and not caught up a moment ago.
+        ((1, 2), {2: 90, 3: 80}, 1, 90),
+        ((1,), {}, 1, 100),
+        # An unknown member holds it.
+        ((1, 2, 3), {2: 90}, 1, -1),
+        ((1, 2), {2: 90}, 1, 90),
+        # A member holds it however long it lags.
+        ((1, 2), {2: 90}, 1 << 40, 90),
+    ],
+)
+def test_the_high_watermark_waits_for_all_that_are_in_sync(
+    isr: tuple[int, ...], fetches: dict[int, int], now_ms: int, candidate: int
+) -> None:
     replica_set = led(isr=isr, end=200)
     for follower, fetch_offset in fetches.items():
         replica_set.note_fetch(follower, fetch_offset, 0, 200, 1)

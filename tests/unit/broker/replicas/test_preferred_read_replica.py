@@ -17,16 +17,19 @@ def led(ends: dict[int, int], isr: tuple[int, ...] = (1, 2, 3, 4, 5), log_start_
     return replicas
 
 
-@pytest.mark.parametrize(("rack", "ends", "chosen"), [
-    pytest.param("one", {2: 100, 5: 100}, NO_REPLICA, id="the leader is in the rack"),
-    pytest.param("nowhere", {2: 100, 3: 100, 4: 100}, NO_REPLICA, id="nobody is"),
-    pytest.param("two", {}, NO_REPLICA, id="nobody there has fetched"),
-    pytest.param("two", {2: 49, 3: 49, 4: 100}, NO_REPLICA, id="nobody there has the offset"),
-    pytest.param("two", {2: 50, 3: 49}, 2, id="one has it, and nothing more"),
-    pytest.param("two", {2: 60, 3: 70}, 3, id="the one that has most"),
-    pytest.param("two", {2: 100, 3: 100}, 3, id="the one that was there last"),
-    pytest.param("three", {2: 100, 3: 100, 4: 80}, 4, id="the only one there"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rack", "ends", "chosen"),
+    [
+        pytest.param("one", {2: 100, 5: 100}, NO_REPLICA, id="the leader is in the rack"),
+        pytest.param("nowhere", {2: 100, 3: 100, 4: 100}, NO_REPLICA, id="nobody is"),
+        pytest.param("two", {}, NO_REPLICA, id="nobody there has fetched"),
+        pytest.param("two", {2: 49, 3: 49, 4: 100}, NO_REPLICA, id="nobody there has the offset"),
+        pytest.param("two", {2: 50, 3: 49}, 2, id="one has it, and nothing more"),
+        pytest.param("two", {2: 60, 3: 70}, 3, id="the one that has most"),
+        pytest.param("two", {2: 100, 3: 100}, 3, id="the one that was there last"),
+        pytest.param("three", {2: 100, 3: 100, 4: 80}, 4, id="the only one there"),
+    ],
+)
 def test_a_follower_in_the_rack(rack: str, ends: dict[int, int], chosen: int) -> None:
     assert preferred_read_replica(led(ends), 50, rack, RACKS.get) == chosen
 

@@ -140,9 +140,13 @@ def replicas(make_replicas, logs):
 
 def leaders(*, partition=0, leader=BROKER_ID, epoch=0, controller_epoch=1, replicas=(BROKER_ID,), isr=None):
     state = LeaderAndIsrPartitionState2(
-        partition_index=partition, controller_epoch=controller_epoch, leader=leader, leader_epoch=epoch,
-        isr=list(replicas if isr is None else isr), replicas=list(replicas),
-    )  # fmt: skip
+        partition_index=partition,
+        controller_epoch=controller_epoch,
+        leader=leader,
+        leader_epoch=epoch,
+        isr=list(replicas if isr is None else isr),
+        replicas=list(replicas),
+    )
     topic = LeaderAndIsrTopicState("t", partition_states=[state])
     return LeaderAndIsrRequest(controller_epoch=controller_epoch, topic_states=[topic])
 

@@ -6,12 +6,19 @@ from barnabas.broker.replicas.topic_counts import TopicCounts, TopicTable
 from barnabas.core.error_code import ErrorCode
 
 
-@pytest.mark.parametrize(("error_code", "failed_count", "rejected_bytes", "invalid_count"), [
-    (ErrorCode.NOT_LEADER_OR_FOLLOWER, 0, 0, 0), (ErrorCode.KAFKA_STORAGE_ERROR, 0, 0, 0),
-    (ErrorCode.RECORD_LIST_TOO_LARGE, 0, 0, 0), (ErrorCode.MESSAGE_TOO_LARGE, 0, 70, 0),
-    (ErrorCode.CORRUPT_MESSAGE, 0, 0, 1), (ErrorCode.NOT_ENOUGH_REPLICAS, 1, 0, 0),
-    (ErrorCode.INVALID_TIMESTAMP, 1, 0, 0), (ErrorCode.UNKNOWN_SERVER_ERROR, 1, 0, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error_code", "failed_count", "rejected_bytes", "invalid_count"),
+    [
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, 0, 0, 0),
+        (ErrorCode.KAFKA_STORAGE_ERROR, 0, 0, 0),
+        (ErrorCode.RECORD_LIST_TOO_LARGE, 0, 0, 0),
+        (ErrorCode.MESSAGE_TOO_LARGE, 0, 70, 0),
+        (ErrorCode.CORRUPT_MESSAGE, 0, 0, 1),
+        (ErrorCode.NOT_ENOUGH_REPLICAS, 1, 0, 0),
+        (ErrorCode.INVALID_TIMESTAMP, 1, 0, 0),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, 1, 0, 0),
+    ],
+)
 def test_what_counts_as_a_failure_is_what_kafka_counts_so(error_code, failed_count, rejected_bytes, invalid_count):
     counts = TopicCounts()
     counts.note_refused(error_code, 70)

@@ -120,9 +120,14 @@ class DataPath:
         config = BrokerConfig.from_properties({"log.dirs": str(self._directory), **self._settings}, None, "test")
         self.config = config
         self.logs = LogManager(
-            config, self.clock, self.clock, self.writing, lambda partition: self.topic_config(partition.topic),
-            self.errors.append, files=self.disk,
-        )  # fmt: skip
+            config,
+            self.clock,
+            self.clock,
+            self.writing,
+            lambda partition: self.topic_config(partition.topic),
+            self.errors.append,
+            files=self.disk,
+        )
         asyncio.run(self._open())
         self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
         fetches = Purgatory(self.clock, lambda callback, *args: self._due.append((callback, args)))
@@ -191,9 +196,13 @@ class DataPath:
         """The error code of being told who leads partition 0; all replicas are in sync unless it is said."""
         self._leader_epoch += 1
         state = LeaderAndIsrPartitionState2(
-            partition_index=0, controller_epoch=1, leader=leader, leader_epoch=self._leader_epoch,
-            isr=list(replicas if isr is None else isr), replicas=list(replicas),
-        )  # fmt: skip
+            partition_index=0,
+            controller_epoch=1,
+            leader=leader,
+            leader_epoch=self._leader_epoch,
+            isr=list(replicas if isr is None else isr),
+            replicas=list(replicas),
+        )
         request = LeaderAndIsrRequest(controller_epoch=1, topic_states=[LeaderAndIsrTopicState(topic, [state])])
         answer = self.replicas.leader_and_isr(request)
         assert answer.is_done
@@ -326,9 +335,18 @@ def route_of(handler: Handler, version: int) -> Route:
     assert encode is not None
     name, has_tagged_header, has_throttle_time, is_limited = "any", False, False, False
     return Route(
-        name, handler.api_key, version, decode, encode, handler.handle, handler.refuse, has_tagged_header,
-        has_throttle_time, is_limited, handler.goes_on,
-    )  # fmt: skip
+        name,
+        handler.api_key,
+        version,
+        decode,
+        encode,
+        handler.handle,
+        handler.refuse,
+        has_tagged_header,
+        has_throttle_time,
+        is_limited,
+        handler.goes_on,
+    )
 
 
 @pytest.fixture

@@ -79,9 +79,14 @@ class Stranger:
         config = SimpleNamespace(sasl_server_max_receive_size=MOST_BYTES)
         self.diagnostics = DiagnosticStore(1_000_000, 0)
         services: Any = SimpleNamespace(
-            config=config, diagnostics=self.diagnostics, clock=self.clock, timers=self.clock, offered=table.offered,
-            quotas=quotas, finalized_features=None,
-        )  # fmt: skip
+            config=config,
+            diagnostics=self.diagnostics,
+            clock=self.clock,
+            timers=self.clock,
+            offered=table.offered,
+            quotas=quotas,
+            finalized_features=None,
+        )
         verify = verifier({"alice": "secret", "bob": "hidden"})
 
         def judge(token):

@@ -57,10 +57,13 @@ def test_who_has_none_stays_anonymous():
     assert inner.seen[-1] == (b"one", str(ANONYMOUS))
 
 
-@pytest.mark.parametrize(("certificate", "rules", "told"), [
-    (Authority().issue("alice").certificate_der, "RULE:OU=(.*)/$1/", "no rule of ssl.principal.mapping.rules"),
-    (b"nothing", "DEFAULT", "distinguished name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("certificate", "rules", "told"),
+    [
+        (Authority().issue("alice").certificate_der, "RULE:OU=(.*)/$1/", "no rule of ssl.principal.mapping.rules"),
+        (b"nothing", "DEFAULT", "distinguished name"),
+    ],
+)
 def test_who_stands_for_nobody_is_closed(certificate, rules, told):
     with pytest.raises(ProtocolError, match=told):
         handled(certificate, rules)

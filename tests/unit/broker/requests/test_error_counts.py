@@ -46,16 +46,20 @@ def encoded() -> MetadataAnswer:
     return answer
 
 
-@pytest.mark.parametrize(("kind", "answer", "expected"), [
-    (HeartbeatResponse, HeartbeatResponse(0, 27), {27: 1}),
-    (ProduceResponse, PRODUCED, {0: 2, 3: 1}),
-    (FetchResponse, FETCHED, {0: 1, 1: 1}),
-    (OffsetFetchResponse, OFFSETS, {0: 1, 88: 1}),
-    (MetadataResponse, MetadataResponse(topics=TOPICS), {5: 1, 0: 1}),
-    (MetadataAnswer, encoded(), {5: 1, 0: 1}),
-    (MetadataAnswer, MetadataResponse(topics=TOPICS), {5: 1, 0: 1}),
-    (DeleteAclsResponse, DELETED, {0: 1}),
-], ids=lambda value: value.__name__ if isinstance(value, type) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "answer", "expected"),
+    [
+        (HeartbeatResponse, HeartbeatResponse(0, 27), {27: 1}),
+        (ProduceResponse, PRODUCED, {0: 2, 3: 1}),
+        (FetchResponse, FETCHED, {0: 1, 1: 1}),
+        (OffsetFetchResponse, OFFSETS, {0: 1, 88: 1}),
+        (MetadataResponse, MetadataResponse(topics=TOPICS), {5: 1, 0: 1}),
+        (MetadataAnswer, encoded(), {5: 1, 0: 1}),
+        (MetadataAnswer, MetadataResponse(topics=TOPICS), {5: 1, 0: 1}),
+        (DeleteAclsResponse, DELETED, {0: 1}),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
 def test_each_error_code_of_an_answer_counts_once(kind, answer, expected):
     counts: defaultdict[int, int] = defaultdict(int)
     error_counter(kind)(answer, counts)

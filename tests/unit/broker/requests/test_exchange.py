@@ -116,9 +116,14 @@ def in_the_encoding_after_a_wait(spawner, executor):
 
 
 FAILURES = [
-    in_the_handler, after_a_wait, in_a_callback_after_a_wait, in_a_coroutine, in_an_executor, in_the_encoding,
+    in_the_handler,
+    after_a_wait,
+    in_a_callback_after_a_wait,
+    in_a_coroutine,
+    in_an_executor,
+    in_the_encoding,
     in_the_encoding_after_a_wait,
-]  # fmt: skip
+]
 
 
 def error_codes(part: Part) -> set[int]:
@@ -218,12 +223,15 @@ def test_a_failed_produce_without_acks_closes_the_connection(play, fails):
     with_loop(play, story, handler, fails)
 
 
-@pytest.mark.parametrize(("error", "code"), [
-    (KafkaError(ErrorCode.NOT_CONTROLLER), ErrorCode.NOT_CONTROLLER),
-    (StorageError("the disk failed"), ErrorCode.KAFKA_STORAGE_ERROR),
-    (RuntimeError("a bug"), ErrorCode.UNKNOWN_SERVER_ERROR),
-    (MemoryError(), ErrorCode.UNKNOWN_SERVER_ERROR),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KafkaError(ErrorCode.NOT_CONTROLLER), ErrorCode.NOT_CONTROLLER),
+        (StorageError("the disk failed"), ErrorCode.KAFKA_STORAGE_ERROR),
+        (RuntimeError("a bug"), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (MemoryError(), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
 async def test_an_error_is_told_by_its_code(connect, /, error, code):
     def handle(ctx, request):
         raise error
@@ -353,9 +361,13 @@ async def test_what_requests_took_is_counted_in_detail_where_somebody_looks(conn
 def test_of_many_requests_a_sample_is_counted_in_detail():
     times = RequestTimes("any", 7)
     request = SimpleNamespace(
-        route=SimpleNamespace(api_version=7, times=times), frame_bytes=100, received_ns=0, admitted_ns=1_000,
-        handled_ns=0, completed_ns=2_000,
-    )  # fmt: skip
+        route=SimpleNamespace(api_version=7, times=times),
+        frame_bytes=100,
+        received_ns=0,
+        admitted_ns=1_000,
+        handled_ns=0,
+        completed_ns=2_000,
+    )
     for _ in range(2 * ALL_COUNTED):
         add_sent([request], 3_000)
     assert times.count == times.versions[7] == 2 * ALL_COUNTED

@@ -134,10 +134,21 @@ def test_without_the_right_all_is_told_of_what_is_measured_of_the_user_alone(ask
     assert (told["limit"], told["is_use_told"], told["is_measured"], told["used_total"]) == (2_000, True, True, 100)
 
 
-@pytest.mark.parametrize("question", [
-    (0, "alice", "of-bob"), (0, None, "of-bob"), (0, "bob"), (0, ""), (1,), (2,), (2, "alice"), (3, "bob"), (5,),
-    (-1,),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "question",
+    [
+        (0, "alice", "of-bob"),
+        (0, None, "of-bob"),
+        (0, "bob"),
+        (0, ""),
+        (1,),
+        (2,),
+        (2, "alice"),
+        (3, "bob"),
+        (5,),
+        (-1,),
+    ],
+)
 def test_without_the_right_nothing_else_is_told(asked: Asked, question: tuple[Any, ...]) -> None:
     asked.services.authorizer = Denies()
     response = asked.ask(*question)

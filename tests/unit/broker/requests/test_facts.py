@@ -187,9 +187,13 @@ def test_a_group_that_has_committed_for_very_many_partitions_leaves_others_their
     group.offsets = {TopicPartition("t", index): CommittedOffset(index) for index in range(500)}
     services = SimpleNamespace(groups=SimpleNamespace(describe=lambda group_id: (ErrorCode.NONE, group)))
     question: Any = SimpleNamespace(
-        ctx=SimpleNamespace(services=services), names=frozenset({"g"}), diagnostics=DiagnosticStore(1 << 20, 0),
-        since_ms=-1, tick=1, points=lambda points: [],
-    )  # fmt: skip
+        ctx=SimpleNamespace(services=services),
+        names=frozenset({"g"}),
+        diagnostics=DiagnosticStore(1 << 20, 0),
+        since_ms=-1,
+        tick=1,
+        points=lambda points: [],
+    )
     found = list(SUBJECTS["groups"].find(question))
     assert sum(each is MORE for each in found) >= len(group.offsets)
     (row,) = (each for each in found if isinstance(each, dict))

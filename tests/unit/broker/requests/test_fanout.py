@@ -52,9 +52,12 @@ def ask(data_path, name):
 
 
 NEEDED = {
-    "produce": Operation.WRITE, "fetch": Operation.READ, "list_offsets": Operation.DESCRIBE,
-    "delete_records": Operation.DELETE, "offset_for_leader_epoch": Operation.DESCRIBE,
-}  # fmt: skip
+    "produce": Operation.WRITE,
+    "fetch": Operation.READ,
+    "list_offsets": Operation.DESCRIBE,
+    "delete_records": Operation.DELETE,
+    "offset_for_leader_epoch": Operation.DESCRIBE,
+}
 
 
 @pytest.mark.parametrize("name", NEEDED)

@@ -298,12 +298,15 @@ def test_a_partition_that_is_named_again_is_waited_for(path):
 # --- epochs
 
 
-@pytest.mark.parametrize(("epoch", "error_code"), [
-    (-1, ErrorCode.NONE),
-    (0, ErrorCode.FENCED_LEADER_EPOCH),
-    (1, ErrorCode.NONE),
-    (2, ErrorCode.UNKNOWN_LEADER_EPOCH),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epoch", "error_code"),
+    [
+        (-1, ErrorCode.NONE),
+        (0, ErrorCode.FENCED_LEADER_EPOCH),
+        (1, ErrorCode.NONE),
+        (2, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ],
+)
 def test_the_leader_epoch_is_checked(path, epoch, error_code):
     path.produce("t", batch())
     made = request(wanted(current_leader_epoch=epoch))

@@ -46,21 +46,24 @@ def test_of_very_many_bodies_the_first_are_enough(count: int) -> None:
     assert request_of_0_7(memoryview(damaged)) is None
 
 
-@pytest.mark.parametrize("frame", [
-    pytest.param(old.fetch(""), id="no-topic"),
-    pytest.param(old.fetch("a" * 256), id="long-topic"),
-    pytest.param(old.fetch("a/b"), id="no-name-of-a-topic"),
-    pytest.param(old.fetch("a", -1), id="no-partition"),
-    pytest.param(old.fetch("a", 0, -3), id="no-offset"),
-    pytest.param(old.fetch("a", 0, 0, -1), id="no-size"),
-    pytest.param(old.produce("a", -2), id="no-partition-to-produce-to"),
-    pytest.param(struct.pack(">h", 0) + b"\0\1a" + struct.pack(">ii", 0, -1), id="no-size-of-messages"),
-    pytest.param(struct.pack(">hh", 2, 0), id="fetches-nothing"),
-    pytest.param(struct.pack(">hh", 3, -1), id="produces-less-than-nothing"),
-    pytest.param(struct.pack(">h", 5) + old.fetch("a")[2:], id="no-such-type"),
-    pytest.param(struct.pack(">h", -1) + old.fetch("a")[2:], id="no-type"),
-    pytest.param(struct.pack(">hh", 1, -1), id="no-length"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(old.fetch(""), id="no-topic"),
+        pytest.param(old.fetch("a" * 256), id="long-topic"),
+        pytest.param(old.fetch("a/b"), id="no-name-of-a-topic"),
+        pytest.param(old.fetch("a", -1), id="no-partition"),
+        pytest.param(old.fetch("a", 0, -3), id="no-offset"),
+        pytest.param(old.fetch("a", 0, 0, -1), id="no-size"),
+        pytest.param(old.produce("a", -2), id="no-partition-to-produce-to"),
+        pytest.param(struct.pack(">h", 0) + b"\0\1a" + struct.pack(">ii", 0, -1), id="no-size-of-messages"),
+        pytest.param(struct.pack(">hh", 2, 0), id="fetches-nothing"),
+        pytest.param(struct.pack(">hh", 3, -1), id="produces-less-than-nothing"),
+        pytest.param(struct.pack(">h", 5) + old.fetch("a")[2:], id="no-such-type"),
+        pytest.param(struct.pack(">h", -1) + old.fetch("a")[2:], id="no-type"),
+        pytest.param(struct.pack(">hh", 1, -1), id="no-length"),
+    ],
+)
 def test_what_only_resembles_one_is_none(frame: bytes) -> None:
     assert request_of_0_7(memoryview(frame)) is None
 

@@ -36,11 +36,17 @@ def found(response):
     return response.error_code, response.timestamp, response.offset, response.leader_epoch
 
 
-@pytest.mark.parametrize(("timestamp", "expected"), [
-    (LATEST, (0, -1, 4, 1)), (EARLIEST, (0, -1, 0, 1)), (0, (0, START_MS, 0, 1)),
-    (START_MS + 1, (0, START_MS + 10, 1, 1)), (START_MS + 11, (0, START_MS + 20, 3, 1)),
-    (START_MS + 21, (0, -1, -1, -1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("timestamp", "expected"),
+    [
+        (LATEST, (0, -1, 4, 1)),
+        (EARLIEST, (0, -1, 0, 1)),
+        (0, (0, START_MS, 0, 1)),
+        (START_MS + 1, (0, START_MS + 10, 1, 1)),
+        (START_MS + 11, (0, START_MS + 20, 3, 1)),
+        (START_MS + 21, (0, -1, -1, -1)),
+    ],
+)
 def test_offsets_by_time(path, timestamp, expected):
     assert found(path.list_offsets("t", timestamp)) == expected
 
@@ -107,9 +113,12 @@ def test_of_an_epoch_that_is_asked_for_twice_the_later_counts(path):
 
 
 EPOCHS = [
-    (-1, ErrorCode.NONE), (-7, ErrorCode.FENCED_LEADER_EPOCH), (0, ErrorCode.FENCED_LEADER_EPOCH),
-    (1, ErrorCode.NONE), (2, ErrorCode.UNKNOWN_LEADER_EPOCH),
-]  # fmt: skip
+    (-1, ErrorCode.NONE),
+    (-7, ErrorCode.FENCED_LEADER_EPOCH),
+    (0, ErrorCode.FENCED_LEADER_EPOCH),
+    (1, ErrorCode.NONE),
+    (2, ErrorCode.UNKNOWN_LEADER_EPOCH),
+]
 
 
 @pytest.mark.parametrize(("epoch", "error_code"), EPOCHS)
@@ -175,10 +184,20 @@ def test_what_is_offered_is_told(data_path, version):
     assert offered == {each.api_key: (each.min_version, each.max_version) for each in HANDLERS}
 
 
-@pytest.mark.parametrize(("name", "software_version", "is_right"), [
-    ("librdkafka", "2.3.0", True), ("a", "1", True), ("", "1", False), ("a", "", False), ("-a", "1", False),
-    ("a-", "1", False), ("a b", "1", False), ("ä", "1", False), ("a\n", "1", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "software_version", "is_right"),
+    [
+        ("librdkafka", "2.3.0", True),
+        ("a", "1", True),
+        ("", "1", False),
+        ("a", "", False),
+        ("-a", "1", False),
+        ("a-", "1", False),
+        ("a b", "1", False),
+        ("ä", "1", False),
+        ("a\n", "1", False),
+    ],
+)
 def test_the_software_name_is_checked_in_version_3(data_path, name, software_version, is_right):
     request = ApiVersionsRequest(name, software_version)
     expected = ErrorCode.NONE if is_right else ErrorCode.INVALID_REQUEST

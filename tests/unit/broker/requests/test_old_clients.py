@@ -272,10 +272,19 @@ class TestListOffsets:
             os.utime(segment.path, (number, number))
         return data_path
 
-    @pytest.mark.parametrize(("timestamp", "count", "offsets"), [
-        (-1, 10, [5, 4, 2, 0]), (-1, 2, [5, 4]), (-1, 0, []), (-2, 10, [0]), (2_500, 10, [2, 0]), (2_500, 1, [2]),
-        (999, 10, []), (3_000, 10, [4, 2, 0]),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("timestamp", "count", "offsets"),
+        [
+            (-1, 10, [5, 4, 2, 0]),
+            (-1, 2, [5, 4]),
+            (-1, 0, []),
+            (-2, 10, [0]),
+            (2_500, 10, [2, 0]),
+            (2_500, 1, [2]),
+            (999, 10, []),
+            (3_000, 10, [4, 2, 0]),
+        ],
+    )
     def test_segments_by_time(self, filled, timestamp, count, offsets):
         answer = filled.list_offsets("t", timestamp, version=0, count=count)
         assert (answer.error_code, answer.old_style_offsets) == (0, offsets)

@@ -126,18 +126,27 @@ def changed(position, *values):
     return made
 
 
-@pytest.mark.parametrize(("records", "expected"), [
-    pytest.param(batch() + batch(), answer(ErrorCode.INVALID_RECORD), id="two-batches"),
-    pytest.param(changed(16, 1), answer(ErrorCode.INVALID_RECORD), id="magic-1"),
-    pytest.param(changed(7, 1), answer(ErrorCode.INVALID_RECORD, log_start_offset=0), id="base-offset"),
-    pytest.param(changed(20, 0xFF), answer(ErrorCode.CORRUPT_MESSAGE), id="crc"),
-    pytest.param(changed(8, 0, 0, 0, 5), answer(ErrorCode.CORRUPT_MESSAGE), id="length"),
-    pytest.param(batch(value=b"x" * 2_000_000), answer(ErrorCode.MESSAGE_TOO_LARGE), id="too-large"),
-    pytest.param(batch(is_control=True, producer_id=1, producer_epoch=0, base_sequence=0),
-     answer(ErrorCode.INVALID_RECORD, log_start_offset=0), id="control"),
-    pytest.param(batch(producer_id=1, producer_epoch=0, base_sequence=-1),
-     answer(ErrorCode.INVALID_RECORD, log_start_offset=0), id="no-sequence"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        pytest.param(batch() + batch(), answer(ErrorCode.INVALID_RECORD), id="two-batches"),
+        pytest.param(changed(16, 1), answer(ErrorCode.INVALID_RECORD), id="magic-1"),
+        pytest.param(changed(7, 1), answer(ErrorCode.INVALID_RECORD, log_start_offset=0), id="base-offset"),
+        pytest.param(changed(20, 0xFF), answer(ErrorCode.CORRUPT_MESSAGE), id="crc"),
+        pytest.param(changed(8, 0, 0, 0, 5), answer(ErrorCode.CORRUPT_MESSAGE), id="length"),
+        pytest.param(batch(value=b"x" * 2_000_000), answer(ErrorCode.MESSAGE_TOO_LARGE), id="too-large"),
+        pytest.param(
+            batch(is_control=True, producer_id=1, producer_epoch=0, base_sequence=0),
+            answer(ErrorCode.INVALID_RECORD, log_start_offset=0),
+            id="control",
+        ),
+        pytest.param(
+            batch(producer_id=1, producer_epoch=0, base_sequence=-1),
+            answer(ErrorCode.INVALID_RECORD, log_start_offset=0),
+            id="no-sequence",
+        ),
+    ],
+)
 def test_bad_batches_are_refused(path, records, expected):
     response = path.produce("t", records)
     assert said(response) == expected

@@ -122,19 +122,22 @@ async def test_who_leaves_is_waited_for_no_longer(connect, /):
     waiting[0].complete(HeartbeatResponse(0, 0))
 
 
-@pytest.mark.parametrize("frame", [
-    pytest.param(b"", id="empty"),
-    pytest.param(b"\0\x0c\0", id="half-a-header"),
-    pytest.param(header(HEARTBEAT, 5), id="unknown-version"),
-    pytest.param(header(HEARTBEAT, -1), id="negative-version"),
-    pytest.param(header(999, 0), id="unknown-api"),
-    pytest.param(header(-1, 0), id="negative-api"),
-    pytest.param(header(HEARTBEAT, 0), id="no-body"),
-    pytest.param(heartbeat()[:-1], id="short-body"),
-    pytest.param(header(HEARTBEAT, 0) + struct.pack(">h", 30_000) + b"g", id="string-too-long"),
-    pytest.param(header(HEARTBEAT, 0) + struct.pack(">h", 2) + b"\xff\xfe" + b"\0" * 10, id="no-utf-8"),
-    pytest.param(header(HEARTBEAT, 0, client_id=b"\xff"), id="client-id-no-utf-8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\0\x0c\0", id="half-a-header"),
+        pytest.param(header(HEARTBEAT, 5), id="unknown-version"),
+        pytest.param(header(HEARTBEAT, -1), id="negative-version"),
+        pytest.param(header(999, 0), id="unknown-api"),
+        pytest.param(header(-1, 0), id="negative-api"),
+        pytest.param(header(HEARTBEAT, 0), id="no-body"),
+        pytest.param(heartbeat()[:-1], id="short-body"),
+        pytest.param(header(HEARTBEAT, 0) + struct.pack(">h", 30_000) + b"g", id="string-too-long"),
+        pytest.param(header(HEARTBEAT, 0) + struct.pack(">h", 2) + b"\xff\xfe" + b"\0" * 10, id="no-utf-8"),
+        pytest.param(header(HEARTBEAT, 0, client_id=b"\xff"), id="client-id-no-utf-8"),
+    ],
+)
 async def test_what_is_no_request_costs_the_connection_and_one_line(connect, /, frame, caplog):
     caplog.set_level(logging.INFO)
     wire = connect(answering())
@@ -146,13 +149,16 @@ async def test_what_is_no_request_costs_the_connection_and_one_line(connect, /, 
     assert "closing the connection" in line.message
 
 
-@pytest.mark.parametrize("frame", [
-    pytest.param(old_requests.produce("topic", -1, bytes(20)), id="malformed-header"),
-    pytest.param(old_requests.fetch("abc"), id="malformed-body"),
-    pytest.param(old_requests.multifetch([("t", 0, 0)] * 20), id="unknown-version"),
-    pytest.param(old_requests.multiproduce([("topic", 0, bytes(20))]), id="of-several"),
-    pytest.param(old_requests.offsets("a-longer-topic"), id="unknown-api"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(old_requests.produce("topic", -1, bytes(20)), id="malformed-header"),
+        pytest.param(old_requests.fetch("abc"), id="malformed-body"),
+        pytest.param(old_requests.multifetch([("t", 0, 0)] * 20), id="unknown-version"),
+        pytest.param(old_requests.multiproduce([("topic", 0, bytes(20))]), id="of-several"),
+        pytest.param(old_requests.offsets("a-longer-topic"), id="unknown-api"),
+    ],
+)
 async def test_a_client_of_kafka_0_7_costs_its_connection_and_one_line_in_a_while(connect, /, frame, caplog):
     async def story(wire):
         await wire.send(frame, heartbeat())

@@ -33,7 +33,9 @@ def rows(diagnostics: DiagnosticStore) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("is_counted", [False, True], ids=["", "with figures"])
-async def test_what_waits_for_longer_than_is_usual_of_its_api(connect, /, data_path, kept, is_counted):
+async def test_what_waits_for_longer_than_is_usual_of_its_api(
+    connect, /, data_path: Any, kept: DiagnosticStore, is_counted: bool
+) -> None:
     waiting: list[Pending[HeartbeatResponse]] = []
 
     def handle(ctx: Any, request: Any) -> Pending[HeartbeatResponse]:
@@ -60,10 +62,20 @@ async def test_what_waits_for_longer_than_is_usual_of_its_api(connect, /, data_p
     assert complaints(row, SCHEMA["$defs"]["requests"], SCHEMA["$defs"]) == []
     assert row.pop("at_ms") == data_path.clock.now_ms() - QUICK_MS - SLOW_MS
     assert row == {
-        "api": "Heartbeat", "version": 0, "user": "ANONYMOUS", "client_id": "me", "host": "10.1.2.3",
-        "software": None, "total_ms": SLOW_MS, "queue_ms": 0, "local_ms": 0, "remote_ms": SLOW_MS, "send_ms": 0,
-        "waited_for": "coordinator", "throttle_ms": 0,
-    }  # fmt: skip
+        "api": "Heartbeat",
+        "version": 0,
+        "user": "ANONYMOUS",
+        "client_id": "me",
+        "host": "10.1.2.3",
+        "software": None,
+        "total_ms": SLOW_MS,
+        "queue_ms": 0,
+        "local_ms": 0,
+        "remote_ms": SLOW_MS,
+        "send_ms": 0,
+        "waited_for": "coordinator",
+        "throttle_ms": 0,
+    }
 
 
 async def test_what_computes_for_long(connect, /, data_path: Any, kept: DiagnosticStore) -> None:
@@ -91,7 +103,9 @@ async def test_of_who_left_early_the_sending_is_not_known(connect, /, data_path:
 
 
 @pytest.mark.parametrize("is_left", [False, True], ids=["it takes it", "it leaves"])
-async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(connect, /, data_path, kept, is_left):
+async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
+    connect, /, data_path: Any, kept: DiagnosticStore, is_left: bool
+) -> None:
     def handle(ctx: Any, request: Any) -> FetchResponse:
         records = memoryview(bytes(4 << 20))
         return FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData(records=records)])])

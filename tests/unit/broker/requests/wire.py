@@ -62,9 +62,13 @@ class Wire:
         self.memory = ReceiveMemory(1 << 30)
         reactor = Reactor(self.memory, scheduler, services.clock.monotonic_ns)
         self.connection = Connection(
-            reactor, PlainChannel(loop, Selector(loop, time.monotonic_ns), ours), ("10.1.2.3", 5_000), 1 << 20,
-            Ticks(), lambda connection: None,
-        )  # fmt: skip
+            reactor,
+            PlainChannel(loop, Selector(loop, time.monotonic_ns), ours),
+            ("10.1.2.3", 5_000),
+            1 << 20,
+            Ticks(),
+            lambda connection: None,
+        )
         info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
         self.connection.start(Session(self.connection, info, services, table, most_elements))
 

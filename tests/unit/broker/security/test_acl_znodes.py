@@ -39,13 +39,28 @@ def test_rules_are_as_kafka_writes_them():
     assert b'"IdempotentWrite"' in encode_entries(every)
 
 
-@pytest.mark.parametrize("data", [
-    b"no json", b"\xff", b"[" * 100_000, b"[]", b"{}", b'{"version":2,"acls":[]}', b'{"version":1}',
-    b'{"version":1,"acls":{}}', b'{"version":1,"acls":["x"]}', DATA.replace(b"User:alice", b"alice"),
-    DATA.replace(b'"User:alice"', b"7"), DATA.replace(b'"User:alice"', b'"User:\\ud800"'),
-    DATA.replace(b"Allow", b"Perhaps"), DATA.replace(b"Allow", b"Any"), DATA.replace(b"Read", b"Any"),
-    DATA.replace(b"Read", b"read"), DATA.replace(b',"host":"*"', b""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no json",
+        b"\xff",
+        b"[" * 100_000,
+        b"[]",
+        b"{}",
+        b'{"version":2,"acls":[]}',
+        b'{"version":1}',
+        b'{"version":1,"acls":{}}',
+        b'{"version":1,"acls":["x"]}',
+        DATA.replace(b"User:alice", b"alice"),
+        DATA.replace(b'"User:alice"', b"7"),
+        DATA.replace(b'"User:alice"', b'"User:\\ud800"'),
+        DATA.replace(b"Allow", b"Perhaps"),
+        DATA.replace(b"Allow", b"Any"),
+        DATA.replace(b"Read", b"Any"),
+        DATA.replace(b"Read", b"read"),
+        DATA.replace(b',"host":"*"', b""),
+    ],
+)
 def test_rules_that_are_not_all_understood_do_not_count_at_all(data):
     with pytest.raises(MalformedError):
         decode_entries(data)

@@ -58,12 +58,15 @@ def test_what_is_stored_is_read_again_and_looks_different_each_time(factory, bit
         assert decode_passwords(settings, each) == ({NAME: "geheim äö", "a": "b"}, [])
 
 
-@pytest.mark.parametrize(("settings", "reason"), [
-    ({}, "Password encoder secret not configured"),
-    ({"secret": "s", "cipher.algorithm": "AES/GCM/NoPadding"}, "AES/CBC/PKCS5Padding"),
-    ({"secret": "s", "key.length": "100"}, "128, 192 or 256 bits"),
-    ({"secret": "s", "keyfactory.algorithm": "X"}, "no key can be made by X"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, "Password encoder secret not configured"),
+        ({"secret": "s", "cipher.algorithm": "AES/GCM/NoPadding"}, "AES/CBC/PKCS5Padding"),
+        ({"secret": "s", "key.length": "100"}, "128, 192 or 256 bits"),
+        ({"secret": "s", "keyfactory.algorithm": "X"}, "no key can be made by X"),
+    ],
+)
 def test_a_password_that_can_not_be_stored_is_refused(settings, reason):
     with pytest.raises(ConfigError, match=reason):
         encode_passwords(config(**settings), {NAME: "x"}, Random(1).randbytes)

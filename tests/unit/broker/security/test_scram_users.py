@@ -18,11 +18,23 @@ def test_a_credential_stands_as_kafka_writes_it():
     assert decode_credential(",".join(reversed(TEXT.split(",")))) == CREDENTIAL
 
 
-@pytest.mark.parametrize("text", [
-    "", "salt", TEXT + ",more=x", TEXT.replace("salt", "pepper"), TEXT.replace("c2FsdA==", "c2FsdA="),
-    TEXT.replace("c3RvcmVk", "???"), TEXT.replace("c3RvcmVk", ""), TEXT.replace("4096", "0"),
-    TEXT.replace("4096", "-1"), TEXT.replace("4096", "many"), TEXT.replace("4096", "9" * 20), TEXT + "," + TEXT,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "salt",
+        TEXT + ",more=x",
+        TEXT.replace("salt", "pepper"),
+        TEXT.replace("c2FsdA==", "c2FsdA="),
+        TEXT.replace("c3RvcmVk", "???"),
+        TEXT.replace("c3RvcmVk", ""),
+        TEXT.replace("4096", "0"),
+        TEXT.replace("4096", "-1"),
+        TEXT.replace("4096", "many"),
+        TEXT.replace("4096", "9" * 20),
+        TEXT + "," + TEXT,
+    ],
+)
 def test_what_is_none_is_passed_over_and_told_without_its_text(text, caplog):
     with pytest.raises(ConfigError):
         decode_credential(text)

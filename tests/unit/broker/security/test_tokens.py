@@ -36,12 +36,22 @@ def test_a_token_stands_as_kafka_writes_it():
 
 
 BAD = [
-    None, b"", b"{", b"[]", b"{}", STORED.replace(b'"id"', b'""'), STORED.replace(b'"id"', b"5"),
-    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"5"), STORED.replace(b'["User%3Abob%3Ax%20y"]', b"[5]"),
-    STORED.replace(b"User%3Aalice", b"alice"), STORED.replace(b":1,", b":-1,"), STORED.replace(b":1,", b":1.5,"),
-    STORED.replace(b":1,", b":true,"), STORED.replace(b":1,", b":" + b"9" * 30 + b","),
+    None,
+    b"",
+    b"{",
+    b"[]",
+    b"{}",
+    STORED.replace(b'"id"', b'""'),
+    STORED.replace(b'"id"', b"5"),
+    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"5"),
+    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"[5]"),
+    STORED.replace(b"User%3Aalice", b"alice"),
+    STORED.replace(b":1,", b":-1,"),
+    STORED.replace(b":1,", b":1.5,"),
+    STORED.replace(b":1,", b":true,"),
+    STORED.replace(b":1,", b":" + b"9" * 30 + b","),
     STORED.replace(b'"maxTimestamp":3,', b""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("data", BAD)
@@ -60,9 +70,16 @@ class Cluster:
 
     async def broker(self, seed=1):
         manager = TokenManager(
-            self.registry, "key", LIMITS, self.clock, self.clock, self.spawner, InlineExecutor(), Random(seed),
+            self.registry,
+            "key",
+            LIMITS,
+            self.clock,
+            self.clock,
+            self.spawner,
+            InlineExecutor(),
+            Random(seed),
             DECOYS.token_salt,
-        )  # fmt: skip
+        )
         await manager.start()
         return manager
 

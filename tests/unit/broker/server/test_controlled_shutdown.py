@@ -63,7 +63,9 @@ def test_brokers_that_stop_together_wait_for_no_back_off() -> None:
         play(story, count=count)
 
 
-async def test_brokers_that_stop_one_after_another_leave_the_last_one_nothing_to_ask(cluster, /, said):
+async def test_brokers_that_stop_one_after_another_leave_the_last_one_nothing_to_ask(
+    cluster: Cluster, /, said: Callable[[str], int]
+) -> None:
     for host in cluster.hosts:
         assert await cluster.stop(host) < SOON_S
     assert said("begins a controlled shutdown") == 2
@@ -109,7 +111,9 @@ async def test_a_single_broker_asks_nobody_though_its_zookeeper_is_gone(cluster:
 
 
 @pytest.mark.played(by=play, count=2, controlled_shutdown_retry_backoff_ms="10000", request_timeout_ms="1000")
-async def test_a_controller_that_can_not_be_asked_holds_a_broker_up_as_often_as_is_said(cluster, /, said):
+async def test_a_controller_that_can_not_be_asked_holds_a_broker_up_as_often_as_is_said(
+    cluster: Cluster, /, said: Callable[[str], int]
+) -> None:
     controller, stopping = cluster.hosts
     cluster.simulation.network.part([stopping.name], [controller.name])
     assert 23 <= await cluster.stop(stopping) < 23 + SOON_S

@@ -104,10 +104,20 @@ def test_denials_are_counted(noted: Noted, data_path: Any) -> None:  # noqa: F81
     assert not authorizer.may(alice, "10.1.2.3", Operation.READ, ResourceType.GROUP, "g")
     first, second = rows(noted.diagnostics.refusals)
     assert first == {
-        "first_ms": noted.clock.now_ms(), "last_ms": noted.clock.now_ms(), "count": 2, "kind": "acl", "user": "alice",
-        "host": "10.1.2.3", "client_id": "app", "listener": "EXTERNAL", "mechanism": "PLAIN", "reason": "",
-        "operation": "WRITE", "resource": "TOPIC", "name": "orders",
-    }  # fmt: skip
+        "first_ms": noted.clock.now_ms(),
+        "last_ms": noted.clock.now_ms(),
+        "count": 2,
+        "kind": "acl",
+        "user": "alice",
+        "host": "10.1.2.3",
+        "client_id": "app",
+        "listener": "EXTERNAL",
+        "mechanism": "PLAIN",
+        "reason": "",
+        "operation": "WRITE",
+        "resource": "TOPIC",
+        "name": "orders",
+    }
     assert (second["operation"], second["name"], second["client_id"]) == ("READ", "g", None)
 
 
@@ -138,9 +148,15 @@ def test_a_new_leader_is_noted_and_what_is_new_here_is_not(noted: Noted, data_pa
     (row,) = rows(noted.diagnostics.leaders)
     assert row.pop("at_ms") == noted.clock.now_ms()
     assert row == {
-        "topic": "t", "partition": 0, "leader": 2, "leader_epoch": 2, "isr": [2], "replicas": [1, 2],
-        "what": "follower", "reason": None,
-    }  # fmt: skip
+        "topic": "t",
+        "partition": 0,
+        "leader": 2,
+        "leader_epoch": 2,
+        "isr": [2],
+        "replicas": [1, 2],
+        "what": "follower",
+        "reason": None,
+    }
     data_path.leadership("t", 1, (1, 2), (1,))
     data_path.leadership("t", 1, (1, 2), (1, 2))
     assert [each["what"] for each in rows(noted.diagnostics.leaders)] == ["follower", "leader"]

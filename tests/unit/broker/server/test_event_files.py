@@ -64,10 +64,18 @@ def test_nothing_happens_and_nothing_is_written(tmp_path: Path, clock: ManualClo
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("torn", [
-    b'["requests",{"at_ms":1,"api":"t', b"\0\0\0\0", b'["nonsense",{"at_ms":1}]\n', b'["rebalances",{"at_ms":1}]\n',
-    b'["requests",[]]\n[]\n7\nnull\n', b"[" * 100_000, b'["requests",\xff\xfe]\n',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "torn",
+    [
+        b'["requests",{"at_ms":1,"api":"t',
+        b"\0\0\0\0",
+        b'["nonsense",{"at_ms":1}]\n',
+        b'["rebalances",{"at_ms":1}]\n',
+        b'["requests",[]]\n[]\n7\nnull\n',
+        b"[" * 100_000,
+        b'["requests",\xff\xfe]\n',
+    ],
+)
 def test_a_line_that_is_no_event_is_left_out(tmp_path: Path, clock: ManualClock, torn: bytes) -> None:
     before = Kept(tmp_path, clock)
     before.happen("a")

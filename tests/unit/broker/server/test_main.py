@@ -32,11 +32,14 @@ def test_without_anything_it_is_one_broker_on_this_machine():
     assert [str(each) for each in config.log_dirs] == ["./barnabas-data"]
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    (["--port", 0], ("127.0.0.1", 0)),
-    (["--host", "10.1.2.3"], ("10.1.2.3", 9092)),
-    (["--host", "::1", "--port", 9], ("::1", 9)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--port", 0], ("127.0.0.1", 0)),
+        (["--host", "10.1.2.3"], ("10.1.2.3", 9092)),
+        (["--host", "::1", "--port", 9], ("::1", 9)),
+    ],
+)
 def test_an_address_by_options(options, expected):
     assert endpoints(load(*options)) == [expected]
 

@@ -30,9 +30,14 @@ class Place:
         self.port = 9092
         self.asked_ms: list[int] = []
         self.membership = Membership(
-            registry, clock, clock, self.view, self.registration, TIMEOUT_MS,
+            registry,
+            clock,
+            clock,
+            self.view,
+            self.registration,
+            TIMEOUT_MS,
             lambda: self.asked_ms.append(clock.monotonic_ms()),
-        )  # fmt: skip
+        )
 
     def registration(self) -> BrokerRegistration:
         return BrokerRegistration(0, (Endpoint("PLAINTEXT", "here", self.port, "PLAINTEXT"),))
@@ -124,7 +129,9 @@ async def test_another_session_is_registered_in_anew_with_what_is_so_then(place:
     assert await place.registered() == (9093, place.view.broker_epoch, place.registry.session_id)
 
 
-def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(monkeypatch, caplog):
+def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     async def story(place: Place) -> None:
         await place.joined()
         real, is_late = place.registry.exists, False

@@ -10,15 +10,49 @@ SOURCE = Path(barnabas.__file__).parent
 PACKAGES = ("broker", "charts", "clients", "core", "wire")
 
 # What a module can reach the world with.
-WORLD = frozenset([
-    "concurrent", "ctypes", "datetime", "fcntl", "getpass", "glob", "kazoo", "mmap", "multiprocessing", "os",
-    "platform", "queue", "random", "resource", "sched", "secrets", "select", "selectors", "shutil", "signal",
-    "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "uuid",
-])  # fmt: skip
-WAYS_OUT_OF_ASYNCIO = frozenset([
-    "open_connection", "open_unix_connection", "start_server", "to_thread", "new_event_loop", "run",
-    "create_subprocess_exec",
-])  # fmt: skip
+WORLD = frozenset(
+    [
+        "concurrent",
+        "ctypes",
+        "datetime",
+        "fcntl",
+        "getpass",
+        "glob",
+        "kazoo",
+        "mmap",
+        "multiprocessing",
+        "os",
+        "platform",
+        "queue",
+        "random",
+        "resource",
+        "sched",
+        "secrets",
+        "select",
+        "selectors",
+        "shutil",
+        "signal",
+        "socket",
+        "sqlite3",
+        "ssl",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "time",
+        "uuid",
+    ]
+)
+WAYS_OUT_OF_ASYNCIO = frozenset(
+    [
+        "open_connection",
+        "open_unix_connection",
+        "start_server",
+        "to_thread",
+        "new_event_loop",
+        "run",
+        "create_subprocess_exec",
+    ]
+)
 WAYS_OUT_OF_A_LOOP = frozenset(
     ["run_in_executor", "add_reader", "add_writer", "getaddrinfo", "sock_recv", "sock_sendall"]
 )
@@ -98,11 +132,23 @@ ALLOWED_NAMES = {
 
 
 # The machine's own world, piece by piece, and who may put it together.
-MACHINE = frozenset([
-    "SystemClock", "LoopTimers", "ThreadExecutor", "LocalFileSystem", "SocketNetwork", "SqliteRegistry",
-    "MachineHttp", "MachineLimits", "Journal", "system_dice", "system_page_cache", "new_stop_signal",
-    "machine_environment",
-])  # fmt: skip
+MACHINE = frozenset(
+    [
+        "SystemClock",
+        "LoopTimers",
+        "ThreadExecutor",
+        "LocalFileSystem",
+        "SocketNetwork",
+        "SqliteRegistry",
+        "MachineHttp",
+        "MachineLimits",
+        "Journal",
+        "system_dice",
+        "system_page_cache",
+        "new_stop_signal",
+        "machine_environment",
+    ]
+)
 COMPOSERS = {
     "broker/server/environment.py": MACHINE,
     "clients/environment.py": MACHINE,

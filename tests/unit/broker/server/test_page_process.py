@@ -16,14 +16,17 @@ def config(listeners: str, **settings: str) -> BrokerConfig:
     return BrokerConfig.single_broker({"listeners": listeners, "inter.broker.listener.name": first, **names})
 
 
-@pytest.mark.parametrize(("listeners", "settings", "protocol", "options"), [
-    ("PLAINTEXT://h:1", {}, "PLAINTEXT", []),
-    ("PLAINTEXT://h:1,SSL://h:2", {}, "PLAINTEXT", []),
-    ("SSL://h:1,PLAINTEXT://h:2", {}, "PLAINTEXT", []),
-    ("SSL://h:1", {}, "SSL", []),
-    ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "PLAIN"}, "SASL_SSL", ["--login"]),
-    ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "OAUTHBEARER"}, "PLAINTEXT", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("listeners", "settings", "protocol", "options"),
+    [
+        ("PLAINTEXT://h:1", {}, "PLAINTEXT", []),
+        ("PLAINTEXT://h:1,SSL://h:2", {}, "PLAINTEXT", []),
+        ("SSL://h:1,PLAINTEXT://h:2", {}, "PLAINTEXT", []),
+        ("SSL://h:1", {}, "SSL", []),
+        ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "PLAIN"}, "SASL_SSL", ["--login"]),
+        ("PLAINTEXT://h:1,SASL_SSL://h:2", {"sasl_enabled_mechanisms": "OAUTHBEARER"}, "PLAINTEXT", []),
+    ],
+)
 def test_users_log_in_where_they_can(listeners: str, settings: dict[str, str], protocol: str, options: list[str]):
     plan = plan_page(config(listeners, **settings), ["--allow-changes"])
     assert plan.endpoint.security_protocol == protocol
@@ -42,15 +45,23 @@ def test_a_listener_that_it_can_not_use_is_none(listeners: str, settings: dict[s
 
 def test_it_is_told_whom_to_trust_and_nothing_more() -> None:
     made = config(
-        "SASL_SSL://0.0.0.0:9093", advertised_listeners="SASL_SSL://kafka.example.org:9093",
-        sasl_enabled_mechanisms="PLAIN", ssl_truststore_type="PEM", ssl_truststore_certificates=KEYS,
-        ssl_truststore_password=" pässword\\=", ssl_keystore_password="mine", ssl_key_password="mine",
-    )  # fmt: skip
+        "SASL_SSL://0.0.0.0:9093",
+        advertised_listeners="SASL_SSL://kafka.example.org:9093",
+        sasl_enabled_mechanisms="PLAIN",
+        ssl_truststore_type="PEM",
+        ssl_truststore_certificates=KEYS,
+        ssl_truststore_password=" pässword\\=",
+        ssl_keystore_password="mine",
+        ssl_key_password="mine",
+    )
     plan = plan_page(made, [])
     assert parse_properties(plan.properties)[0] == {
-        "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": KEYS, "ssl.truststore.password": " pässword\\=",
-    }  # fmt: skip
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": KEYS,
+        "ssl.truststore.password": " pässword\\=",
+    }
     assert server_of(plan, made, ("0.0.0.0", 9093)) == "kafka.example.org:9093"
     clear = config("PLAINTEXT://:9092")
     assert server_of(plan_page(clear, []), clear, ("::", 9092)) == "[::1]:9092"

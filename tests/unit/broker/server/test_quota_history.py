@@ -100,7 +100,9 @@ def test_a_file_that_is_none_is_told_of_and_replaced(tmp_path: Path, caplog: pyt
     assert Kept(tmp_path, clock).produced() == [5]
 
 
-def test_a_disk_that_takes_nothing_is_told_of_once(clock, tmp_path, caplog):
+def test_a_disk_that_takes_nothing_is_told_of_once(
+    clock: ManualClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     kept = Kept(tmp_path / "missing", clock)
     client = kept.quotas.enter("alice", "app", 0)
     with caplog.at_level(logging.WARNING):

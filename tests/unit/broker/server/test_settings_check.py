@@ -100,20 +100,40 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return checked
 
 
-@pytest.mark.parametrize(("text", "stopping", "ignored", "unknown"), [
-    (KAFKAS, [], [], []),
-    (CLASSES, [line.partition("=")[0] for line in CLASSES.split()[:14]], CLASSES.split()[14:], []),
-    (CONFLUENTS, [], ["metric.reporters"],
-     [line.partition("=")[0] for line in CONFLUENTS.split() if line.startswith("confluent")]),
-    ("jmx.port=9999\nlog4j.logger.kafka=INFO\nmax.message.bytes=1", [], [],
-     ["jmx.port", "log4j.logger.kafka", "max.message.bytes"]),
-    ("num.partition=3\nqueued.max.requests=500\n", [], ["queued.max.requests"], ["num.partition"]),
-    ("listeners=9092\nbroker.id=one\nlog.segment.bytes=1\nlog.dirs=\nnum.partitions=0",
-     ["listeners", "broker.id", "log.segment.bytes", "log.dirs", "num.partitions"], [], []),
-    ("barnabas.http.listener=:1\nbarnabas.http.listeners=:1", ["barnabas.http.listener"], [], []),
-    ("listeners=SASL_SSL://:9093\nsecurity.inter.broker.protocol=SASL_SSL\nleader.replication.throttled.rate=1",
-     ["listener", "listener"], [], ["leader.replication.throttled.rate"]),
-], ids=["kafkas", "classes", "confluents", "others", "misspelt", "impossible", "own", "secured"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "stopping", "ignored", "unknown"),
+    [
+        (KAFKAS, [], [], []),
+        (CLASSES, [line.partition("=")[0] for line in CLASSES.split()[:14]], CLASSES.split()[14:], []),
+        (
+            CONFLUENTS,
+            [],
+            ["metric.reporters"],
+            [line.partition("=")[0] for line in CONFLUENTS.split() if line.startswith("confluent")],
+        ),
+        (
+            "jmx.port=9999\nlog4j.logger.kafka=INFO\nmax.message.bytes=1",
+            [],
+            [],
+            ["jmx.port", "log4j.logger.kafka", "max.message.bytes"],
+        ),
+        ("num.partition=3\nqueued.max.requests=500\n", [], ["queued.max.requests"], ["num.partition"]),
+        (
+            "listeners=9092\nbroker.id=one\nlog.segment.bytes=1\nlog.dirs=\nnum.partitions=0",
+            ["listeners", "broker.id", "log.segment.bytes", "log.dirs", "num.partitions"],
+            [],
+            [],
+        ),
+        ("barnabas.http.listener=:1\nbarnabas.http.listeners=:1", ["barnabas.http.listener"], [], []),
+        (
+            "listeners=SASL_SSL://:9093\nsecurity.inter.broker.protocol=SASL_SSL\nleader.replication.throttled.rate=1",
+            ["listener", "listener"],
+            [],
+            ["leader.replication.throttled.rate"],
+        ),
+    ],
+    ids=["kafkas", "classes", "confluents", "others", "misspelt", "impossible", "own", "secured"],
+)
 def test_a_check_names_all_that_a_start_would(check, text, stopping, ignored, unknown) -> None:
     names = [line.partition("=")[0] for line in text.split()]
 

@@ -14,19 +14,29 @@ PARTITIONS = frozenset((TopicPartition("t", 0), TopicPartition("t", 1)))
 
 def ongoing(transactional_id: str = "tx") -> Transaction:
     return Transaction(
-        transactional_id, producer_id=7, producer_epoch=0, timeout_ms=1_000, state=TransactionState.ONGOING,
-        partitions=PARTITIONS, start_timestamp_ms=100,
-    )  # fmt: skip
+        transactional_id,
+        producer_id=7,
+        producer_epoch=0,
+        timeout_ms=1_000,
+        state=TransactionState.ONGOING,
+        partitions=PARTITIONS,
+        start_timestamp_ms=100,
+    )
 
 
-@pytest.mark.parametrize(("event", "abort"), [
-    (End(7, 0, False, "app", "/1.2.3.4"), Abort(AbortReason.PRODUCER, "app", "/1.2.3.4")),
-    (End(7, 0, True, "app", "/1.2.3.4"), None),
-    (Initialize(1_000, client_id="other", client_host="/5.6.7.8"),
-     Abort(AbortReason.NEWER_PRODUCER, "other", "/5.6.7.8")),
-    (TimeOut(), Abort(AbortReason.TIMEOUT)),
-    (AddPartitions(7, 0, frozenset((TopicPartition("t", 2),))), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("event", "abort"),
+    [
+        (End(7, 0, False, "app", "/1.2.3.4"), Abort(AbortReason.PRODUCER, "app", "/1.2.3.4")),
+        (End(7, 0, True, "app", "/1.2.3.4"), None),
+        (
+            Initialize(1_000, client_id="other", client_host="/5.6.7.8"),
+            Abort(AbortReason.NEWER_PRODUCER, "other", "/5.6.7.8"),
+        ),
+        (TimeOut(), Abort(AbortReason.TIMEOUT)),
+        (AddPartitions(7, 0, frozenset((TopicPartition("t", 2),))), None),
+    ],
+)
 def test_what_is_stored_says_why_it_aborts(event, abort):
     (effect,) = step(ongoing(), event, 5_000)
     assert isinstance(effect, Append)

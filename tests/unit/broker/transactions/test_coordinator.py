@@ -48,9 +48,19 @@ class Ids:
         errors: list[BaseException] = []
         self.aborts = Aborts(1 << 20)
         self.coordinator = TransactionCoordinator(
-            BrokerConfig.single_broker({}), self.clock, self.clock, InlineExecutor(), self.replicas, 1, view, None,
-            Numbers(), Spawner(errors.append), MOST_BYTES, self.aborts,
-        )  # fmt: skip
+            BrokerConfig.single_broker({}),
+            self.clock,
+            self.clock,
+            InlineExecutor(),
+            self.replicas,
+            1,
+            view,
+            None,
+            Numbers(),
+            Spawner(errors.append),
+            MOST_BYTES,
+            self.aborts,
+        )
         self.coordinator.start()
         self.coordinator.on_partition_leader(0, 0)
 

@@ -125,10 +125,17 @@ def test_what_waits_for_a_broker_goes_together(brokers: Brokers) -> None:
     assert brokers.done == [7, 8, 9]
 
 
-@pytest.mark.parametrize("code", [
-    E.UNKNOWN_TOPIC_OR_PARTITION, E.NOT_LEADER_OR_FOLLOWER, E.NOT_ENOUGH_REPLICAS, E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    E.REQUEST_TIMED_OUT, E.KAFKA_STORAGE_ERROR,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "code",
+    [
+        E.UNKNOWN_TOPIC_OR_PARTITION,
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.NOT_ENOUGH_REPLICAS,
+        E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        E.REQUEST_TIMED_OUT,
+        E.KAFKA_STORAGE_ERROR,
+    ],
+)
 def test_what_may_pass_is_told_again_to_whoever_leads_then(brokers: Brokers, code: E) -> None:
     brokers.tell(places=[("t", 0), ("u", 0)])
     brokers.answer(1, t=code)

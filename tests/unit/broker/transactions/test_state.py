@@ -118,13 +118,21 @@ def test_another_epoch_is_fenced(epoch: int) -> None:
     assert story.happen(End(PID, epoch, True)) == [Answer(E.PRODUCER_FENCED)]
 
 
-@pytest.mark.parametrize(("state", "is_commit", "error_code"), [
-    (S.EMPTY, True, E.INVALID_TXN_STATE), (S.EMPTY, False, E.INVALID_TXN_STATE), (S.COMPLETE_COMMIT, True, E.NONE),
-    (S.COMPLETE_COMMIT, False, E.INVALID_TXN_STATE), (S.COMPLETE_ABORT, True, E.INVALID_TXN_STATE),
-    (S.COMPLETE_ABORT, False, E.NONE), (S.PREPARE_COMMIT, True, E.CONCURRENT_TRANSACTIONS),
-    (S.PREPARE_COMMIT, False, E.INVALID_TXN_STATE), (S.PREPARE_ABORT, True, E.INVALID_TXN_STATE),
-    (S.PREPARE_ABORT, False, E.CONCURRENT_TRANSACTIONS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("state", "is_commit", "error_code"),
+    [
+        (S.EMPTY, True, E.INVALID_TXN_STATE),
+        (S.EMPTY, False, E.INVALID_TXN_STATE),
+        (S.COMPLETE_COMMIT, True, E.NONE),
+        (S.COMPLETE_COMMIT, False, E.INVALID_TXN_STATE),
+        (S.COMPLETE_ABORT, True, E.INVALID_TXN_STATE),
+        (S.COMPLETE_ABORT, False, E.NONE),
+        (S.PREPARE_COMMIT, True, E.CONCURRENT_TRANSACTIONS),
+        (S.PREPARE_COMMIT, False, E.INVALID_TXN_STATE),
+        (S.PREPARE_ABORT, True, E.INVALID_TXN_STATE),
+        (S.PREPARE_ABORT, False, E.CONCURRENT_TRANSACTIONS),
+    ],
+)
 def test_ending_what_is_not_open(state: S, is_commit: bool, error_code: E) -> None:
     assert ready(state=state).end(is_commit) == error_code
 

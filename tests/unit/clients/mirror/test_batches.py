@@ -148,14 +148,17 @@ def damaged(position: int, value: int, *, has_crc: bool) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize(("second", "reason"), [
-    (damaged(70, 1, has_crc=False), "CRC"),
-    (damaged(BATCH_LENGTH_POSITION, 60, has_crc=False), "CRC"),
-    (damaged(BATCH_LENGTH_POSITION, 5, has_crc=False), "length 5"),
-    (damaged(MAGIC_POSITION, 3, has_crc=False), "magic 3"),
-    (damaged(23, -2, has_crc=True), "offsets 2 to 0"),
-    (bytes(batch(1, 2)), "offsets 1 to 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (damaged(70, 1, has_crc=False), "CRC"),
+        (damaged(BATCH_LENGTH_POSITION, 60, has_crc=False), "CRC"),
+        (damaged(BATCH_LENGTH_POSITION, 5, has_crc=False), "length 5"),
+        (damaged(MAGIC_POSITION, 3, has_crc=False), "magic 3"),
+        (damaged(23, -2, has_crc=True), "offsets 2 to 0"),
+        (bytes(batch(1, 2)), "offsets 1 to 2"),
+    ],
+)
 def test_a_batch_that_is_not_what_it_says_is_told_by_its_place(second: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecordsError, match=rf"partition t-0, at offset 2: .*{reason}"):
         find(batch(0, 2), second)

@@ -104,24 +104,30 @@ def test_the_latest_owner_is_that_of_the_name_or_of_the_cluster() -> None:
     assert offsets.latest_owner("m", "asia", "c-3") is None
 
 
-@pytest.mark.parametrize(("key", "value"), [
-    (None, b"{}"),
-    (b"", b"{}"),
-    (b"no JSON", b"{}"),
-    (b"[" * 100_000, b"{}"),
-    (b'["place","m","c-1","views"]', place_record(SOURCE, PLACE)[1]),
-    (b'["rank","m","c-1","views",2]', b"{}"),
-    (b'["place","m","c-1","views",2]', b"no JSON"),
-    (b'["place","m","c-1","views",2]', b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[1],"mark":null}'),
-    (b'["place","m","c-1","views",2]', b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[0,0,0]}'),
-    (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[]}'),
-    (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[-1,0,1]}'),
-    (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":["1",0,1]}'),
-    (b'["owner","m","eu"]', b"[]"),
-    (b'["path","m","c-1","views",2,9]', b'{"path":["c-0",1],"end":null}'),
-    (b'["path","m","c-1","views",2,9]', b'{"path":["c-0"],"end":"7"}'),
-    (b'["path","m","c-1","views",2,9]', None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, b"{}"),
+        (b"", b"{}"),
+        (b"no JSON", b"{}"),
+        (b"[" * 100_000, b"{}"),
+        (b'["place","m","c-1","views"]', place_record(SOURCE, PLACE)[1]),
+        (b'["rank","m","c-1","views",2]', b"{}"),
+        (b'["place","m","c-1","views",2]', b"no JSON"),
+        (
+            b'["place","m","c-1","views",2]',
+            b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[1],"mark":null}',
+        ),
+        (b'["place","m","c-1","views",2]', b'{"target":"t","position":1,"begin":0,"generation":1,"runs":[0,0,0]}'),
+        (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[]}'),
+        (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[-1,0,1]}'),
+        (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":["1",0,1]}'),
+        (b'["owner","m","eu"]', b"[]"),
+        (b'["path","m","c-1","views",2,9]', b'{"path":["c-0",1],"end":null}'),
+        (b'["path","m","c-1","views",2,9]', b'{"path":["c-0"],"end":"7"}'),
+        (b'["path","m","c-1","views",2,9]', None),
+    ],
+)
 def test_what_is_no_record_of_the_table_is_passed_over(key: bytes | None, value: bytes | None) -> None:
     offsets = known((key or b"", value)) if key is not None else MirrorOffsets()
     offsets.apply(key, value)
@@ -138,19 +144,24 @@ def test_records_that_are_in_step_become_one_run() -> None:
     assert list(runs_of(range(4, 9), 20)) == [Run(4, 20, 5)]
 
 
-@pytest.mark.parametrize(("offset", "expected"), [
-    (0, (100, Coverage.BEFORE)),
-    (8, (100, Coverage.EXACT)),
-    (10, (100, Coverage.EXACT)),
-    (14, (104, Coverage.EXACT)),
-    # Nothing of the source stands at 15: the next record is meant.
-    (15, (106, Coverage.EXACT)),
-    (19, (109, Coverage.EXACT)),
-    (20, (110, Coverage.EXACT)),
-    (30, (110, Coverage.EXACT)),
-    (31, (110, Coverage.AHEAD)),
-])  # fmt: skip
-def test_an_offset_becomes_that_of_the_first_mirrored_record_that_is_not_below_it(offset, expected):
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        (0, (100, Coverage.BEFORE)),
+        (8, (100, Coverage.EXACT)),
+        (10, (100, Coverage.EXACT)),
+        (14, (104, Coverage.EXACT)),
+        # Nothing of the source stands at 15: the next record is meant.
+        (15, (106, Coverage.EXACT)),
+        (19, (109, Coverage.EXACT)),
+        (20, (110, Coverage.EXACT)),
+        (30, (110, Coverage.EXACT)),
+        (31, (110, Coverage.AHEAD)),
+    ],
+)
+def test_an_offset_becomes_that_of_the_first_mirrored_record_that_is_not_below_it(
+    offset: int, expected: tuple[int, Coverage]
+) -> None:
     assert known(place_record(SOURCE, PLACE)).translate(SOURCE, offset) == Translation(*expected)
 
 

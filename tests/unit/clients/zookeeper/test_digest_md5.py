@@ -32,10 +32,17 @@ def test_a_server_that_does_not_know_the_password_is_none(last: bytes) -> None:
     assert not digest.complete
 
 
-@pytest.mark.parametrize("challenge", [
-    b"", b"nonsense", b"\xff", b'nonce="x"', b'nonce="x",algorithm=md5',
-    b'nonce="x",qop="auth-conf",algorithm=md5-sess',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        b"",
+        b"nonsense",
+        b"\xff",
+        b'nonce="x"',
+        b'nonce="x",algorithm=md5',
+        b'nonce="x",qop="auth-conf",algorithm=md5-sess',
+    ],
+)
 def test_a_challenge_that_is_none_is_refused(challenge: bytes) -> None:
     with pytest.raises(DigestError):
         exchange().answer(challenge)

@@ -41,13 +41,16 @@ def test_overrides_win_over_the_file(tmp_path):
     assert merged.explicit == {"num.partitions": "5", "broker.id": "7"}
 
 
-@pytest.mark.parametrize(("text", "expected_ms"), [
-    ("log.retention.hours=1", HOUR_MS),
-    ("log.retention.hours=1\nlog.retention.minutes=2", 120_000),
-    ("log.retention.hours=1\nlog.retention.minutes=2\nlog.retention.ms=3", 3),
-    ("log.retention.hours=-1", -1),
-    ("log.retention.minutes=-1", -1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected_ms"),
+    [
+        ("log.retention.hours=1", HOUR_MS),
+        ("log.retention.hours=1\nlog.retention.minutes=2", 120_000),
+        ("log.retention.hours=1\nlog.retention.minutes=2\nlog.retention.ms=3", 3),
+        ("log.retention.hours=-1", -1),
+        ("log.retention.minutes=-1", -1),
+    ],
+)
 def test_the_finest_retention_wins(text, expected_ms):
     assert config(text).log_retention_ms == expected_ms
 
@@ -58,66 +61,98 @@ def test_raw_is_what_the_setting_itself_was_given():
     assert settings.raw("log.retention.ms") is None
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("a=1\nlog.segment.bytes=1",
-     "server.properties:2: log.segment.bytes=1: must be a whole number from 14 to 2147483647"),
-    ("num.partitions=many", "server.properties:1: num.partitions=many: must be a whole number from 1 to 2147483647"),
-    ("broker.id=99999999999", "server.properties:1: broker.id=99999999999: must be a whole number from -2147483648"),
-    ("\nauto.create.topics.enable=yes", "server.properties:2: auto.create.topics.enable=yes: must be true or false"),
-    ("log.cleanup.policy=delete,keep", "must be a list of compact, delete"),
-    ("log.message.timestamp.type=Now", "must be one of CreateTime, LogAppendTime"),
-    ("compression.type=rar", "must be one of uncompressed, gzip, snappy, lz4, zstd, producer"),
-    ("barnabas.http.listener=:1", "1: barnabas.http.listener: no such setting; did you mean barnabas.http.listeners?"),
-    ("log.retention.minutes=0", "server.properties:1: log.retention.minutes=0: must be -1 (no limit) or at least 1"),
-    ("broker.id=1001", "server.properties:1: broker.id=1001: must be from -1 to reserved.broker.max.id (1000)"),
-    ("broker.id.generation.enable=false", "broker.id: must be 0 or more"),
-    ("log.dirs=", "must name a directory"),
-    ("offsets.commit.required.acks=4", "must be from -1 to offsets.topic.replication.factor (3)"),
-    ("queued.max.request.bytes=1", "must be -1 (what fits the machine) or at least socket.request.max.bytes"),
-    ("replica.selector.class=my.Selector", "must be unset (consumers read from leaders) or org.apache.kafka.common."),
-    ("authorizer.class.name=my.Authorizer", "must be empty (nobody is stopped) or kafka.security.authorizer.Acl"),
-    ("allow.everyone.if.no.acl.found=perhaps", "allow.everyone.if.no.acl.found: must be true or false"),
-    ("listeners=9092", "'9092' must be NAME://host:port, for example PLAINTEXT://127.0.0.1:9092"),
-    ("listeners=INSIDE://:9093", "listener INSIDE has no security protocol"),
-    ("listeners=PLAINTEXT://:1,PLAINTEXT://:2", "each listener must have a different name"),
-    ("listeners=", "names no listener"),
-    ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "clients cannot connect to 0.0.0.0"),
-    ("listeners=PLAINTEXT://0.0.0.0:9092", "server.properties:1: listeners=PLAINTEXT://0.0.0.0:9092: clients cannot"),
-    ("listener.security.protocol.map=A:B", "'A:B' must be NAME:PROTOCOL with a protocol of PLAINTEXT"),
-    (
-        "inter.broker.listener.name=INSIDE",
-        "Listener with name INSIDE defined in inter.broker.listener.name not found in "
-        "listener.security.protocol.map.",
-    ),
-    (
-        "inter.broker.listener.name=SSL",
-        "inter.broker.listener.name=SSL: must be a listener name defined in advertised.listeners. The valid "
-        "options based on currently configured listeners are PLAINTEXT",
-    ),
-    (
-        "listeners=A://:9092\nlistener.security.protocol.map=A:PLAINTEXT",
-        "inter.broker.listener.name: must be a listener name defined in advertised.listeners. The valid "
-        "options based on currently configured listeners are A",
-    ),
-    ("inter.broker.listener.name=PLAINTEXT\nsecurity.inter.broker.protocol=PLAINTEXT",
-     "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."),
-    ("control.plane.listener.name=control",
-     "Listener with CONTROL defined in control.plane.listener.name not found in listener.security.protocol.map."),
-    (
-        "control.plane.listener.name=SSL",
-        "control.plane.listener.name=SSL: must be a listener name defined in advertised.listeners. The valid "
-        "options based on currently configured listeners are PLAINTEXT",
-    ),
-    (
-        "control.plane.listener.name=PLAINTEXT",
-        "control.plane.listener.name=PLAINTEXT: when defined, should have a different value from the inter broker "
-        "listener name. Currently they both have the value PLAINTEXT",
-    ),
-    ("security.inter.broker.protocol=TLS", "must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
-    ("log.cleaner.dedupe.buffer.size=2097152\nlog.cleaner.threads=2",
-     "log.cleaner.dedupe.buffer.size=2097152: must be more than 1 MB for each cleaner thread (2097152)"),
-    ("log.cleaner.threads=0", "log.cleaner.threads=0: must be at least 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a=1\nlog.segment.bytes=1",
+            "server.properties:2: log.segment.bytes=1: must be a whole number from 14 to 2147483647",
+        ),
+        (
+            "num.partitions=many",
+            "server.properties:1: num.partitions=many: must be a whole number from 1 to 2147483647",
+        ),
+        (
+            "broker.id=99999999999",
+            "server.properties:1: broker.id=99999999999: must be a whole number from -2147483648",
+        ),
+        (
+            "\nauto.create.topics.enable=yes",
+            "server.properties:2: auto.create.topics.enable=yes: must be true or false",
+        ),
+        ("log.cleanup.policy=delete,keep", "must be a list of compact, delete"),
+        ("log.message.timestamp.type=Now", "must be one of CreateTime, LogAppendTime"),
+        ("compression.type=rar", "must be one of uncompressed, gzip, snappy, lz4, zstd, producer"),
+        (
+            "barnabas.http.listener=:1",
+            "1: barnabas.http.listener: no such setting; did you mean barnabas.http.listeners?",
+        ),
+        (
+            "log.retention.minutes=0",
+            "server.properties:1: log.retention.minutes=0: must be -1 (no limit) or at least 1",
+        ),
+        ("broker.id=1001", "server.properties:1: broker.id=1001: must be from -1 to reserved.broker.max.id (1000)"),
+        ("broker.id.generation.enable=false", "broker.id: must be 0 or more"),
+        ("log.dirs=", "must name a directory"),
+        ("offsets.commit.required.acks=4", "must be from -1 to offsets.topic.replication.factor (3)"),
+        ("queued.max.request.bytes=1", "must be -1 (what fits the machine) or at least socket.request.max.bytes"),
+        (
+            "replica.selector.class=my.Selector",
+            "must be unset (consumers read from leaders) or org.apache.kafka.common.",
+        ),
+        ("authorizer.class.name=my.Authorizer", "must be empty (nobody is stopped) or kafka.security.authorizer.Acl"),
+        ("allow.everyone.if.no.acl.found=perhaps", "allow.everyone.if.no.acl.found: must be true or false"),
+        ("listeners=9092", "'9092' must be NAME://host:port, for example PLAINTEXT://127.0.0.1:9092"),
+        ("listeners=INSIDE://:9093", "listener INSIDE has no security protocol"),
+        ("listeners=PLAINTEXT://:1,PLAINTEXT://:2", "each listener must have a different name"),
+        ("listeners=", "names no listener"),
+        ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "clients cannot connect to 0.0.0.0"),
+        (
+            "listeners=PLAINTEXT://0.0.0.0:9092",
+            "server.properties:1: listeners=PLAINTEXT://0.0.0.0:9092: clients cannot",
+        ),
+        ("listener.security.protocol.map=A:B", "'A:B' must be NAME:PROTOCOL with a protocol of PLAINTEXT"),
+        (
+            "inter.broker.listener.name=INSIDE",
+            "Listener with name INSIDE defined in inter.broker.listener.name not found in "
+            "listener.security.protocol.map.",
+        ),
+        (
+            "inter.broker.listener.name=SSL",
+            "inter.broker.listener.name=SSL: must be a listener name defined in advertised.listeners. The valid "
+            "options based on currently configured listeners are PLAINTEXT",
+        ),
+        (
+            "listeners=A://:9092\nlistener.security.protocol.map=A:PLAINTEXT",
+            "inter.broker.listener.name: must be a listener name defined in advertised.listeners. The valid "
+            "options based on currently configured listeners are A",
+        ),
+        (
+            "inter.broker.listener.name=PLAINTEXT\nsecurity.inter.broker.protocol=PLAINTEXT",
+            "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
+        ),
+        (
+            "control.plane.listener.name=control",
+            "Listener with CONTROL defined in control.plane.listener.name not found in listener.security.protocol.map.",
+        ),
+        (
+            "control.plane.listener.name=SSL",
+            "control.plane.listener.name=SSL: must be a listener name defined in advertised.listeners. The valid "
+            "options based on currently configured listeners are PLAINTEXT",
+        ),
+        (
+            "control.plane.listener.name=PLAINTEXT",
+            "control.plane.listener.name=PLAINTEXT: when defined, should have a different value from the inter broker "
+            "listener name. Currently they both have the value PLAINTEXT",
+        ),
+        ("security.inter.broker.protocol=TLS", "must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        (
+            "log.cleaner.dedupe.buffer.size=2097152\nlog.cleaner.threads=2",
+            "log.cleaner.dedupe.buffer.size=2097152: must be more than 1 MB for each cleaner thread (2097152)",
+        ),
+        ("log.cleaner.threads=0", "log.cleaner.threads=0: must be at least 1"),
+    ],
+)
 def test_an_impossible_setting_is_one_line_that_says_what_is_allowed(text, message):
     with pytest.raises(ConfigError) as caught:
         config(text.replace("a=1\n", "# comment\n"))
@@ -132,10 +167,13 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_file():
             "listener.name.a.plain.sasl.server.callback.handler.class=my.Handler\njmx.port=1"
         )
     assert [problem.partition("=")[0] for problem in caught.value.problems] == [
-        "server.properties:1: broker.id", "server.properties:2: listeners", "server.properties:3: num.partitions",
-        "server.properties:4: log.cleaner.threads", "server.properties:5: barnabas.colour: no such setting",
+        "server.properties:1: broker.id",
+        "server.properties:2: listeners",
+        "server.properties:3: num.partitions",
+        "server.properties:4: log.cleaner.threads",
+        "server.properties:5: barnabas.colour: no such setting",
         "server.properties:6: listener.name.a.plain.sasl.server.callback.handler.class",
-    ]  # fmt: skip
+    ]
 
 
 def test_unknown_names_are_kept_and_do_nothing():

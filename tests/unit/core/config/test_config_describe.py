@@ -9,11 +9,19 @@ from barnabas.core.config.describe import ConfigEntry, ConfigSource, describe_br
 GOLDEN = Path(__file__).parents[3] / "golden/described-configs.txt"
 BEYOND = Path(__file__).parents[4] / "schemas/barnabas-configs.json"
 SERVER_PROPERTIES = {
-    "broker.id": "0", "log.dirs": "/data", "num.partitions": "1", "num.network.threads": "2", "num.io.threads": "2",
-    "offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "5",
-    "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
-    "group.initial.rebalance.delay.ms": "0", "log.retention.hours": "100", "zookeeper.connect": "127.0.0.1:2181",
-}  # fmt: skip
+    "broker.id": "0",
+    "log.dirs": "/data",
+    "num.partitions": "1",
+    "num.network.threads": "2",
+    "num.io.threads": "2",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.retention.hours": "100",
+    "zookeeper.connect": "127.0.0.1:2181",
+}
 NAMES = {
     ConfigSource.TOPIC: "DYNAMIC_TOPIC_CONFIG",
     ConfigSource.STATIC_BROKER: "STATIC_BROKER_CONFIG",

@@ -4,23 +4,26 @@ from barnabas.core.config import parse_properties, read_properties
 from barnabas.core.errors import ConfigError
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("a=1", {"a": "1"}),
-    ("a = 1 ", {"a": "1 "}),
-    ("a:1", {"a": "1"}),
-    ("a 1", {"a": "1"}),
-    ("a", {"a": ""}),
-    ("  # comment\n! comment\n\na=1", {"a": "1"}),
-    ("a=1\na=2", {"a": "2"}),
-    ("a\\ b=1", {"a b": "1"}),
-    ("a\\=b=c=d", {"a=b": "c=d"}),
-    ("a=x\\ty\\\\z\\u0041", {"a": "x\ty\\zA"}),
-    ("a=1,\\\n   2,\\\r\n\t3\nb=4", {"a": "1,2,3", "b": "4"}),
-    ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
-    ("a=1\\", {"a": "1"}),
-    ("a=1\rb=2", {"a": "1", "b": "2"}),
-    ("a=1\\\n# no comment", {"a": "1# no comment"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=1", {"a": "1"}),
+        ("a = 1 ", {"a": "1 "}),
+        ("a:1", {"a": "1"}),
+        ("a 1", {"a": "1"}),
+        ("a", {"a": ""}),
+        ("  # comment\n! comment\n\na=1", {"a": "1"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("a\\ b=1", {"a b": "1"}),
+        ("a\\=b=c=d", {"a=b": "c=d"}),
+        ("a=x\\ty\\\\z\\u0041", {"a": "x\ty\\zA"}),
+        ("a=1,\\\n   2,\\\r\n\t3\nb=4", {"a": "1,2,3", "b": "4"}),
+        ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+        ("a=1\\", {"a": "1"}),
+        ("a=1\rb=2", {"a": "1", "b": "2"}),
+        ("a=1\\\n# no comment", {"a": "1# no comment"}),
+    ],
+)
 def test_reads_as_java_does(text, expected):
     assert parse_properties(text)[0] == expected
 

@@ -24,18 +24,21 @@ def test_overrides_replace_those_of_before(defaults):
     assert (second.segment_bytes, second.retention_ms, second.overrides) == (1_073_741_824, -1, {"retention.ms": "-1"})
 
 
-@pytest.mark.parametrize(("name", "value", "message"), [
-    ("segment.bytes", "1", "Invalid value 1 for configuration segment.bytes: Value must be at least 14"),
-    ("segment.bytes", "x", "Invalid value x for configuration segment.bytes: Not a number of type INT"),
-    ("retention.ms", "9" * 5000, "Not a number of type LONG"),
-    ("min.cleanable.dirty.ratio", "2", "Value must be no more than 1"),
-    ("min.cleanable.dirty.ratio", "nan", "Value must be at least 0"),
-    ("preallocate", "x", "Expected value to be either true or false"),
-    ("cleanup.policy", "keep", "String must be one of: compact, delete"),
-    ("leader.replication.throttled.replicas", "1", "must be the literal '*' or a list of replicas"),
-    ("colour", "blue", "Unknown topic config name: colour"),
-    ("min.compaction.lag.ms", str(2**63), "Not a number of type LONG"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("segment.bytes", "1", "Invalid value 1 for configuration segment.bytes: Value must be at least 14"),
+        ("segment.bytes", "x", "Invalid value x for configuration segment.bytes: Not a number of type INT"),
+        ("retention.ms", "9" * 5000, "Not a number of type LONG"),
+        ("min.cleanable.dirty.ratio", "2", "Value must be no more than 1"),
+        ("min.cleanable.dirty.ratio", "nan", "Value must be at least 0"),
+        ("preallocate", "x", "Expected value to be either true or false"),
+        ("cleanup.policy", "keep", "String must be one of: compact, delete"),
+        ("leader.replication.throttled.replicas", "1", "must be the literal '*' or a list of replicas"),
+        ("colour", "blue", "Unknown topic config name: colour"),
+        ("min.compaction.lag.ms", str(2**63), "Not a number of type LONG"),
+    ],
+)
 def test_errors_are_kafkas(defaults, name, value, message):
     with pytest.raises(ConfigError) as caught:
         defaults.with_overrides({name: value})
@@ -85,10 +88,21 @@ def test_one_warning_names_what_does_nothing_and_one_each_unknown_name():
     assert startup_warnings(BrokerConfig.single_broker()) == []
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    (1.7976931348623157e308, "1.7976931348623157E308"), (1e9, "1.0E9"), (12345678.25, "1.234567825E7"), (0.5, "0.5"),
-    (1e-4, "1.0E-4"), (True, "true"), (["a", "b"], "a,b"), ([], ""), (-1, "-1"), (None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.7976931348623157e308, "1.7976931348623157E308"),
+        (1e9, "1.0E9"),
+        (12345678.25, "1.234567825E7"),
+        (0.5, "0.5"),
+        (1e-4, "1.0E-4"),
+        (True, "true"),
+        (["a", "b"], "a,b"),
+        ([], ""),
+        (-1, "-1"),
+        (None, None),
+    ],
+)
 def test_values_are_written_as_java_does(value, text):
     assert format_value(value) == text
 

@@ -14,10 +14,17 @@ def versions(**given: str) -> tuple[str, str]:
     return config.inter_broker_protocol_version, config.log_message_format_version
 
 
-@pytest.mark.parametrize(("text", "name"), [
-    ("0.8.2", "0.8.2"), ("0.10.2", "0.10.2-IV0"), ("0.10.2.2", "0.10.2-IV0"), ("0.11.0-IV0", "0.11.0-IV0"),
-    ("2.1", "2.1-IV2"), ("2.7.2", "2.7-IV2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("0.8.2", "0.8.2"),
+        ("0.10.2", "0.10.2-IV0"),
+        ("0.10.2.2", "0.10.2-IV0"),
+        ("0.11.0-IV0", "0.11.0-IV0"),
+        ("2.1", "2.1-IV2"),
+        ("2.7.2", "2.7-IV2"),
+    ],
+)
 def test_a_short_name_means_the_last_step(text, name):
     assert kafka_version(text).name == name
 
@@ -56,14 +63,20 @@ def test_two_that_cannot_be_together_are_an_error():
         versions(inter_broker_protocol_version="1.0", offsets_topic_compression_codec="4")
 
 
-@pytest.mark.parametrize(("given", "expected", "contradictions"), [
-    ({}, ("0.10.2-IV0", "0.10.2-IV0"), []),
-    ({PROTOCOL: "0.10.1"}, ("0.10.1", "0.10.2-IV0"), []),
-    ({MESSAGE: "0.9.0"}, ("0.10.2-IV0", "0.9.0"), []),
-    ({PROTOCOL: "2.7"}, ("2.7", "0.10.2-IV0"), ["inter.broker.protocol.version=2.7"]),
-    ({MESSAGE: "1.0"}, ("1.0-IV0", "1.0"),
-     ["inter.broker.protocol.version=1.0-IV0", "log.message.format.version=1.0"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "expected", "contradictions"),
+    [
+        ({}, ("0.10.2-IV0", "0.10.2-IV0"), []),
+        ({PROTOCOL: "0.10.1"}, ("0.10.1", "0.10.2-IV0"), []),
+        ({MESSAGE: "0.9.0"}, ("0.10.2-IV0", "0.9.0"), []),
+        ({PROTOCOL: "2.7"}, ("2.7", "0.10.2-IV0"), ["inter.broker.protocol.version=2.7"]),
+        (
+            {MESSAGE: "1.0"},
+            ("1.0-IV0", "1.0"),
+            ["inter.broker.protocol.version=1.0-IV0", "log.message.format.version=1.0"],
+        ),
+    ],
+)
 def test_what_was_asked_for_wins_over_what_kafka_reads_and_is_told(given, expected, contradictions):
     config = BrokerConfig.single_broker(given)
     assert config.write_for(kafka_version("0.10.2")) == contradictions

@@ -30,34 +30,37 @@ def evidence(
     return found
 
 
-@pytest.mark.parametrize(("zookeeper", "kafka", "expected"), [
-    # Nothing moves, or only now.
-    ([5], [5], Commits.SILENT),
-    ([5, 5, 5], [5, 5, 5], Commits.SILENT),
-    ([5, 5, 9], [5, 5, 5], Commits.SILENT),
-    ([5, 5, 5], [5, 5, 9], Commits.SILENT),
-    # One side alone.
-    ([5, 7, 9], [5, 5, 5], Commits.ZOOKEEPER),
-    ([5, 7, 7], [5, 5, 5], Commits.ZOOKEEPER),
-    ([5, 7, 9], [None, None, None], Commits.ZOOKEEPER),
-    ([None, 7, 9], [None, None, None], Commits.ZOOKEEPER),
-    ([5, 5, 5], [5, 7, 9], Commits.KAFKA),
-    ([None, None, None], [5, 7, 9], Commits.KAFKA),
-    # The other side is ahead from before.
-    ([5, 7, 9], [100, 100, 100], Commits.ZOOKEEPER),
-    ([100, 100, 100], [5, 7, 9], Commits.KAFKA),
-    # Both.
-    ([5, 7, 9], [5, 7, 9], Commits.BOTH),
-    ([None, 7, 9], [None, 7, 9], Commits.BOTH),
-    ([5, 7, 7], [7, 7, 9], Commits.BOTH),
-    # Both, seen half-way in the first or last sample.
-    ([5, 7, 7], [7, 7, 7], Commits.SILENT),
-    ([7, 7, 7], [5, 7, 7], Commits.SILENT),
-    ([5, 7, 7], [5, 7, 9], Commits.BOTH),
-    # Two that do not go together.
-    ([5, 7, 9], [1, 2, 2], Commits.MIXED),
-    ([5, 6, 6], [5, 7, 9], Commits.MIXED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("zookeeper", "kafka", "expected"),
+    [
+        # Nothing moves, or only now.
+        ([5], [5], Commits.SILENT),
+        ([5, 5, 5], [5, 5, 5], Commits.SILENT),
+        ([5, 5, 9], [5, 5, 5], Commits.SILENT),
+        ([5, 5, 5], [5, 5, 9], Commits.SILENT),
+        # One side alone.
+        ([5, 7, 9], [5, 5, 5], Commits.ZOOKEEPER),
+        ([5, 7, 7], [5, 5, 5], Commits.ZOOKEEPER),
+        ([5, 7, 9], [None, None, None], Commits.ZOOKEEPER),
+        ([None, 7, 9], [None, None, None], Commits.ZOOKEEPER),
+        ([5, 5, 5], [5, 7, 9], Commits.KAFKA),
+        ([None, None, None], [5, 7, 9], Commits.KAFKA),
+        # The other side is ahead from before.
+        ([5, 7, 9], [100, 100, 100], Commits.ZOOKEEPER),
+        ([100, 100, 100], [5, 7, 9], Commits.KAFKA),
+        # Both.
+        ([5, 7, 9], [5, 7, 9], Commits.BOTH),
+        ([None, 7, 9], [None, 7, 9], Commits.BOTH),
+        ([5, 7, 7], [7, 7, 9], Commits.BOTH),
+        # Both, seen half-way in the first or last sample.
+        ([5, 7, 7], [7, 7, 7], Commits.SILENT),
+        ([7, 7, 7], [5, 7, 7], Commits.SILENT),
+        ([5, 7, 7], [5, 7, 9], Commits.BOTH),
+        # Two that do not go together.
+        ([5, 7, 9], [1, 2, 2], Commits.MIXED),
+        ([5, 6, 6], [5, 7, 9], Commits.MIXED),
+    ],
+)
 def test_where_commits_were_seen(zookeeper: list[int | None], kafka: list[int | None], expected: Commits) -> None:
     assert evidence(zookeeper, kafka).commits is expected
 
@@ -85,23 +88,28 @@ def test_what_moved_before_a_partition_changed_its_owner_is_not_the_new_one_s_ev
     assert evidence([5, 7, 9], [5, 5, 5], owners=[None, None, None]).commits is Commits.ZOOKEEPER
 
 
-@pytest.mark.parametrize(("zookeeper", "kafka", "is_behind_in_kafka", "is_behind_in_zookeeper"), [
-    ([5], [5], False, False),
-    ([5], [4], True, False),
-    ([5], [6], False, True),
-    ([5, 5], [None, None], True, False),
-    ([None, None], [5, 5], False, True),
-    # Under way.
-    ([5, 9], [5, 5], False, False),
-    ([5, 5], [5, 9], False, False),
-    ([None, 9], [None, None], False, False),
-    ([5, 9], [4, 4], True, False),
-    # Set back on both sides.
-    ([9, 3], [9, 3], False, False),
-    ([9, 3], [3, 3], False, False),
-    ([9, None], [9, 9], False, True),
-])  # fmt: skip
-def test_which_side_is_behind(zookeeper, kafka, is_behind_in_kafka, is_behind_in_zookeeper):
+@pytest.mark.parametrize(
+    ("zookeeper", "kafka", "is_behind_in_kafka", "is_behind_in_zookeeper"),
+    [
+        ([5], [5], False, False),
+        ([5], [4], True, False),
+        ([5], [6], False, True),
+        ([5, 5], [None, None], True, False),
+        ([None, None], [5, 5], False, True),
+        # Under way.
+        ([5, 9], [5, 5], False, False),
+        ([5, 5], [5, 9], False, False),
+        ([None, 9], [None, None], False, False),
+        ([5, 9], [4, 4], True, False),
+        # Set back on both sides.
+        ([9, 3], [9, 3], False, False),
+        ([9, 3], [3, 3], False, False),
+        ([9, None], [9, 9], False, True),
+    ],
+)
+def test_which_side_is_behind(
+    zookeeper: list[int | None], kafka: list[int | None], is_behind_in_kafka: bool, is_behind_in_zookeeper: bool
+) -> None:
     found = evidence(zookeeper, kafka)
     assert (found.is_behind_in_kafka, found.is_behind_in_zookeeper) == (is_behind_in_kafka, is_behind_in_zookeeper)
 

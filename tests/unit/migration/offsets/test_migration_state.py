@@ -22,35 +22,43 @@ def part(
     index: int, commits: Commits, owner: str | None = "a", zookeeper: int | None = 10, kafka: int | None = 10
 ) -> PartitionEvidence:
     return PartitionEvidence(
-        TopicPartition("t", index), owner, zookeeper, kafka, commits, (zookeeper or 0) > (kafka or 0),
+        TopicPartition("t", index),
+        owner,
+        zookeeper,
+        kafka,
+        commits,
+        (zookeeper or 0) > (kafka or 0),
         (kafka or 0) > (zookeeper or 0),
-    )  # fmt: skip
+    )
 
 
-@pytest.mark.parametrize(("commits", "to", "phase", "step", "is_safe"), [
-    # There ...
-    ([Z, Z], Side.KAFKA, Phase.ZOOKEEPER, Step.DUAL_COMMIT, True),
-    ([Z, B], Side.KAFKA, Phase.ZOOKEEPER_AND_BOTH, Step.RESTART_THE_OTHERS, False),
-    ([B, B], Side.KAFKA, Phase.BOTH, Step.KAFKA_ALONE, True),
-    ([B, K], Side.KAFKA, Phase.BOTH_AND_KAFKA, Step.RESTART_THE_OTHERS, False),
-    ([K, K], Side.KAFKA, Phase.KAFKA, Step.DONE, True),
-    # ... and back.
-    ([K, K], Side.ZOOKEEPER, Phase.KAFKA, Step.DUAL_COMMIT, True),
-    ([B, K], Side.ZOOKEEPER, Phase.BOTH_AND_KAFKA, Step.RESTART_THE_OTHERS, False),
-    ([B, B], Side.ZOOKEEPER, Phase.BOTH, Step.ZOOKEEPER_ALONE, True),
-    ([Z, B], Side.ZOOKEEPER, Phase.ZOOKEEPER_AND_BOTH, Step.RESTART_THE_OTHERS, False),
-    ([Z, Z], Side.ZOOKEEPER, Phase.ZOOKEEPER, Step.DONE, True),
-    # What must not be.
-    ([Z, K], Side.KAFKA, Phase.SPLIT, Step.REPAIR, False),
-    ([Z, B, K], Side.ZOOKEEPER, Phase.SPLIT, Step.REPAIR, False),
-    ([B, MIXED], Side.KAFKA, Phase.SPLIT, Step.REPAIR, False),
-    # What nobody can tell.
-    ([SILENT, SILENT], Side.KAFKA, Phase.UNTOLD, Step.WAIT, False),
-    ([B, SILENT], Side.KAFKA, Phase.BOTH, Step.KAFKA_ALONE, False),
-    ([Z, SILENT], Side.KAFKA, Phase.ZOOKEEPER, Step.DUAL_COMMIT, True),
-    ([], Side.KAFKA, Phase.STOPPED, Step.DUAL_COMMIT, True),
-    ([], Side.ZOOKEEPER, Phase.STOPPED, Step.DUAL_COMMIT, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("commits", "to", "phase", "step", "is_safe"),
+    [
+        # There ...
+        ([Z, Z], Side.KAFKA, Phase.ZOOKEEPER, Step.DUAL_COMMIT, True),
+        ([Z, B], Side.KAFKA, Phase.ZOOKEEPER_AND_BOTH, Step.RESTART_THE_OTHERS, False),
+        ([B, B], Side.KAFKA, Phase.BOTH, Step.KAFKA_ALONE, True),
+        ([B, K], Side.KAFKA, Phase.BOTH_AND_KAFKA, Step.RESTART_THE_OTHERS, False),
+        ([K, K], Side.KAFKA, Phase.KAFKA, Step.DONE, True),
+        # ... and back.
+        ([K, K], Side.ZOOKEEPER, Phase.KAFKA, Step.DUAL_COMMIT, True),
+        ([B, K], Side.ZOOKEEPER, Phase.BOTH_AND_KAFKA, Step.RESTART_THE_OTHERS, False),
+        ([B, B], Side.ZOOKEEPER, Phase.BOTH, Step.ZOOKEEPER_ALONE, True),
+        ([Z, B], Side.ZOOKEEPER, Phase.ZOOKEEPER_AND_BOTH, Step.RESTART_THE_OTHERS, False),
+        ([Z, Z], Side.ZOOKEEPER, Phase.ZOOKEEPER, Step.DONE, True),
+        # What must not be.
+        ([Z, K], Side.KAFKA, Phase.SPLIT, Step.REPAIR, False),
+        ([Z, B, K], Side.ZOOKEEPER, Phase.SPLIT, Step.REPAIR, False),
+        ([B, MIXED], Side.KAFKA, Phase.SPLIT, Step.REPAIR, False),
+        # What nobody can tell.
+        ([SILENT, SILENT], Side.KAFKA, Phase.UNTOLD, Step.WAIT, False),
+        ([B, SILENT], Side.KAFKA, Phase.BOTH, Step.KAFKA_ALONE, False),
+        ([Z, SILENT], Side.KAFKA, Phase.ZOOKEEPER, Step.DUAL_COMMIT, True),
+        ([], Side.KAFKA, Phase.STOPPED, Step.DUAL_COMMIT, True),
+        ([], Side.ZOOKEEPER, Phase.STOPPED, Step.DUAL_COMMIT, True),
+    ],
+)
 def test_the_way_there_and_back(commits: list[Commits], to: Side, phase: Phase, step: Step, is_safe: bool) -> None:
     found = judged(commits, to)
     assert (found.phase, found.step, found.is_safe) == (phase, step, is_safe)
@@ -77,16 +85,34 @@ def test_who_owns_nothing_is_a_doubt() -> None:
     assert [(each.name, each.partition_count) for each in found.consumers] == [("a", 1), ("spare", 0)]
 
 
-@pytest.mark.parametrize(("offsets", "commits", "to", "expected"), [
-    ({"zookeeper": 10, "kafka": 9}, B, Side.KAFKA, "ZooKeeper has 10, Kafka has 9: what lies between would be read"),
-    ({"zookeeper": 10, "kafka": None}, B, Side.KAFKA, "ZooKeeper has 10, Kafka has nothing"),
-    ({"zookeeper": 9, "kafka": 10}, B, Side.ZOOKEEPER,
-     "Kafka has 10, ZooKeeper has 9: what lies between would be read"),
-    ({"zookeeper": 9, "kafka": 10}, Z, Side.KAFKA,
-     "Kafka has 10, ZooKeeper has 9: dual commit begins with the larger"),
-    ({"zookeeper": 10, "kafka": 9}, K, Side.ZOOKEEPER, "ZooKeeper has 10, Kafka has 9: dual commit begins"),
-])  # fmt: skip
-def test_a_side_that_lacks_something_is_not_relied_on(offsets, commits, to, expected):
+@pytest.mark.parametrize(
+    ("offsets", "commits", "to", "expected"),
+    [
+        (
+            {"zookeeper": 10, "kafka": 9},
+            B,
+            Side.KAFKA,
+            "ZooKeeper has 10, Kafka has 9: what lies between would be read",
+        ),
+        ({"zookeeper": 10, "kafka": None}, B, Side.KAFKA, "ZooKeeper has 10, Kafka has nothing"),
+        (
+            {"zookeeper": 9, "kafka": 10},
+            B,
+            Side.ZOOKEEPER,
+            "Kafka has 10, ZooKeeper has 9: what lies between would be read",
+        ),
+        (
+            {"zookeeper": 9, "kafka": 10},
+            Z,
+            Side.KAFKA,
+            "Kafka has 10, ZooKeeper has 9: dual commit begins with the larger",
+        ),
+        ({"zookeeper": 10, "kafka": 9}, K, Side.ZOOKEEPER, "ZooKeeper has 10, Kafka has 9: dual commit begins"),
+    ],
+)
+def test_a_side_that_lacks_something_is_not_relied_on(
+    offsets: dict[str, int | None], commits: Commits, to: Side, expected: str
+) -> None:
     found = migration_state(
         {"a": 1}, [part(0, commits), part(1, commits, "a", offsets["zookeeper"], offsets["kafka"])], to
     )

@@ -66,16 +66,19 @@ def test_only_jobs_that_judge_are_enforced():
         policies("--enforce", jobs=("ranking",))
 
 
-@pytest.mark.parametrize(("words", "reason"), [
-    (["--dry-run"], "--dry-run and --no-dry-run need --enforce"),
-    (["--no-dry-run"], "--dry-run and --no-dry-run need --enforce"),
-    (["--enforce", "--limit", "bytes=1"], "limit 'bytes' does not exist: use producer_byte_rate"),
-    (["--enforce", "--limit-for", "soon"], "'soon' is not a duration: write 90s, 15m, 1h or 7d"),
-    (["--enforce", "--subject", "bot=user"], "subject kind 'bot' does not exist: use user"),
-    (["--enforce", "--enforce-what", "spam"], "verdict 'spam' does not exist: use crawler"),
-    (["--enforce", "--least-score", "2"], "--least-score 2.0 is invalid"),
-    (["--enforce", "--most-limited", "0"], "--most-limited 0 is invalid"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--dry-run"], "--dry-run and --no-dry-run need --enforce"),
+        (["--no-dry-run"], "--dry-run and --no-dry-run need --enforce"),
+        (["--enforce", "--limit", "bytes=1"], "limit 'bytes' does not exist: use producer_byte_rate"),
+        (["--enforce", "--limit-for", "soon"], "'soon' is not a duration: write 90s, 15m, 1h or 7d"),
+        (["--enforce", "--subject", "bot=user"], "subject kind 'bot' does not exist: use user"),
+        (["--enforce", "--enforce-what", "spam"], "verdict 'spam' does not exist: use crawler"),
+        (["--enforce", "--least-score", "2"], "--least-score 2.0 is invalid"),
+        (["--enforce", "--most-limited", "0"], "--most-limited 0 is invalid"),
+    ],
+)
 def test_what_cannot_be(words, reason):
     with pytest.raises(PlanError, match=reason):
         policies(*words)
@@ -83,8 +86,12 @@ def test_what_cannot_be(words, reason):
 
 def test_durations():
     assert [parse_duration(text) for text in ("90", "90s", "15m", "1h", "7d")] == [
-        90_000, 90_000, 900_000, 3_600_000, 604_800_000,
-    ]  # fmt: skip
+        90_000,
+        90_000,
+        900_000,
+        3_600_000,
+        604_800_000,
+    ]
     for text in ("", "0", "1.5h", "-1s", "1w", "h"):
         with pytest.raises(PlanError, match="is not a duration"):
             parse_duration(text)

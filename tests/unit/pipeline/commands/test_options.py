@@ -18,11 +18,16 @@ from barnabas.pipeline.commands.options import (
 from barnabas.pipeline.runner.plan import Bound, PlanError
 
 
-@pytest.mark.parametrize(("text", "time_ms"), [
-    ("2026-11-17T14:00", 1_794_924_000_000), ("2026-11-17T14:00:00Z", 1_794_924_000_000),
-    ("2026-11-17T15:00+01:00", 1_794_924_000_000), ("2026-11-17", 1_794_873_600_000),
-    ("1794924000000", 1_794_924_000_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "time_ms"),
+    [
+        ("2026-11-17T14:00", 1_794_924_000_000),
+        ("2026-11-17T14:00:00Z", 1_794_924_000_000),
+        ("2026-11-17T15:00+01:00", 1_794_924_000_000),
+        ("2026-11-17", 1_794_873_600_000),
+        ("1794924000000", 1_794_924_000_000),
+    ],
+)
 def test_times(text, time_ms):
     assert parse_time(text) == time_ms
     assert parse_bound(text) == Bound(time_ms=time_ms)
@@ -127,12 +132,15 @@ def test_senders_connect_by_the_same_options():
         sender("security.protocol=SSL", "ssl.truststore.location=/nowhere")
 
 
-@pytest.mark.parametrize(("words", "table_format"), [
-    ("", "delta"),
-    ("--tables postgresql://me@there/site", "postgresql"),
-    ("--tables postgresql://me@there/site --format postgresql", "postgresql"),
-    ("--tables hdfs://there/site --format iceberg", "iceberg"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "table_format"),
+    [
+        ("", "delta"),
+        ("--tables postgresql://me@there/site", "postgresql"),
+        ("--tables postgresql://me@there/site --format postgresql", "postgresql"),
+        ("--tables hdfs://there/site --format iceberg", "iceberg"),
+    ],
+)
 def test_tables_have_the_format_of_their_place_unless_told(words: str, table_format: str):
     parser = argparse.ArgumentParser()
     add_table_options(parser)

@@ -26,7 +26,9 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("width", "line_count"), [(80, 3), (200, 1)])
-def test_names_are_whole_and_times_on_one_line_however_wide_it_is(directory, monkeypatch, capsys, width, line_count):
+def test_names_are_whole_and_times_on_one_line_however_wide_it_is(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, line_count: int
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     assert main(["status", "--checkpoint", str(directory)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -37,7 +39,9 @@ def test_names_are_whole_and_times_on_one_line_however_wide_it_is(directory, mon
         assert re.search(r"running .*12,854,959 .*3,54\d s ago .* 1,239\.9 s .*1,239\.9 s", " ".join(own))
 
 
-def test_a_long_name_of_a_topic_is_broken_and_no_number_is(directory, monkeypatch, capsys):
+def test_a_long_name_of_a_topic_is_broken_and_no_number_is(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["status", "reporting", "--partitions", "--checkpoint", str(directory)]) == 0
     first, second = capsys.readouterr().out.splitlines()[-2:]

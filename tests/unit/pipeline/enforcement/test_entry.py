@@ -8,13 +8,25 @@ from barnabas.clients.admin_quota_states import Limited
 from barnabas.pipeline.enforcement.entry import Entity, Entry, Step, Verdict, parse_entity, read_entry
 
 VERDICT = Verdict(
-    "address", "192.0.2.7", "credential_stuffing", 0.9, "60 % of 41 attempts failed", 1_794_924_000_000,
-    1_795_528_800_000, evidence={"attempts": 41, "signs": ["names"]},
-)  # fmt: skip
+    "address",
+    "192.0.2.7",
+    "credential_stuffing",
+    0.9,
+    "60 % of 41 attempts failed",
+    1_794_924_000_000,
+    1_795_528_800_000,
+    evidence={"attempts": 41, "signs": ["names"]},
+)
 ENTRY = Entry(
-    Step.LIMITED, Entity("client-id", "web=192.0.2.7"), {"producer_byte_rate": 1024.0}, VERDICT, "security",
-    1_794_924_001_001, 1_794_924_000_999, 1_794_927_600_999,
-)  # fmt: skip
+    Step.LIMITED,
+    Entity("client-id", "web=192.0.2.7"),
+    {"producer_byte_rate": 1024.0},
+    VERDICT,
+    "security",
+    1_794_924_001_001,
+    1_794_924_000_999,
+    1_794_927_600_999,
+)
 
 
 def test_a_record_says_whom_what_why_and_until_when():

@@ -49,10 +49,17 @@ def test_other_subjects_are_known_as_they_are_mapped():
     }
 
 
-@pytest.mark.parametrize("verdict", [
-    replace(SPAMMER, what="declared_bot"), replace(SPAMMER, score=0.49), replace(SPAMMER, until_ms=NOW),
-    replace(SPAMMER, user="ANONYMOUS", subject="ANONYMOUS"), replace(SPAMMER, user=None), replace(SPAMMER, user=""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        replace(SPAMMER, what="declared_bot"),
+        replace(SPAMMER, score=0.49),
+        replace(SPAMMER, until_ms=NOW),
+        replace(SPAMMER, user="ANONYMOUS", subject="ANONYMOUS"),
+        replace(SPAMMER, user=None),
+        replace(SPAMMER, user=""),
+    ],
+)
 def test_who_is_not_limited(verdict):
     assert accused(Policy(), verdict) == {}
 
@@ -98,12 +105,15 @@ def test_limits():
             parse_limits({name: text})
 
 
-@pytest.mark.parametrize(("kind", "text", "reason"), [
-    ("bot", "user", "subject kind 'bot'"),
-    ("user", "principal", "write user or client-id"),
-    ("user", "user:", "write user or client-id"),
-    ("user", "user:{name}", "no part {name}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        ("bot", "user", "subject kind 'bot'"),
+        ("user", "principal", "write user or client-id"),
+        ("user", "user:", "write user or client-id"),
+        ("user", "user:{name}", "no part {name}"),
+    ],
+)
 def test_what_is_no_template(kind, text, reason):
     with pytest.raises(PlanError, match=reason):
         parse_template(kind, text)

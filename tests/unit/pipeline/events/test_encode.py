@@ -20,32 +20,38 @@ def test_json_is_compact_in_declared_order_and_leaves_out_what_is_not_there() ->
     )
 
 
-@pytest.mark.parametrize(("time", "text"), [
-    (TIME, "2015-05-17T10:05:03Z"),
-    (TIME.replace(microsecond=250_000), "2015-05-17T10:05:03.250Z"),
-    (TIME.replace(microsecond=1), "2015-05-17T10:05:03.000001Z"),
-    (TIME.astimezone(timezone(timedelta(hours=-7))), "2015-05-17T10:05:03Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (TIME, "2015-05-17T10:05:03Z"),
+        (TIME.replace(microsecond=250_000), "2015-05-17T10:05:03.250Z"),
+        (TIME.replace(microsecond=1), "2015-05-17T10:05:03.000001Z"),
+        (TIME.astimezone(timezone(timedelta(hours=-7))), "2015-05-17T10:05:03Z"),
+    ],
+)
 def test_time_has_a_fraction_only_where_it_needs_one(time: datetime, text: str) -> None:
     assert f'"time":"{text}"'.encode() in encode_json(PAGE_VIEW, {**VIEW, "time": time})
 
 
-@pytest.mark.parametrize(("fields", "complaint"), [
-    ({"page": None}, "the required field 'page' is missing"),
-    ({"colour": "red"}, "version 1 has no field 'colour'"),
-    ({"status": "200"}, "field 'status' is not of type INT: '200'"),
-    ({"status": True}, "field 'status' is not of type INT: True"),
-    ({"status": 1 << 31}, "field 'status' is not of type INT: 2147483648"),
-    ({"bytes": 1 << 63}, "field 'bytes' is not of type BIGINT"),
-    ({"latency_ms": float("nan")}, "field 'latency_ms' is not of type DOUBLE: nan"),
-    ({"page": 5}, "field 'page' is not of type STRING: 5"),
-    ({"page": "\ud800"}, "field 'page' is not of type STRING"),
-    ({"time": datetime(2015, 5, 17)}, "field 'time' is not of type TIMESTAMP"),
-    ({"time": "2015-05-17T10:05:03Z"}, "field 'time' is not of type TIMESTAMP"),
-    ({"type": "click"}, "field 'type' must be 'page_view': 'click'"),
-    ({"version": 2}, "field 'version' must be from 1 to 1: 2"),
-    ({"version": "1"}, "field 'version' must be from 1 to 1: '1'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"page": None}, "the required field 'page' is missing"),
+        ({"colour": "red"}, "version 1 has no field 'colour'"),
+        ({"status": "200"}, "field 'status' is not of type INT: '200'"),
+        ({"status": True}, "field 'status' is not of type INT: True"),
+        ({"status": 1 << 31}, "field 'status' is not of type INT: 2147483648"),
+        ({"bytes": 1 << 63}, "field 'bytes' is not of type BIGINT"),
+        ({"latency_ms": float("nan")}, "field 'latency_ms' is not of type DOUBLE: nan"),
+        ({"page": 5}, "field 'page' is not of type STRING: 5"),
+        ({"page": "\ud800"}, "field 'page' is not of type STRING"),
+        ({"time": datetime(2015, 5, 17)}, "field 'time' is not of type TIMESTAMP"),
+        ({"time": "2015-05-17T10:05:03Z"}, "field 'time' is not of type TIMESTAMP"),
+        ({"type": "click"}, "field 'type' must be 'page_view': 'click'"),
+        ({"version": 2}, "field 'version' must be from 1 to 1: 2"),
+        ({"version": "1"}, "field 'version' must be from 1 to 1: '1'"),
+    ],
+)
 def test_what_is_not_of_the_type_is_refused_by_name(fields: dict[str, object], complaint: str) -> None:
     with pytest.raises(ValueError, match=f"^page_view: {complaint}"):
         encode_json(PAGE_VIEW, {**VIEW, **fields})

@@ -27,10 +27,13 @@ def read(value: str | bytes | None, takes_truncates: bool = True) -> tuple[Any, 
     return found, reasons[1]
 
 
-@pytest.mark.parametrize("envelope", [
-    f'{{"before":null,"after":{ROW},"source":{{"lsn":1,"op":"x"}},"op":"u","ts_ms":1}}',
-    f' {{ "op" :\t"u" , "before" : {{"a":0}},\r\n"after" : {ROW} }} ',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        f'{{"before":null,"after":{ROW},"source":{{"lsn":1,"op":"x"}},"op":"u","ts_ms":1}}',
+        f' {{ "op" :\t"u" , "before" : {{"a":0}},\r\n"after" : {ROW} }} ',
+    ],
+)
 def test_a_row_is_as_it_stood_there(envelope: str) -> None:
     change = {"op": "u", "row": ROW}
     assert read(envelope) == (change, None)
@@ -38,14 +41,17 @@ def test_a_row_is_as_it_stood_there(envelope: str) -> None:
     assert read(f'{{"payload":{envelope},"schema":null}}') == (change, None)
 
 
-@pytest.mark.parametrize(("envelope", "row"), [
-    ('{"op":"c","after":{"id":1}}', '{"id":1}'),
-    ('{"op":"r","after":{"id":1}}', '{"id":1}'),
-    ('{"op":"d","before":{"id":1},"after":null}', '{"id":1}'),
-    ('{"op":"d","before":null,"after":null}', "{}"),
-    ('{"op":"t","before":null,"after":null}', "{}"),
-    ('{"op":"m","message":{"prefix":"p","content":"eA=="}}', None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("envelope", "row"),
+    [
+        ('{"op":"c","after":{"id":1}}', '{"id":1}'),
+        ('{"op":"r","after":{"id":1}}', '{"id":1}'),
+        ('{"op":"d","before":{"id":1},"after":null}', '{"id":1}'),
+        ('{"op":"d","before":null,"after":null}', "{}"),
+        ('{"op":"t","before":null,"after":null}', "{}"),
+        ('{"op":"m","message":{"prefix":"p","content":"eA=="}}', None),
+    ],
+)
 def test_an_op_says_which_row_it_is(envelope: str, row: str | None) -> None:
     assert read(envelope) == ({"op": json.loads(envelope)["op"], "row": row}, None)
 
@@ -54,23 +60,26 @@ def test_a_tombstone_is_no_change_and_not_bad() -> None:
     assert read(None) == (None, None)
 
 
-@pytest.mark.parametrize(("value", "reason"), [
-    *((value, NO_ENVELOPE) for value in ("", " ", "{}", "[]", "5", "}", "no json", '{"id":1}', '"op"')),
-    ('{"op":"c","after":{}', NO_ENVELOPE),
-    ('{"op":"c","after":{}} x', NO_ENVELOPE),
-    ('{"op":"c","after":{},}', NO_ENVELOPE),
-    ('{"op" "c"}', NO_ENVELOPE),
-    ('{"schema":null,"payload":{"id":1}}', NO_ENVELOPE),
-    ('{"schema":null,"payload":null}', NO_ENVELOPE),
-    ("[" * 100_000, NO_ENVELOPE),
-    ('{"op":' * 100_000, NO_ENVELOPE),
-    (b'{"op":"c","after":{"name":"\xff"}}', NO_UTF8),
-    ('{"op":"x"}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): "x"'),
-    ('{"op":["c"],"after":{}}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): ["c"]'),
-    ('{"op":"c","before":{}}', "the Debezium envelope has op c, but no row in after"),
-    ('{"op":"u","after":null}', "the Debezium envelope has op u, but no row in after"),
-    ('{"op":"r","after":[{}]}', "the Debezium envelope has op r, but no row in after"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        *((value, NO_ENVELOPE) for value in ("", " ", "{}", "[]", "5", "}", "no json", '{"id":1}', '"op"')),
+        ('{"op":"c","after":{}', NO_ENVELOPE),
+        ('{"op":"c","after":{}} x', NO_ENVELOPE),
+        ('{"op":"c","after":{},}', NO_ENVELOPE),
+        ('{"op" "c"}', NO_ENVELOPE),
+        ('{"schema":null,"payload":{"id":1}}', NO_ENVELOPE),
+        ('{"schema":null,"payload":null}', NO_ENVELOPE),
+        ("[" * 100_000, NO_ENVELOPE),
+        ('{"op":' * 100_000, NO_ENVELOPE),
+        (b'{"op":"c","after":{"name":"\xff"}}', NO_UTF8),
+        ('{"op":"x"}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): "x"'),
+        ('{"op":["c"],"after":{}}', 'the Debezium envelope has an unknown op (must be c, r, u, d, t or m): ["c"]'),
+        ('{"op":"c","before":{}}', "the Debezium envelope has op c, but no row in after"),
+        ('{"op":"u","after":null}', "the Debezium envelope has op u, but no row in after"),
+        ('{"op":"r","after":[{}]}', "the Debezium envelope has op r, but no row in after"),
+    ],
+)
 def test_what_is_no_envelope_has_its_reason(value: str | bytes, reason: str) -> None:
     assert read(value) == (None, reason)
 

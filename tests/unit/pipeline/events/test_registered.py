@@ -108,24 +108,38 @@ LOGICAL = [
 ]
 
 
-@pytest.mark.parametrize(("data_type", "value", "column", "found"), [
-    ("int", 7, "bigint", 7),
-    ("long", -(2**63), "bigint", -(2**63)),
-    ("float", 0.5, "double", 0.5),
-    ("double", 1e300, "double", 1e300),
-    ("boolean", True, "boolean", True),
-    ("bytes", b"\0\xff", "binary", b"\0\xff"),
-    ({"type": "fixed", "name": "F", "size": 2}, b"ab", "binary", b"ab"),
-    ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B", "string", "B"),
-    (["string", "null"], None, "string", None),
-    (["int", "long"], 2**40, "bigint", 2**40),
-    (["null", "long", "string"], "x", "struct<member0:bigint,member1:string>", {"member0": None, "member1": "x"}),
-    ({"type": "map", "values": ["null", "int"]}, {"k": 1, "n": None}, "map<string,bigint>", [("k", 1), ("n", None)]),
-    ({"type": "array", "items": record(("b", "bytes"), ("n", "null")) | {"name": "N"}}, [{"b": b"a", "n": None}],
-     "array<struct<b:binary>>", [{"b": b"a"}]),
-    *[(each, value, column, found) for _, each, value, column, found in LOGICAL if not isinstance(value, int)],
-])  # fmt: skip
-def test_a_new_column_has_the_type_of_its_schema(folder, data_type, value, column, found):
+@pytest.mark.parametrize(
+    ("data_type", "value", "column", "found"),
+    [
+        ("int", 7, "bigint", 7),
+        ("long", -(2**63), "bigint", -(2**63)),
+        ("float", 0.5, "double", 0.5),
+        ("double", 1e300, "double", 1e300),
+        ("boolean", True, "boolean", True),
+        ("bytes", b"\0\xff", "binary", b"\0\xff"),
+        ({"type": "fixed", "name": "F", "size": 2}, b"ab", "binary", b"ab"),
+        ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B", "string", "B"),
+        (["string", "null"], None, "string", None),
+        (["int", "long"], 2**40, "bigint", 2**40),
+        (["null", "long", "string"], "x", "struct<member0:bigint,member1:string>", {"member0": None, "member1": "x"}),
+        (
+            {"type": "map", "values": ["null", "int"]},
+            {"k": 1, "n": None},
+            "map<string,bigint>",
+            [("k", 1), ("n", None)],
+        ),
+        (
+            {"type": "array", "items": record(("b", "bytes"), ("n", "null")) | {"name": "N"}},
+            [{"b": b"a", "n": None}],
+            "array<struct<b:binary>>",
+            [{"b": b"a"}],
+        ),
+        *[(each, value, column, found) for _, each, value, column, found in LOGICAL if not isinstance(value, int)],
+    ],
+)
+def test_a_new_column_has_the_type_of_its_schema(
+    folder: Path, data_type: object, value: object, column: str, found: object
+) -> None:
     schema = record(("v", data_type))
     assert read_one(folder, schema, body(schema, {"v": value})) == (f"<v:{column}>", {"v": found})
 
@@ -133,7 +147,9 @@ def test_a_new_column_has_the_type_of_its_schema(folder, data_type, value, colum
 @pytest.mark.parametrize(
     ("plain", "data_type", "value", "column", "found"), [each for each in LOGICAL if isinstance(each[2], int)]
 )
-def test_a_logical_type_counts_from_1970(folder, plain, data_type, value, column, found):
+def test_a_logical_type_counts_from_1970(
+    folder: Path, plain: str, data_type: object, value: int, column: str, found: object
+) -> None:
     content = body(record(("v", plain)), {"v": value})
     assert read_one(folder, record(("v", data_type)), content) == (f"<v:{column}>", {"v": found})
 
@@ -176,13 +192,18 @@ def test_values_are_read_by_their_own_schemas() -> None:
     ]
     assert rows[3:] == [None] * 10
     assert reasons == [
-        *[None] * 3, "field id is bigint in the table, and a string here: x",
-        "the value is not one JSON value, or a field stands in it twice", "schema 4 is not a record schema",
-        "schema 5 is not a valid Avro schema", "schema 6 has type PROTOBUF: must be AVRO or JSON",
-        "the schema registry has no schema 7", "the value does not match its schema 1",
+        *[None] * 3,
+        "field id is bigint in the table, and a string here: x",
+        "the value is not one JSON value, or a field stands in it twice",
+        "schema 4 is not a record schema",
+        "schema 5 is not a valid Avro schema",
+        "schema 6 has type PROTOBUF: must be AVRO or JSON",
+        "the schema registry has no schema 7",
+        "the value does not match its schema 1",
         "the value has no schema registry frame: 7B226964223A20357D",
-        "the value has no schema registry frame: 000000", "the record has no value",
-    ]  # fmt: skip
+        "the value has no schema registry frame: 000000",
+        "the record has no value",
+    ]
 
 
 def test_a_registry_that_fails_is_waited_for_or_has_reasons() -> None:
@@ -213,26 +234,33 @@ def test_a_copy_in_a_worker_asks_for_no_schema_again() -> None:
         assert [asked for asked, _ in server.asked] == [1]
 
 
-@pytest.mark.parametrize(("data_type", "content", "reason"), [
-    # Lengths and counts of 2^31 - 10, and of 2^60.
-    ("string", b"\xec\xff\xff\xff\x0f", "its schema 1"),
-    ("bytes", b"\xec\xff\xff\xff\x0fabc", "its schema 1"),
-    ({"type": "array", "items": "boolean"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "its schema 1"),
-    ({"type": "map", "values": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "its schema 1"),
-    ({"type": "array", "items": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20", "elements have no bytes"),
-    ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, b"\2", "elements have no bytes"),
-    ({"type": "array", "items": record(("n", "null")) | {"name": "N"}}, b"\2", "elements have no bytes"),
-    ("string", b"\x02\xff", "its schema 1"),
-    ("string", b"\x03abc", "its schema 1"),
-    ("long", b"\xff" * 30, "its schema 1"),
-    ({"type": "long", "logicalType": "timestamp-micros"}, b"\xff" * 9 + b"\x01", "its schema 1"),
-    (["null", "Order"], b"\0", "the type Order within itself"),
-    ([{"type": "array", "items": "int"}, "string", "bytes", "boolean", "Order"], b"\0", "Order within itself"),
-    (["int", "long", "string"], b"\0", "cannot be told apart"),
-    ({"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2}, b"\0", "decimal number of precision"),
-    ("double", b"\0\0\0\0\0\0\xf8\x7f", "field v is double in the table, which cannot represent exactly: NaN"),
-    ("double", b"\0\0\0\0\0\0\xf0\x7f", "field v is double in the table, which cannot represent exactly: Infinity"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data_type", "content", "reason"),
+    [
+        # Lengths and counts of 2^31 - 10, and of 2^60.
+        ("string", b"\xec\xff\xff\xff\x0f", "its schema 1"),
+        ("bytes", b"\xec\xff\xff\xff\x0fabc", "its schema 1"),
+        ({"type": "array", "items": "boolean"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "its schema 1"),
+        ({"type": "map", "values": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20\x01", "its schema 1"),
+        ({"type": "array", "items": "null"}, b"\x80\x80\x80\x80\x80\x80\x80\x80\x20", "elements have no bytes"),
+        ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, b"\2", "elements have no bytes"),
+        ({"type": "array", "items": record(("n", "null")) | {"name": "N"}}, b"\2", "elements have no bytes"),
+        ("string", b"\x02\xff", "its schema 1"),
+        ("string", b"\x03abc", "its schema 1"),
+        ("long", b"\xff" * 30, "its schema 1"),
+        ({"type": "long", "logicalType": "timestamp-micros"}, b"\xff" * 9 + b"\x01", "its schema 1"),
+        (["null", "Order"], b"\0", "the type Order within itself"),
+        ([{"type": "array", "items": "int"}, "string", "bytes", "boolean", "Order"], b"\0", "Order within itself"),
+        (["int", "long", "string"], b"\0", "cannot be told apart"),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2},
+            b"\0",
+            "decimal number of precision",
+        ),
+        ("double", b"\0\0\0\0\0\0\xf8\x7f", "field v is double in the table, which cannot represent exactly: NaN"),
+        ("double", b"\0\0\0\0\0\0\xf0\x7f", "field v is double in the table, which cannot represent exactly: Infinity"),
+    ],
+)
 def test_a_hostile_body_or_schema_has_a_reason(folder: Path, data_type: object, content: bytes, reason: str) -> None:
     _, found = read_one(folder, record(("v", data_type)), content)
     assert reason in found

@@ -64,21 +64,24 @@ def reason_of(value: str | bytes | None, table: T.StructType = PLAIN) -> str:
     return reasons.get(1, "read")
 
 
-@pytest.mark.parametrize("value", [
-    GOOD.decode(),
-    "{}",
-    ' {"name" : "a", "count"\n: -2147483648}\n',
-    '{"name": null, "share": 3, "size": 9223372036854775807}',
-    '{"size": -9223372036854775808}',
-    '{"share":9007199254740992}',
-    '{"share":1152921504606846976}',
-    '{"share":1e300}',
-    '{"share":0.1234567890123456789012}',
-    r'{"name":"a: \"b\": c"}',
-    r'{"name":"\\ud83d \ud83d\ude00"}',
-    '{"name":"' + "[" * 3_000 + '"}',
-    '{"name":"é", "other": null, "more": {}, "list": [], "deep": {"x": [null, {}]}}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        GOOD.decode(),
+        "{}",
+        ' {"name" : "a", "count"\n: -2147483648}\n',
+        '{"name": null, "share": 3, "size": 9223372036854775807}',
+        '{"size": -9223372036854775808}',
+        '{"share":9007199254740992}',
+        '{"share":1152921504606846976}',
+        '{"share":1e300}',
+        '{"share":0.1234567890123456789012}',
+        r'{"name":"a: \"b\": c"}',
+        r'{"name":"\\ud83d \ud83d\ude00"}',
+        '{"name":"' + "[" * 3_000 + '"}',
+        '{"name":"é", "other": null, "more": {}, "list": [], "deep": {"x": [null, {}]}}',
+    ],
+)
 def test_what_fits_is_a_row(value: str) -> None:
     assert reason_of(value) == "read"
     found = RowReader(PLAIN).read([value.encode()])[0].to_pylist()[0]
@@ -95,38 +98,41 @@ def test_a_value_that_is_no_row_has_a_reason(value: bytes | None) -> None:
 NOT_EXACT = "in the table, which cannot represent exactly"
 
 
-@pytest.mark.parametrize(("value", "reason"), [
-    ("[1]", "the record is an array, not an object"),
-    ("5", "the record is a whole number, not an object"),
-    ('{"name":"a"}, {"name":"a"}', NO_JSON),
-    ('{"name":"a","name":"b"}', NO_JSON),
-    ('{"name":"a","name" :"b"}', NO_JSON),
-    ('{"name" :"a","name"\n:"b"}', NO_JSON),
-    (r'{"name":"\":","name":"b"}', NO_JSON),
-    ('{"new":[{"x":{"a":1,"a":1}}]}', NO_JSON),
-    ('{"share":NaN}', NO_JSON),
-    ('{"Name":"a"}', "field Name differs in case only from name: a"),
-    ('{"Name":null}', "field Name differs in case only from name: null"),
-    ('{"":null}', "a field of the record has an empty name"),
-    (r'{"name":"cut \ud800"}', r'half of a surrogate pair, which UTF-8 cannot encode: {"name":"cut \ud800'),
-    ('{"name":1.50}', "field name is string in the table, and a number here: 1.5"),
-    ('{"name":{"x": "é"}}', 'field name is string in the table, and an object here: {"x":"é"}'),
-    ('{"name":[1]}', "field name is string in the table, and an array here: [1]"),
-    ('{"count":1.0}', "field count is int in the table, and a number here: 1.0"),
-    ('{"count":2147483648}', f"field count is int {NOT_EXACT}: 2147483648"),
-    ('{"size":9223372036854775808}', "field size is a whole number beyond 64 bits: 9223372036854775808"),
-    ('{"size":18446744073709551616}', "field size is a whole number beyond 64 bits: 18446744073709551616"),
-    ('{"new":18446744073709551616}', "field new is a whole number beyond 64 bits: 18446744073709551616"),
-    ('{"share":100000000000000000000}', "field share is a whole number beyond 64 bits: 100000000000000000000"),
-    ('{"share":' + "1" * 5_000 + "}", "field share is a whole number beyond 64 bits: " + "1" * 100),
-    ('{"share":9007199254740993}', f"field share is double {NOT_EXACT}: 9007199254740993"),
-    ('{"share":9223372036854775807}', f"field share is double {NOT_EXACT}: 9223372036854775807"),
-    ('{"share":1e400}', f"field share is double {NOT_EXACT}: 1e400"),
-    ('{"at":"2026-02-30T10:00:00Z"}', "field at is timestamp in the table, which cannot be parsed from"),
-    ("[" * 900_000, "the value is nested more than 32 deep"),
-    ('{"o": ' + "[" * 32 + "]" * 32 + "}", "the value is nested more than 32 deep"),
-    ('{"o": ' + '{"x": ' * 990 + "1" + "}" * 991, "the value is nested more than 32 deep"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("[1]", "the record is an array, not an object"),
+        ("5", "the record is a whole number, not an object"),
+        ('{"name":"a"}, {"name":"a"}', NO_JSON),
+        ('{"name":"a","name":"b"}', NO_JSON),
+        ('{"name":"a","name" :"b"}', NO_JSON),
+        ('{"name" :"a","name"\n:"b"}', NO_JSON),
+        (r'{"name":"\":","name":"b"}', NO_JSON),
+        ('{"new":[{"x":{"a":1,"a":1}}]}', NO_JSON),
+        ('{"share":NaN}', NO_JSON),
+        ('{"Name":"a"}', "field Name differs in case only from name: a"),
+        ('{"Name":null}', "field Name differs in case only from name: null"),
+        ('{"":null}', "a field of the record has an empty name"),
+        (r'{"name":"cut \ud800"}', r'half of a surrogate pair, which UTF-8 cannot encode: {"name":"cut \ud800'),
+        ('{"name":1.50}', "field name is string in the table, and a number here: 1.5"),
+        ('{"name":{"x": "é"}}', 'field name is string in the table, and an object here: {"x":"é"}'),
+        ('{"name":[1]}', "field name is string in the table, and an array here: [1]"),
+        ('{"count":1.0}', "field count is int in the table, and a number here: 1.0"),
+        ('{"count":2147483648}', f"field count is int {NOT_EXACT}: 2147483648"),
+        ('{"size":9223372036854775808}', "field size is a whole number beyond 64 bits: 9223372036854775808"),
+        ('{"size":18446744073709551616}', "field size is a whole number beyond 64 bits: 18446744073709551616"),
+        ('{"new":18446744073709551616}', "field new is a whole number beyond 64 bits: 18446744073709551616"),
+        ('{"share":100000000000000000000}', "field share is a whole number beyond 64 bits: 100000000000000000000"),
+        ('{"share":' + "1" * 5_000 + "}", "field share is a whole number beyond 64 bits: " + "1" * 100),
+        ('{"share":9007199254740993}', f"field share is double {NOT_EXACT}: 9007199254740993"),
+        ('{"share":9223372036854775807}', f"field share is double {NOT_EXACT}: 9223372036854775807"),
+        ('{"share":1e400}', f"field share is double {NOT_EXACT}: 1e400"),
+        ('{"at":"2026-02-30T10:00:00Z"}', "field at is timestamp in the table, which cannot be parsed from"),
+        ("[" * 900_000, "the value is nested more than 32 deep"),
+        ('{"o": ' + "[" * 32 + "]" * 32 + "}", "the value is nested more than 32 deep"),
+        ('{"o": ' + '{"x": ' * 990 + "1" + "}" * 991, "the value is nested more than 32 deep"),
+    ],
+)
 def test_a_doubtful_value_has_a_reason(value: str, reason: str) -> None:
     assert reason in reason_of(value)
     assert reason_of(value).startswith(reason) or "half of" in reason
@@ -208,24 +214,27 @@ def test_nested_columns_are_read() -> None:
     }
 
 
-@pytest.mark.parametrize(("data_type", "text", "value"), [
-    (T.TimestampType(), "2015-05-17T10:05:03Z", datetime(2015, 5, 17, 10, 5, 3, tzinfo=UTC)),
-    (T.TimestampType(), "2015-05-17 1:05", datetime(2015, 5, 17, 1, 5, tzinfo=UTC)),
-    (T.TimestampType(), "2015-05", datetime(2015, 5, 1, tzinfo=UTC)),
-    (T.TimestampType(), "2015-05-17T10:05:03.1234567+02:30", datetime(2015, 5, 17, 7, 35, 3, 123456, tzinfo=UTC)),
-    (T.TimestampType(), "2015-05-17T10:05:03 Europe/Berlin", datetime(2015, 5, 17, 8, 5, 3, tzinfo=UTC)),
-    (T.TimestampType(), "2015-05-17T10:05:03+18:00", datetime(2015, 5, 16, 16, 5, 3, tzinfo=UTC)),
-    (T.TimestampType(), "2015-05-17T10:05:03+18:01", None),
-    (T.TimestampType(), "2015-05-17T10:05:03+05:60", None),
-    (T.TimestampType(), "2015-05-17T10:05:03 Nowhere/../x", None),
-    (T.TimestampNTZType(), "2015-05-17T10:05:03.5", datetime(2015, 5, 17, 10, 5, 3, 500_000)),
-    (T.TimestampNTZType(), "2015-05-17T10:05:03Z", None),
-    (T.DateType(), "2015-05-17T10:05:03Z", date(2015, 5, 17)),
-    (T.DateType(), "2015-5-7", date(2015, 5, 7)),
-    (T.DateType(), "17.5.2015", None),
-    (T.BinaryType(), "AAH/", b"\0\1\xff"),
-    (T.BinaryType(), "AAH", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data_type", "text", "value"),
+    [
+        (T.TimestampType(), "2015-05-17T10:05:03Z", datetime(2015, 5, 17, 10, 5, 3, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05-17 1:05", datetime(2015, 5, 17, 1, 5, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05", datetime(2015, 5, 1, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05-17T10:05:03.1234567+02:30", datetime(2015, 5, 17, 7, 35, 3, 123456, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05-17T10:05:03 Europe/Berlin", datetime(2015, 5, 17, 8, 5, 3, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05-17T10:05:03+18:00", datetime(2015, 5, 16, 16, 5, 3, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05-17T10:05:03+18:01", None),
+        (T.TimestampType(), "2015-05-17T10:05:03+05:60", None),
+        (T.TimestampType(), "2015-05-17T10:05:03 Nowhere/../x", None),
+        (T.TimestampNTZType(), "2015-05-17T10:05:03.5", datetime(2015, 5, 17, 10, 5, 3, 500_000)),
+        (T.TimestampNTZType(), "2015-05-17T10:05:03Z", None),
+        (T.DateType(), "2015-05-17T10:05:03Z", date(2015, 5, 17)),
+        (T.DateType(), "2015-5-7", date(2015, 5, 7)),
+        (T.DateType(), "17.5.2015", None),
+        (T.BinaryType(), "AAH/", b"\0\1\xff"),
+        (T.BinaryType(), "AAH", None),
+    ],
+)
 def test_a_text_is_read_as_its_column_s_type(data_type: T.DataType, text: str, value: object) -> None:
     _, rows, reasons = load([json.dumps({"v": text})], struct(v=data_type))
     if value is None:
@@ -235,26 +244,29 @@ def test_a_text_is_read_as_its_column_s_type(data_type: T.DataType, text: str, v
         assert rows == {0: {"v": value}}
 
 
-@pytest.mark.parametrize(("data_type", "number", "value"), [
-    (T.ByteType(), "-128", -128),
-    (T.ByteType(), "128", None),
-    (T.ShortType(), "32767", 32767),
-    (T.ShortType(), "-32769", None),
-    (T.IntegerType(), "3000000000", None),
-    (T.FloatType(), "0.1", pytest.approx(0.1)),
-    (T.FloatType(), "16777216", 16777216.0),
-    (T.FloatType(), "16777217", None),
-    (T.FloatType(), "1e39", None),
-    (T.DecimalType(9, 2), "1.25", Decimal("1.25")),
-    (T.DecimalType(9, 2), "1.500", Decimal("1.50")),
-    (T.DecimalType(9, 2), "1e2", Decimal("100.00")),
-    (T.DecimalType(9, 2), "1.005", None),
-    (T.DecimalType(9, 2), "12345678", None),
-    (T.DecimalType(9, 2), "1.2500000000000000001", None),
-    (T.DecimalType(38, 18), f"{10**19}.{10**17 + 1}", Decimal(f"{10**19}.{10**17 + 1}")),
-    (T.DecimalType(9, 2), "1e1000000", None),
-    (T.DecimalType(9, 2), "1e-1000000", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data_type", "number", "value"),
+    [
+        (T.ByteType(), "-128", -128),
+        (T.ByteType(), "128", None),
+        (T.ShortType(), "32767", 32767),
+        (T.ShortType(), "-32769", None),
+        (T.IntegerType(), "3000000000", None),
+        (T.FloatType(), "0.1", pytest.approx(0.1)),
+        (T.FloatType(), "16777216", 16777216.0),
+        (T.FloatType(), "16777217", None),
+        (T.FloatType(), "1e39", None),
+        (T.DecimalType(9, 2), "1.25", Decimal("1.25")),
+        (T.DecimalType(9, 2), "1.500", Decimal("1.50")),
+        (T.DecimalType(9, 2), "1e2", Decimal("100.00")),
+        (T.DecimalType(9, 2), "1.005", None),
+        (T.DecimalType(9, 2), "12345678", None),
+        (T.DecimalType(9, 2), "1.2500000000000000001", None),
+        (T.DecimalType(38, 18), f"{10**19}.{10**17 + 1}", Decimal(f"{10**19}.{10**17 + 1}")),
+        (T.DecimalType(9, 2), "1e1000000", None),
+        (T.DecimalType(9, 2), "1e-1000000", None),
+    ],
+)
 def test_a_number_that_its_column_cannot_hold_is_bad(data_type: T.DataType, number: str, value: object) -> None:
     _, rows, reasons = load([f'{{"v": {number}}}'], struct(v=data_type))
     if value is None:

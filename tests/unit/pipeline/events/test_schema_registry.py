@@ -29,13 +29,21 @@ def test_a_registry_is_asked_once_for_each_schema_with_the_login():
         assert "secret" not in repr(registry)
 
 
-@pytest.mark.parametrize("answer", [
-    (200, "text/html", b"<html>please log in</html>"), (200, "application/json", b"[1]"),
-    (200, "application/json", b"\xff"), (200, "application/json", b'{"schema": 7}'),
-    (200, "application/json", b'{"id": 7}'), (200, "application/json", b"[" * 100_000),
-    (200, "application/json", b" " * 11_000_000), (401, "application/json", b"{}"), (404, "text/html", b"not here"),
-    (500, "application/json", b'{"error_code": 50001}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, "text/html", b"<html>please log in</html>"),
+        (200, "application/json", b"[1]"),
+        (200, "application/json", b"\xff"),
+        (200, "application/json", b'{"schema": 7}'),
+        (200, "application/json", b'{"id": 7}'),
+        (200, "application/json", b"[" * 100_000),
+        (200, "application/json", b" " * 11_000_000),
+        (401, "application/json", b"{}"),
+        (404, "text/html", b"not here"),
+        (500, "application/json", b'{"error_code": 50001}'),
+    ],
+)
 def test_what_is_no_answer_of_a_registry_tells_nothing_of_the_record(answer: tuple[int, str, bytes]):
     with FakeRegistry() as server:
         server.answers[7] = answer
@@ -77,11 +85,14 @@ def test_a_folder_has_a_file_for_each_schema(tmp_path: Path):
         registry.schema(4)
 
 
-@pytest.mark.parametrize(("place", "settings", "told"), [
-    ("ftp://ada:secret@host/", {}, "must be http"),
-    ("/no/such/folder", {}, "or a folder"),
-    ("https://host", {"schema.registry.ssl.truststore.location": "/no/such.p12"}, "no/such.p12"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "settings", "told"),
+    [
+        ("ftp://ada:secret@host/", {}, "must be http"),
+        ("/no/such/folder", {}, "or a folder"),
+        ("https://host", {"schema.registry.ssl.truststore.location": "/no/such.p12"}, "no/such.p12"),
+    ],
+)
 def test_what_can_not_be_is_told_before_anything_starts(place: str, settings: dict[str, str], told: str):
     with pytest.raises(ConfigError, match=told) as error:
         SchemaRegistry(place, settings)

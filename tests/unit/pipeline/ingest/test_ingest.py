@@ -84,10 +84,15 @@ def test_a_batch_has_all_that_its_tasks_have():
     for each in results:
         batch.add(each)
     assert batch == Result(
-        {"t": {0: 5, 1: 8}, "u": {0: 3}}, {"t": {0: Mark(4, 0, 1), 1: Mark(7, 0, 2)}},
-        {"rows": [file("a"), file("b")], "others": [file("c")]}, [letter], {"t": Counter("xxy")},
-        Counter({1: 3, 3: 1}), record_count=8, payload_bytes=80,
-    )  # fmt: skip
+        {"t": {0: 5, 1: 8}, "u": {0: 3}},
+        {"t": {0: Mark(4, 0, 1), 1: Mark(7, 0, 2)}},
+        {"rows": [file("a"), file("b")], "others": [file("c")]},
+        [letter],
+        {"t": Counter("xxy")},
+        Counter({1: 3, 3: 1}),
+        record_count=8,
+        payload_bytes=80,
+    )
 
 
 def test_a_task_that_failed_fails_the_batch_whatever_came_before_or_after_it():

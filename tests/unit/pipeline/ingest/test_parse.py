@@ -72,9 +72,13 @@ def change(op: str, **fields: object) -> bytes:
 
 ROW = json.loads(follow(0))
 CHANGES = [
-    (b"k", change("c", after=ROW)), (b"k", change("d", before=ROW)), (b"k", None), (b"k", change("m")),
-    (None, change("t")), (b"k", b"no envelope"),
-]  # fmt: skip
+    (b"k", change("c", after=ROW)),
+    (b"k", change("d", before=ROW)),
+    (b"k", None),
+    (b"k", change("m")),
+    (None, change("t")),
+    (b"k", b"no envelope"),
+]
 
 
 def test_changes_by_key_are_rows_and_deleted_rows():

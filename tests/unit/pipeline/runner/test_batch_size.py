@@ -166,14 +166,17 @@ def test_an_answer_is_a_part_of_a_batch_within_bounds() -> None:
     assert sizes == [None, 16_384, 262_144, 524_288, 1_048_576]
 
 
-@pytest.mark.parametrize(("limits", "record_count", "limited_by"), [
-    (Limits(), 1_000, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
-    (Limits(), 800, "nothing"),
-    (Limits(records_per_s=50), 50, "--max-messages-per-s 50"),
-    (Limits(records_per_s=200), 200, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
-    (Limits(records_per_s_per_partition=20), 40, "--max-rate-per-partition 20"),
-    (Limits(records_per_s_per_partition=80), 160, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limits", "record_count", "limited_by"),
+    [
+        (Limits(), 1_000, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
+        (Limits(), 800, "nothing"),
+        (Limits(records_per_s=50), 50, "--max-messages-per-s 50"),
+        (Limits(records_per_s=200), 200, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
+        (Limits(records_per_s_per_partition=20), 40, "--max-rate-per-partition 20"),
+        (Limits(records_per_s_per_partition=80), 160, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
+    ],
+)
 def test_the_limit_that_cut_a_batch_short_is_named(limits: Limits, record_count: int, limited_by: str) -> None:
     told = Told(100_000.0)
     pace = pace_of(told, plan=Plan(limits))

@@ -40,20 +40,27 @@ def test_places_of_a_run():
     assert plan().run_of("facts") == "r/facts"
 
 
-@pytest.mark.parametrize(("fields", "reason"), [
-    ({"topics": {"viws": "x"}}, "no input or output 'viws'; it has clicks, facts, top, top-items, views"),
-    ({"parameters": {"day": 3}}, "no parameter 'day'; it has days, share"),
-    ({"parameters": {"days": "x"}}, "parameter days must be int"),
-    ({"any_topics": ("a",)}, "reads its own topics"),
-    ({"job": ANY}, "name them with --topics"),
-    ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
-    ({"layout": DAILY}, "fixes its table layout"),
-    ({"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"},
-     "day.time. is not supported for parquet"),
-    ({"envelope": "debezium"}, "--envelope is for jobs that read any topics"),
-    ({"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
-     "let the connector unwrap"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"topics": {"viws": "x"}}, "no input or output 'viws'; it has clicks, facts, top, top-items, views"),
+        ({"parameters": {"day": 3}}, "no parameter 'day'; it has days, share"),
+        ({"parameters": {"days": "x"}}, "parameter days must be int"),
+        ({"any_topics": ("a",)}, "reads its own topics"),
+        ({"job": ANY}, "name them with --topics"),
+        ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
+        ({"layout": DAILY}, "fixes its table layout"),
+        (
+            {"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"},
+            "day.time. is not supported for parquet",
+        ),
+        ({"envelope": "debezium"}, "--envelope is for jobs that read any topics"),
+        (
+            {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
+            "let the connector unwrap",
+        ),
+    ],
+)
 def test_what_can_not_be_is_named(fields, reason):
     with pytest.raises(PlanError, match=reason):
         check_plan(plan(**fields))

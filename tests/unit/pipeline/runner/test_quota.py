@@ -39,12 +39,15 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("user", "client_id", "limit", "whose"), [
-    ("alice", "load", 1.0, "user 'alice' and client id 'load'"),
-    ("alice", "feed", 3.0, "user 'alice'"),
-    ("bob", "load", 4.0, "the default user and client id 'load'"),
-    ("bob", "feed", 8.0, "the default client id"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("user", "client_id", "limit", "whose"),
+    [
+        ("alice", "load", 1.0, "user 'alice' and client id 'load'"),
+        ("alice", "feed", 3.0, "user 'alice'"),
+        ("bob", "load", 4.0, "the default user and client id 'load'"),
+        ("bob", "feed", 8.0, "the default client id"),
+    ],
+)
 def test_the_first_level_that_is_set_is_in_force(user: str, client_id: str, limit: float, whose: str) -> None:
     found = resolved(LIMITS, READ, user, client_id, [client_id], [0, 1])
     assert [(each.broker_id, each.limit, each.whose) for each in found] == [(0, limit, whose), (1, limit, whose)]
@@ -71,37 +74,40 @@ def test_runs_of_one_process_share_what_is_counted_together() -> None:
     assert sharers("load", "load", "load") == 2
 
 
-@pytest.mark.parametrize(("options", "user"), [
-    ({}, "ANONYMOUS"),
-    ({"security.protocol": "SSL", "ssl.truststore.location": "x"}, "ANONYMOUS"),
-    ({"security.protocol": "SSL", "ssl.keystore.location": "x"}, None),
-    (
-        {
-            "security.protocol": "SASL_SSL",
-            "sasl.mechanism": "PLAIN",
-            "sasl.jaas.config": f'{PLAIN} required username="a" password="p";',
-        },
-        "a",
-    ),
-    (
-        {
-            "security.protocol": "sasl_plaintext",
-            "sasl.mechanism": "SCRAM-SHA-512",
-            "sasl.jaas.config": f'{SCRAM} required username="b" password="p";',
-        },
-        "b",
-    ),
-    (
-        {
-            "security.protocol": "SASL_SSL",
-            "sasl.mechanism": "SCRAM-SHA-256",
-            "sasl.jaas.config": f'{SCRAM} required username="id" password="p" tokenauth="true";',
-        },
-        None,
-    ),
-    ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, None),
-    ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "user"),
+    [
+        ({}, "ANONYMOUS"),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "x"}, "ANONYMOUS"),
+        ({"security.protocol": "SSL", "ssl.keystore.location": "x"}, None),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": f'{PLAIN} required username="a" password="p";',
+            },
+            "a",
+        ),
+        (
+            {
+                "security.protocol": "sasl_plaintext",
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "sasl.jaas.config": f'{SCRAM} required username="b" password="p";',
+            },
+            "b",
+        ),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "SCRAM-SHA-256",
+                "sasl.jaas.config": f'{SCRAM} required username="id" password="p" tokenauth="true";',
+            },
+            None,
+        ),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, None),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, None),
+    ],
+)
 def test_who_a_login_is_to_the_broker(options: dict[str, str], user: str | None) -> None:
     assert user_of(options) == user
 

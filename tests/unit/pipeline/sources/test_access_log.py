@@ -42,11 +42,19 @@ def test_user_may_hold_blanks_and_agent_quotes():
     assert view.agent == r"Mozilla/5.0 \"odd\""
 
 
-@pytest.mark.parametrize("line", [
-    "", "not a log line", COMBINED.replace("May", "Mai"), COMBINED.replace("17/May", "31/Feb"),
-    COMBINED.replace("10:05:03", "10:65:03"), COMBINED.replace("GET /a?b=c HTTP/1.1", "-"),
-    COMBINED.replace("GET /a?b=c HTTP/1.1", r"\x16\x03\x01"), COMBINED.replace(" 200 ", " ok "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "not a log line",
+        COMBINED.replace("May", "Mai"),
+        COMBINED.replace("17/May", "31/Feb"),
+        COMBINED.replace("10:05:03", "10:65:03"),
+        COMBINED.replace("GET /a?b=c HTTP/1.1", "-"),
+        COMBINED.replace("GET /a?b=c HTTP/1.1", r"\x16\x03\x01"),
+        COMBINED.replace(" 200 ", " ok "),
+    ],
+)
 def test_other_lines_are_no_views(line: str):
     assert parse_line(1, line) is None
 

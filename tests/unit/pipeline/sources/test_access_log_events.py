@@ -47,14 +47,17 @@ def test_view_has_what_is_logged() -> None:
     assert found.time_ms == 1431857103000
 
 
-@pytest.mark.parametrize(("page", "referrer", "query"), [
-    ("/plays", "https://theatre.example/", None),
-    ("/plays", "http://www.theatre.example:8080/", None),
-    ("/plays", "HTTP://THEATRE.EXAMPLE/", None),
-    ("/plays", "https://theatre.example/search?q=the+castle&page=2", "the castle"),
-    ("/plays", "https://theatre.example/search.php?query=%C3%A9", "é"),
-    ("/plays", "https://theatre.example/blog/?s=x", "x"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("page", "referrer", "query"),
+    [
+        ("/plays", "https://theatre.example/", None),
+        ("/plays", "http://www.theatre.example:8080/", None),
+        ("/plays", "HTTP://THEATRE.EXAMPLE/", None),
+        ("/plays", "https://theatre.example/search?q=the+castle&page=2", "the castle"),
+        ("/plays", "https://theatre.example/search.php?query=%C3%A9", "é"),
+        ("/plays", "https://theatre.example/blog/?s=x", "x"),
+    ],
+)
 def test_page_that_was_got_from_this_site_is_a_click(page: str, referrer: str, query: str | None) -> None:
     (found,) = read(line(page, referrer))
     click = fields_of(found, "click")
@@ -63,33 +66,45 @@ def test_page_that_was_got_from_this_site_is_a_click(page: str, referrer: str, q
     assert kinds(found) == ["page_view", "click"]
 
 
-@pytest.mark.parametrize("text", [
-    line("/logo.svg", "https://theatre.example/"), line("/style.CSS?v=1", "https://theatre.example/"),
-    line("/logo.png", "https://www.google.com/search?q=logo"),
-    line("/plays", "https://theatre.example/", method="POST"), line("/plays", "https://theatre.example/", status=404),
-    line("/plays", "https://other.example/"), line("/plays", "https://theatre.example.evil.example/"),
-    line("/plays", "theatre.example"), line("/plays", "http://[::1"), line("/plays", "https://www.google.com/"),
-    line("/plays", "https://www.google.com/url?sa=t&q="),
-    line("/plays", "https://www.google.com/url?q=https://theatre.example/plays"),
-    line("/plays", "https://www.google.evil.example/search?q=x"), line("/plays", "https://notgoogle.com/search?q=x"),
-    line("/plays", "https://www.google.com/search?" + "q&" * 1000 + "q=x"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        line("/logo.svg", "https://theatre.example/"),
+        line("/style.CSS?v=1", "https://theatre.example/"),
+        line("/logo.png", "https://www.google.com/search?q=logo"),
+        line("/plays", "https://theatre.example/", method="POST"),
+        line("/plays", "https://theatre.example/", status=404),
+        line("/plays", "https://other.example/"),
+        line("/plays", "https://theatre.example.evil.example/"),
+        line("/plays", "theatre.example"),
+        line("/plays", "http://[::1"),
+        line("/plays", "https://www.google.com/"),
+        line("/plays", "https://www.google.com/url?sa=t&q="),
+        line("/plays", "https://www.google.com/url?q=https://theatre.example/plays"),
+        line("/plays", "https://www.google.evil.example/search?q=x"),
+        line("/plays", "https://notgoogle.com/search?q=x"),
+        line("/plays", "https://www.google.com/search?" + "q&" * 1000 + "q=x"),
+    ],
+)
 def test_what_nobody_clicked_on_is_a_view_alone(text: str) -> None:
     assert kinds(read(text)[0]) == ["page_view"]
 
 
-@pytest.mark.parametrize(("referrer", "query", "engine"), [
-    ("https://www.google.com/search?hl=en&q=franz+kafka", "franz kafka", "google"),
-    ("http://www.google.co.uk/url?sa=t&q=castle&url=http%3A%2F%2Fx", "castle", "google"),
-    ("http://google.com.au/search?q=%22the%20castle%22", '"the castle"', "google"),
-    ("http://images.google.de/imgres?q=x", "x", "google"),
-    ("http://www.bing.com/search?q=kafka&form=MSNH14", "kafka", "bing"),
-    ("http://uk.search.yahoo.com/search;_ylt=A?p=kafka&fr=x", "kafka", "yahoo"),
-    ("https://duckduckgo.com/?q=kafka", "kafka", "duckduckgo"),
-    ("http://yandex.ru/yandsearch?text=%D0%B7%D0%B0%D0%BC%D0%BE%D0%BA", "замок", "yandex"),
-    ("http://www.baidu.com/s?wd=kafka", "kafka", "baidu"),
-    ("http://www.ask.com/web?q=%FF%FE", "��", "ask"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("referrer", "query", "engine"),
+    [
+        ("https://www.google.com/search?hl=en&q=franz+kafka", "franz kafka", "google"),
+        ("http://www.google.co.uk/url?sa=t&q=castle&url=http%3A%2F%2Fx", "castle", "google"),
+        ("http://google.com.au/search?q=%22the%20castle%22", '"the castle"', "google"),
+        ("http://images.google.de/imgres?q=x", "x", "google"),
+        ("http://www.bing.com/search?q=kafka&form=MSNH14", "kafka", "bing"),
+        ("http://uk.search.yahoo.com/search;_ylt=A?p=kafka&fr=x", "kafka", "yahoo"),
+        ("https://duckduckgo.com/?q=kafka", "kafka", "duckduckgo"),
+        ("http://yandex.ru/yandsearch?text=%D0%B7%D0%B0%D0%BC%D0%BE%D0%BA", "замок", "yandex"),
+        ("http://www.baidu.com/s?wd=kafka", "kafka", "baidu"),
+        ("http://www.ask.com/web?q=%FF%FE", "��", "ask"),
+    ],
+)
 def test_referrer_with_results_of_an_engine_is_a_search_and_a_click(referrer: str, query: str, engine: str) -> None:
     (found,) = read(line("/plays", referrer), site=None)
     assert kinds(found) == ["page_view", "search", "click"]
@@ -105,14 +120,17 @@ def test_the_sites_own_search_is_a_search_without_an_engine() -> None:
     assert kinds(read(line("/research?q=x"))[0]) == ["page_view"]
 
 
-@pytest.mark.parametrize(("text", "is_success", "service", "reason"), [
-    (line("/admin?x=1", status=401), False, "/admin", "status 401"),
-    (line("/admin", status=403, method="HEAD"), False, "/admin", "status 403"),
-    (line("/login?next=/", status=302, method="POST"), True, "/login", None),
-    (line("/user/login/", status=200, method="POST"), True, "/user/login/", None),
-    (line("/wp-login.php", status=302, method="POST"), True, "/wp-login.php", None),
-    (line("/wp-login.php", status=200, method="POST"), False, "/wp-login.php", "the form was shown again"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "is_success", "service", "reason"),
+    [
+        (line("/admin?x=1", status=401), False, "/admin", "status 401"),
+        (line("/admin", status=403, method="HEAD"), False, "/admin", "status 403"),
+        (line("/login?next=/", status=302, method="POST"), True, "/login", None),
+        (line("/user/login/", status=200, method="POST"), True, "/user/login/", None),
+        (line("/wp-login.php", status=302, method="POST"), True, "/wp-login.php", None),
+        (line("/wp-login.php", status=200, method="POST"), False, "/wp-login.php", "the form was shown again"),
+    ],
+)
 def test_logins(text: str, is_success: bool, service: str, reason: str | None) -> None:
     (found,) = read(text)
     login = fields_of(found, "login")

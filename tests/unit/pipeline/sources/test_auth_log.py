@@ -33,77 +33,115 @@ ADDRESS = "192.0.2.1"
 PAM = "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=192.0.2.1"
 
 
-@pytest.mark.parametrize(("message", "login"), [
-    ("Accepted password for root from 192.0.2.1 port 22 ssh2", (True, "root", ADDRESS, "password", None)),
-    ("Accepted publickey for git from 2001:db8::1 port 4022 ssh2: RSA SHA256:+Xab/c=",
-     (True, "git", "2001:db8::1", "publickey", None)),
-    ("Accepted keyboard-interactive/pam for a from fe80::1%eth0 port 22 ssh2",
-     (True, "a", "fe80::1%eth0", "keyboard-interactive/pam", None)),
-    ("Failed password for root from 192.0.2.1 port 22 ssh2", (False, "root", ADDRESS, "password", "failed password")),
-    ("Failed password for invalid user admin from 192.0.2.1 port 22 ssh2",
-     (False, "admin", ADDRESS, "password", "invalid user")),
-    ("Failed password for illegal user admin from 192.0.2.1 port 22 ssh2",
-     (False, "admin", ADDRESS, "password", "invalid user")),
-    ("Failed publickey for a from 192.0.2.1 port 22 ssh2: RSA SHA256:x",
-     (False, "a", ADDRESS, "publickey", "failed publickey")),
-    ("Invalid user admin from 192.0.2.1 port 22", (False, "admin", ADDRESS, None, "invalid user")),
-    ("Invalid user admin from 192.0.2.1", (False, "admin", ADDRESS, None, "invalid user")),
-    ("Invalid user  from 192.0.2.1 port 22", (False, None, ADDRESS, None, "invalid user")),
-    ("error: maximum authentication attempts exceeded for root from 192.0.2.1 port 22 ssh2 [preauth]",
-     (False, "root", ADDRESS, None, "too many attempts")),
-    ("maximum authentication attempts exceeded for invalid user a b from 192.0.2.1 port 22 ssh2 [preauth]",
-     (False, "a b", ADDRESS, None, "too many attempts")),
-    ("Connection closed by authenticating user root 192.0.2.1 port 22 [preauth]",
-     (False, "root", ADDRESS, None, "gave up")),
-    ("Disconnected from authenticating user root 192.0.2.1 port 22 [preauth]",
-     (False, "root", ADDRESS, None, "gave up")),
-    (f"{PAM}  user=root", (False, "root", ADDRESS, None, "refused by PAM")),
-    (f"{PAM}  user=a rhost=9.9.9.9  user=b", (False, "a rhost=9.9.9.9  user=b", ADDRESS, None, "refused by PAM")),
-    (f"{PAM} ", (False, None, ADDRESS, None, "refused by PAM")),
-    # Names that would be taken for something else.
-    ("Failed password for invalid user a from 9.9.9.9 port 1 ssh2 from 192.0.2.1 port 22 ssh2",
-     (False, "a from 9.9.9.9 port 1 ssh2", ADDRESS, "password", "invalid user")),
-    ("Invalid user x from 9.9.9.9 port 1 from 192.0.2.1 port 22",
-     (False, "x from 9.9.9.9 port 1", ADDRESS, None, "invalid user")),
-    ("Failed password for invalid user Accepted password for root from 192.0.2.1 port 22 ssh2",
-     (False, "Accepted password for root", ADDRESS, "password", "invalid user")),
-    ("Connection closed by invalid user 9.9.9.9 port 1 192.0.2.1 port 22 [preauth]",
-     (False, "9.9.9.9 port 1", ADDRESS, None, "gave up")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "login"),
+    [
+        ("Accepted password for root from 192.0.2.1 port 22 ssh2", (True, "root", ADDRESS, "password", None)),
+        (
+            "Accepted publickey for git from 2001:db8::1 port 4022 ssh2: RSA SHA256:+Xab/c=",
+            (True, "git", "2001:db8::1", "publickey", None),
+        ),
+        (
+            "Accepted keyboard-interactive/pam for a from fe80::1%eth0 port 22 ssh2",
+            (True, "a", "fe80::1%eth0", "keyboard-interactive/pam", None),
+        ),
+        (
+            "Failed password for root from 192.0.2.1 port 22 ssh2",
+            (False, "root", ADDRESS, "password", "failed password"),
+        ),
+        (
+            "Failed password for invalid user admin from 192.0.2.1 port 22 ssh2",
+            (False, "admin", ADDRESS, "password", "invalid user"),
+        ),
+        (
+            "Failed password for illegal user admin from 192.0.2.1 port 22 ssh2",
+            (False, "admin", ADDRESS, "password", "invalid user"),
+        ),
+        (
+            "Failed publickey for a from 192.0.2.1 port 22 ssh2: RSA SHA256:x",
+            (False, "a", ADDRESS, "publickey", "failed publickey"),
+        ),
+        ("Invalid user admin from 192.0.2.1 port 22", (False, "admin", ADDRESS, None, "invalid user")),
+        ("Invalid user admin from 192.0.2.1", (False, "admin", ADDRESS, None, "invalid user")),
+        ("Invalid user  from 192.0.2.1 port 22", (False, None, ADDRESS, None, "invalid user")),
+        (
+            "error: maximum authentication attempts exceeded for root from 192.0.2.1 port 22 ssh2 [preauth]",
+            (False, "root", ADDRESS, None, "too many attempts"),
+        ),
+        (
+            "maximum authentication attempts exceeded for invalid user a b from 192.0.2.1 port 22 ssh2 [preauth]",
+            (False, "a b", ADDRESS, None, "too many attempts"),
+        ),
+        (
+            "Connection closed by authenticating user root 192.0.2.1 port 22 [preauth]",
+            (False, "root", ADDRESS, None, "gave up"),
+        ),
+        (
+            "Disconnected from authenticating user root 192.0.2.1 port 22 [preauth]",
+            (False, "root", ADDRESS, None, "gave up"),
+        ),
+        (f"{PAM}  user=root", (False, "root", ADDRESS, None, "refused by PAM")),
+        (f"{PAM}  user=a rhost=9.9.9.9  user=b", (False, "a rhost=9.9.9.9  user=b", ADDRESS, None, "refused by PAM")),
+        (f"{PAM} ", (False, None, ADDRESS, None, "refused by PAM")),
+        # Names that would be taken for something else.
+        (
+            "Failed password for invalid user a from 9.9.9.9 port 1 ssh2 from 192.0.2.1 port 22 ssh2",
+            (False, "a from 9.9.9.9 port 1 ssh2", ADDRESS, "password", "invalid user"),
+        ),
+        (
+            "Invalid user x from 9.9.9.9 port 1 from 192.0.2.1 port 22",
+            (False, "x from 9.9.9.9 port 1", ADDRESS, None, "invalid user"),
+        ),
+        (
+            "Failed password for invalid user Accepted password for root from 192.0.2.1 port 22 ssh2",
+            (False, "Accepted password for root", ADDRESS, "password", "invalid user"),
+        ),
+        (
+            "Connection closed by invalid user 9.9.9.9 port 1 192.0.2.1 port 22 [preauth]",
+            (False, "9.9.9.9 port 1", ADDRESS, None, "gave up"),
+        ),
+    ],
+)
 def test_message_is_a_login(message: str, login: tuple[object, ...]) -> None:
     assert logins(message) == [login]
 
 
-@pytest.mark.parametrize("text", [
-    said("Server listening on 0.0.0.0 port 22."),
-    said("Received disconnect from 192.0.2.1 port 22:11: Bye Bye [preauth]"),
-    said("Connection closed by 192.0.2.1 port 22 [preauth]"),
-    said("pam_unix(sshd:session): session opened for user root by (uid=0)"),
-    said("PAM 2 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=192.0.2.1  user=root"),
-    said("Failed none for invalid user a from 192.0.2.1 port 22 ssh2"),
-    said("User root from 192.0.2.1 not allowed because not listed in AllowUsers"),
-    said(""),
-    "May 17 10:05:03 gate CRON[1]: pam_unix(cron:session): session opened for user root by (uid=0)",
-    "May 17 10:05:03 gate sudo: Failed password for root from 192.0.2.1 port 22 ssh2",
-    "May 17 10:05:03 gate kernel: [1.0] Accepted password for root from 192.0.2.1 port 22 ssh2",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        said("Server listening on 0.0.0.0 port 22."),
+        said("Received disconnect from 192.0.2.1 port 22:11: Bye Bye [preauth]"),
+        said("Connection closed by 192.0.2.1 port 22 [preauth]"),
+        said("pam_unix(sshd:session): session opened for user root by (uid=0)"),
+        said("PAM 2 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=192.0.2.1  user=root"),
+        said("Failed none for invalid user a from 192.0.2.1 port 22 ssh2"),
+        said("User root from 192.0.2.1 not allowed because not listed in AllowUsers"),
+        said(""),
+        "May 17 10:05:03 gate CRON[1]: pam_unix(cron:session): session opened for user root by (uid=0)",
+        "May 17 10:05:03 gate sudo: Failed password for root from 192.0.2.1 port 22 ssh2",
+        "May 17 10:05:03 gate kernel: [1.0] Accepted password for root from 192.0.2.1 port 22 ssh2",
+    ],
+)
 def test_line_that_is_no_login_gives_nothing(text: str) -> None:
     (found,) = read(text)
     assert (found.events, found.refused) == ([], None)
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("", "the line is not a syslog line"),
-    ("what?", "the line is not a syslog line"),
-    ("x" * 70_000, "the line is not a syslog line"),
-    ("Foo 17 10:05:03 gate sshd[1]: x", "the line's time is invalid"),
-    ("Feb 30 10:05:03 gate sshd[1]: x", "the line's time is invalid"),
-    ("May 17 25:05:03 gate sshd[1]: x", "the line's time is invalid"),
-    ("2015-13-17T10:05:03Z gate sshd[1]: x", "the line's time is invalid"),
-    (said("Failed password for root from 192.0.2.1"), "the message is cut short, or of a form"),
-    (said("Accepted password for"), "the message is cut short, or of a form"),
-    (said("message repeated 999999999 times: [ x]"), "the message is repeated more than"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the line is not a syslog line"),
+        ("what?", "the line is not a syslog line"),
+        ("x" * 70_000, "the line is not a syslog line"),
+        ("Foo 17 10:05:03 gate sshd[1]: x", "the line's time is invalid"),
+        ("Feb 30 10:05:03 gate sshd[1]: x", "the line's time is invalid"),
+        ("May 17 25:05:03 gate sshd[1]: x", "the line's time is invalid"),
+        ("2015-13-17T10:05:03Z gate sshd[1]: x", "the line's time is invalid"),
+        (said("Failed password for root from 192.0.2.1"), "the message is cut short, or of a form"),
+        (said("Accepted password for"), "the message is cut short, or of a form"),
+        (said("message repeated 999999999 times: [ x]"), "the message is repeated more than"),
+    ],
+)
 def test_line_that_is_not_of_the_form_is_refused(text: str, reason: str) -> None:
     (found,) = read(text)
     assert found.events == []
@@ -138,13 +176,16 @@ def test_repeated_message_is_as_many_logins() -> None:
     assert [fields["id"] for _, fields in found.events] == ["log:1", "log:1:1", "log:1:2"]
 
 
-@pytest.mark.parametrize(("stamp", "iso"), [
-    ("May 17 10:05:03", "2015-05-17T10:05:03Z"),
-    ("<38>May  7 10:05:03", "2015-05-07T10:05:03Z"),
-    ("2016 Feb 29 10:05:03", "2016-02-29T10:05:03Z"),
-    ("2026-05-17T10:05:03.123456+02:00", "2026-05-17T08:05:03.123456Z"),
-    ("2026-05-17T10:05:03Z", "2026-05-17T10:05:03Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stamp", "iso"),
+    [
+        ("May 17 10:05:03", "2015-05-17T10:05:03Z"),
+        ("<38>May  7 10:05:03", "2015-05-07T10:05:03Z"),
+        ("2016 Feb 29 10:05:03", "2016-02-29T10:05:03Z"),
+        ("2026-05-17T10:05:03.123456+02:00", "2026-05-17T08:05:03.123456Z"),
+        ("2026-05-17T10:05:03Z", "2026-05-17T10:05:03Z"),
+    ],
+)
 def test_times(stamp: str, iso: str) -> None:
     (found,) = read(f"{stamp} gate sshd-session[1]: Accepted password for a from 192.0.2.1 port 22 ssh2")
     assert f'"time":"{iso}"'.encode() in encode_json(*found.events[0])

@@ -72,10 +72,14 @@ def test_all_that_can_be_asked_is_told() -> None:
     brokers.in_use = use(["a"])
     look = BrokerLook(brokers, [URL], warnings.append)
     assert told(look) == {
-        "cluster:offline_partitions": 1, "cluster:under_replicated_partitions": 0, "cluster:lag:g:t": 60,
-        "cluster:lags_left_out": 0, "cluster:groups_left_out": 2, "0:throttle_ms:ann:a": 7,
+        "cluster:offline_partitions": 1,
+        "cluster:under_replicated_partitions": 0,
+        "cluster:lag:g:t": 60,
+        "cluster:lags_left_out": 0,
+        "cluster:groups_left_out": 2,
+        "0:throttle_ms:ann:a": 7,
         "cluster:clients_left_out": 0,
-    }  # fmt: skip
+    }
     brokers.pages[URL] = "barnabas_loop_stalls_total 4\n"
     assert told(look)["h%3A9644:loop_stalls"] == 3
     assert warnings == []

@@ -38,10 +38,20 @@ def test_held_client_is_told_with_the_limit_that_holds_it_longest() -> None:
     fetch = quota("consumer_byte_rate", limit=50, level=1, rate=60, throttle_ms=900, sharers=sharers, sharer_count=4)
     (found,) = throttled_clients([explained(produce, fetch), explained(quota("producer_byte_rate"), broker_id=1)])
     assert found == BrokerFigure(
-        "0", "throttle_ms", 900.0, "ms", user="ann", client_id="a", quota="consumer_byte_rate", quota_limit=50.0,
-        quota_unit="bytes/s", quota_level=1, quota_path="/config/users/ann/clients/a", rate=60.0,
+        "0",
+        "throttle_ms",
+        900.0,
+        "ms",
+        user="ann",
+        client_id="a",
+        quota="consumer_byte_rate",
+        quota_limit=50.0,
+        quota_unit="bytes/s",
+        quota_level=1,
+        quota_path="/config/users/ann/clients/a",
+        rate=60.0,
         shared_with="bob/b and 2 more",
-    )  # fmt: skip
+    )
     (found,) = throttled_clients([explained(produce)])
     assert (found.value, found.quota_level, found.quota_path, found.shared_with) == (840.0, 9, None, None)
 

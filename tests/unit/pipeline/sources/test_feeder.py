@@ -142,13 +142,16 @@ def test_existing_topic_keeps_its_partitions(topics: MemoryTopics) -> None:
     assert len({partition for partition in topics.records if partition.topic == "searches"}) > 1
 
 
-@pytest.mark.parametrize("other", [
-    # Another log's name, other values of the same name, fewer lines, a line that gives other events.
-    list(source(log="other")),
-    list(source(user="v")),
-    list(source(LINE_COUNT - 30)),
-    [SourceLine(line.log, line.number) for line in source()],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        # Another log's name, other values of the same name, fewer lines, a line that gives other events.
+        list(source(log="other")),
+        list(source(user="v")),
+        list(source(LINE_COUNT - 30)),
+        [SourceLine(line.log, line.number) for line in source()],
+    ],
+)
 def test_another_log_is_refused_unless_it_may_be_appended(topics: MemoryTopics, other: list[SourceLine]) -> None:
     run(topics)
     with pytest.raises(OtherLogError, match=r"partition \d of topic .* of another log"):

@@ -22,28 +22,44 @@ def entries(*texts: str) -> list[tuple[object, object]]:
     return [(fields["level"], fields["message"]) for line in read(*texts) for _, fields in line.events]
 
 
-@pytest.mark.parametrize(("text", "time", "level", "message"), [
-    ("[2024-05-17 10:05:03,123] INFO [KafkaServer id=0] started (kafka.server.KafkaServer)",
-     "2024-05-17T10:05:03.123Z", "INFO", "[KafkaServer id=0] started (kafka.server.KafkaServer)"),
-    ("2024-05-17 10:05:03,123 - app.db - ERROR - no route", "2024-05-17T10:05:03.123Z", "ERROR", "app.db no route"),
-    ("2024-05-17 10:05:03,123 WARNING app: slow", "2024-05-17T10:05:03.123Z", "WARN", "app: slow"),
-    ("2024-05-17T10:05:03.123+02:00  ERROR 12 --- [main] c.e.App : failed", "2024-05-17T08:05:03.123Z", "ERROR",
-     "12 --- [main] c.e.App : failed"),
-    ("24/05/17 10:05:03 WARN NativeCodeLoader: x", "2024-05-17T10:05:03Z", "WARN", "NativeCodeLoader: x"),
-    ("2024/05/17 10:05:03 [error] 12#0: *1 open()", "2024-05-17T10:05:03Z", "ERROR", "12#0: *1 open()"),
-    ("2024-05-17 10:05:03.123 UTC [12] FATAL:  no", "2024-05-17T10:05:03.123Z", "FATAL", "[12] no"),
-    ("2024-05-17 10:05:03 just text with an error", "2024-05-17T10:05:03Z", "INFO", "just text with an error"),
-    ("CRITICAL:root:down", "2024-06-01T00:00:00Z", "FATAL", "down"),
-    ("May 17 10:05:03 db1 app[12]: up", "2024-05-17T10:05:03Z", "INFO", "up"),
-    ("Dec  7 10:05:03 db1 app: ERROR: down", "2023-12-07T10:05:03Z", "ERROR", "down"),
-    ('{"ts":"2024-05-17T10:05:03Z","level":"warning","msg":"slow","n":1}', "2024-05-17T10:05:03Z", "WARN", "slow"),
-    ('{"severity":"ERROR","message":"x","time":5}', "2024-06-01T00:00:00Z", "ERROR", "x"),
-    ('time="2024-05-17T10:05:03Z" level=error msg="say \\"no\\"" code=5', "2024-05-17T10:05:03Z", "ERROR", 'say "no"'),
-    ("just text", "2024-06-01T00:00:00Z", "INFO", "just text"),
-    ("{not json", "2024-06-01T00:00:00Z", "INFO", "{not json"),
-    ('{"a":1}', "2024-06-01T00:00:00Z", "INFO", '{"a":1}'),
-    ("[2024-13-17 10:05:03,123] INFO x", "2024-06-01T00:00:00Z", "INFO", "[2024-13-17 10:05:03,123] INFO x"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "time", "level", "message"),
+    [
+        (
+            "[2024-05-17 10:05:03,123] INFO [KafkaServer id=0] started (kafka.server.KafkaServer)",
+            "2024-05-17T10:05:03.123Z",
+            "INFO",
+            "[KafkaServer id=0] started (kafka.server.KafkaServer)",
+        ),
+        ("2024-05-17 10:05:03,123 - app.db - ERROR - no route", "2024-05-17T10:05:03.123Z", "ERROR", "app.db no route"),
+        ("2024-05-17 10:05:03,123 WARNING app: slow", "2024-05-17T10:05:03.123Z", "WARN", "app: slow"),
+        (
+            "2024-05-17T10:05:03.123+02:00  ERROR 12 --- [main] c.e.App : failed",
+            "2024-05-17T08:05:03.123Z",
+            "ERROR",
+            "12 --- [main] c.e.App : failed",
+        ),
+        ("24/05/17 10:05:03 WARN NativeCodeLoader: x", "2024-05-17T10:05:03Z", "WARN", "NativeCodeLoader: x"),
+        ("2024/05/17 10:05:03 [error] 12#0: *1 open()", "2024-05-17T10:05:03Z", "ERROR", "12#0: *1 open()"),
+        ("2024-05-17 10:05:03.123 UTC [12] FATAL:  no", "2024-05-17T10:05:03.123Z", "FATAL", "[12] no"),
+        ("2024-05-17 10:05:03 just text with an error", "2024-05-17T10:05:03Z", "INFO", "just text with an error"),
+        ("CRITICAL:root:down", "2024-06-01T00:00:00Z", "FATAL", "down"),
+        ("May 17 10:05:03 db1 app[12]: up", "2024-05-17T10:05:03Z", "INFO", "up"),
+        ("Dec  7 10:05:03 db1 app: ERROR: down", "2023-12-07T10:05:03Z", "ERROR", "down"),
+        ('{"ts":"2024-05-17T10:05:03Z","level":"warning","msg":"slow","n":1}', "2024-05-17T10:05:03Z", "WARN", "slow"),
+        ('{"severity":"ERROR","message":"x","time":5}', "2024-06-01T00:00:00Z", "ERROR", "x"),
+        (
+            'time="2024-05-17T10:05:03Z" level=error msg="say \\"no\\"" code=5',
+            "2024-05-17T10:05:03Z",
+            "ERROR",
+            'say "no"',
+        ),
+        ("just text", "2024-06-01T00:00:00Z", "INFO", "just text"),
+        ("{not json", "2024-06-01T00:00:00Z", "INFO", "{not json"),
+        ('{"a":1}', "2024-06-01T00:00:00Z", "INFO", '{"a":1}'),
+        ("[2024-13-17 10:05:03,123] INFO x", "2024-06-01T00:00:00Z", "INFO", "[2024-13-17 10:05:03,123] INFO x"),
+    ],
+)
 def test_shapes(text: str, time: str, level: str, message: str) -> None:
     (found,) = read(text)
     ((_, fields),) = found.events

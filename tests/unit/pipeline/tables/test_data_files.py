@@ -82,9 +82,12 @@ def test_statistics_hold_exact_bounds_alone(tmp_path: Path) -> None:
     found = json.loads(file.statistics)
     assert found["numRecords"] == 3
     assert found["minValues"] == {
-        "id": 1, "time": "1969-12-31T00:59:59.999999Z", "text": "2026-03-01T23:30:00-02:00", "country": "",
+        "id": 1,
+        "time": "1969-12-31T00:59:59.999999Z",
+        "text": "2026-03-01T23:30:00-02:00",
+        "country": "",
         "inf": 1.5,
-    }  # fmt: skip
+    }
     assert found["nullCount"] == {"id": 1, "time": 1, "text": 1, "country": 1, "long": 1, "inf": 1}
 
 
@@ -99,15 +102,18 @@ def test_an_aborted_task_leaves_no_file(tmp_path: Path) -> None:
     assert files_under(tmp_path) == []
 
 
-@pytest.mark.parametrize(("expression", "values"), [
-    ("YEAR(`time`)", [2026, None, 1969]),
-    ("CAST(`Time` AS DATE)", [date(2026, 3, 1), None, date(1969, 12, 31)]),
-    ("DATE_FORMAT(`time`, 'yyyy-MM-dd-HH')", ["2026-03-01-23", None, "1969-12-31-00"]),
-    ("date_format(time, 'yyyy-MM')", ["2026-03", None, "1969-12"]),
-    ("SUBSTRING(`country`, 1, 2)", ["a ", "", None]),
-    ("cast(text as date)", [date(2026, 3, 2), None, None]),
-    ("hour(text)", [1, None, None]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expression", "values"),
+    [
+        ("YEAR(`time`)", [2026, None, 1969]),
+        ("CAST(`Time` AS DATE)", [date(2026, 3, 1), None, date(1969, 12, 31)]),
+        ("DATE_FORMAT(`time`, 'yyyy-MM-dd-HH')", ["2026-03-01-23", None, "1969-12-31-00"]),
+        ("date_format(time, 'yyyy-MM')", ["2026-03", None, "1969-12"]),
+        ("SUBSTRING(`country`, 1, 2)", ["a ", "", None]),
+        ("cast(text as date)", [date(2026, 3, 2), None, None]),
+        ("hour(text)", [1, None, None]),
+    ],
+)
 def test_generated_partition_columns_are_computed(expression: str, values: list[object]) -> None:
     assert generated_column(expression, ROWS).to_pylist() == values
 

@@ -10,12 +10,19 @@ def test_columns_and_transforms_are_read():
     text = "day(time), bucket(16, user name),truncate( 3 , country ), Year(_timestamp),page"
     divisions = parse_divisions(text)
     assert divisions == (
-        Division("time", "day"), Division("user name", "bucket", 16), Division("country", "truncate", 3),
-        Division("_timestamp", "year"), Division("page"),
-    )  # fmt: skip
+        Division("time", "day"),
+        Division("user name", "bucket", 16),
+        Division("country", "truncate", 3),
+        Division("_timestamp", "year"),
+        Division("page"),
+    )
     assert [each.name for each in divisions] == [
-        "time_day", "user name_bucket", "country_trunc", "_timestamp_year", "page",
-    ]  # fmt: skip
+        "time_day",
+        "user name_bucket",
+        "country_trunc",
+        "_timestamp_year",
+        "page",
+    ]
     assert parse_divisions(", ".join(map(str, divisions))) == divisions
     assert parse_divisions("") == ()
 

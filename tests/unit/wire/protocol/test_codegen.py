@@ -21,11 +21,14 @@ def test_versions_know_what_they_contain(text: str | None, inside: list[int], ou
     assert str(versions) == (text or "none")
 
 
-@pytest.mark.parametrize(("name", "snake"), [
-    ("PreferredReadReplica", "preferred_read_replica"),
-    ("timeoutMs", "timeout_ms"),
-    ("LeaderAndIsr", "leader_and_isr"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "snake"),
+    [
+        ("PreferredReadReplica", "preferred_read_replica"),
+        ("timeoutMs", "timeout_ms"),
+        ("LeaderAndIsr", "leader_and_isr"),
+    ],
+)
 def test_names_become_snake_case(name: str, snake: str) -> None:
     assert snake_case(name) == snake
 

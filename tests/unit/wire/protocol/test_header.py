@@ -13,15 +13,18 @@ from barnabas.wire.protocol.header import (
 from barnabas.wire.protocol.wire import WireBuffer
 
 
-@pytest.mark.parametrize(("api_key", "version", "client_id", "encoded"), [
-    (ApiKey.PRODUCE, 8, "c", "0000000800000007000163"),
-    (ApiKey.PRODUCE, 8, None, "0000000800000007ffff"),
-    (ApiKey.FETCH, 12, "c", "0001000c0000000700016300"),
-    (ApiKey.API_VERSIONS, 3, "", "0012000300000007000000"),
-    (ApiKey.SASL_HANDSHAKE, 1, "c", "0011000100000007000163"),
-    (ApiKey.CONTROLLED_SHUTDOWN, 0, None, "0007000000000007"),
-    (ApiKey.CONTROLLED_SHUTDOWN, 1, "c", "0007000100000007000163"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("api_key", "version", "client_id", "encoded"),
+    [
+        (ApiKey.PRODUCE, 8, "c", "0000000800000007000163"),
+        (ApiKey.PRODUCE, 8, None, "0000000800000007ffff"),
+        (ApiKey.FETCH, 12, "c", "0001000c0000000700016300"),
+        (ApiKey.API_VERSIONS, 3, "", "0012000300000007000000"),
+        (ApiKey.SASL_HANDSHAKE, 1, "c", "0011000100000007000163"),
+        (ApiKey.CONTROLLED_SHUTDOWN, 0, None, "0007000000000007"),
+        (ApiKey.CONTROLLED_SHUTDOWN, 1, "c", "0007000100000007000163"),
+    ],
+)
 def test_request_header_follows_the_apis_version(api_key: ApiKey, version: int, client_id: str | None, encoded: str):
     out = WireBuffer()
     encode_request_header(out, api_key, version, 7, client_id)

@@ -16,10 +16,19 @@ class FileRegion:
         self.length = length
 
 
-@pytest.mark.parametrize(("value", "encoded"), [
-    (0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (16_383, "ff7f"), (16_384, "808001"),
-    (0x7FFFFFFF, "ffffffff07"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [
+        (0, "00"),
+        (1, "01"),
+        (127, "7f"),
+        (128, "8001"),
+        (300, "ac02"),
+        (16_383, "ff7f"),
+        (16_384, "808001"),
+        (0x7FFFFFFF, "ffffffff07"),
+    ],
+)
 def test_uvarint_is_least_significant_group_first(value: int, encoded: str) -> None:
     out = WireBuffer()
     wire.write_uvarint(value, out)

@@ -93,11 +93,16 @@ def test_markers_of_kafka(marker_type: MarkerType) -> None:
 
 
 # kafka-python takes further libraries for snappy and zstd.
-@pytest.mark.parametrize(("other_builder", "codec"), [
-    *((AiokafkaBuilder, codec) for codec in Codec),
-    *((KafkaPythonBuilder, codec) for codec in (Codec.NONE, Codec.GZIP, Codec.LZ4)),
-])  # fmt: skip
-def test_the_builders_of_other_clients_agree(other_builder, codec):
+@pytest.mark.parametrize(
+    ("other_builder", "codec"),
+    [
+        *((AiokafkaBuilder, codec) for codec in Codec),
+        *((KafkaPythonBuilder, codec) for codec in (Codec.NONE, Codec.GZIP, Codec.LZ4)),
+    ],
+)
+def test_the_builders_of_other_clients_agree(
+    other_builder: type[AiokafkaBuilder] | type[KafkaPythonBuilder], codec: Codec
+) -> None:
     records = [java_record(number, 0, has_headers=True) for number in range(10)]
     ours = BatchBuilder(codec)
     others = other_builder(2, int(codec), 0, -1, -1, -1, 1 << 20)
@@ -125,10 +130,21 @@ def test_a_builder_goes_on_after_a_build() -> None:
     assert [record.value for record in iterate_records(builder.build())] == [b"one", b"two"]
 
 
-@pytest.mark.parametrize(("number", "encoded"), [
-    (0, "00"), (-1, "01"), (1, "02"), (63, "7e"), (-64, "7f"), (64, "8001"), (-65, "8101"),
-    (2147483647, "feffffff0f"), (-2147483648, "ffffffff0f"), ((1 << 63) - 1, "feffffffffffffffff01"),
-    (-(1 << 63), "ffffffffffffffffff01"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "encoded"),
+    [
+        (0, "00"),
+        (-1, "01"),
+        (1, "02"),
+        (63, "7e"),
+        (-64, "7f"),
+        (64, "8001"),
+        (-65, "8101"),
+        (2147483647, "feffffff0f"),
+        (-2147483648, "ffffffff0f"),
+        ((1 << 63) - 1, "feffffffffffffffff01"),
+        (-(1 << 63), "ffffffffffffffffff01"),
+    ],
+)
 def test_varints_are_zigzag(number: int, encoded: str) -> None:
     assert encode_varint(number).hex() == encoded

@@ -19,10 +19,17 @@ def test_other_types_are_no_marker(type_number: int) -> None:
     assert read_marker(Record(9, 0, bytes(2) + type_number.to_bytes(2, "big", signed=True), b"")) is None
 
 
-@pytest.mark.parametrize(("key", "value"), [
-    (None, VALUE), (b"\x00\x00\x00", VALUE), (b"\xff\xff\x00\x01", VALUE), (b"\x00\x00\x00\x01", None),
-    (b"\x00\x00\x00\x01", VALUE[:5]), (b"\x00\x00\x00\x01", b"\xff\xff" + VALUE[2:]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, VALUE),
+        (b"\x00\x00\x00", VALUE),
+        (b"\xff\xff\x00\x01", VALUE),
+        (b"\x00\x00\x00\x01", None),
+        (b"\x00\x00\x00\x01", VALUE[:5]),
+        (b"\x00\x00\x00\x01", b"\xff\xff" + VALUE[2:]),
+    ],
+)
 def test_markers_that_cannot_be_are_corrupt(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(CorruptRecordsError):
         read_marker(Record(9, 0, key, value))

@@ -126,24 +126,27 @@ def test_an_inner_message_cut_short_is_left_out() -> None:
     assert [record.value for record in iterate_messages(message(1, 0, value, Codec.GZIP))] == [b"one"]
 
 
-@pytest.mark.parametrize(("data", "reason"), [
-    (message(1, 0, None, Codec.GZIP), "no value"),
-    (message(1, 0, gzipped(b""), Codec.GZIP), "holds no message"),
-    (message(1, 0, gzipped(bytes(11)), Codec.GZIP), "holds no message"),
-    (message(1, 0, gzipped(bytes(12)), Codec.GZIP), "of 0 bytes"),
-    (message(1, 0, gzipped(message(1, 0, b"", Codec.GZIP)), Codec.GZIP), "compressed, too"),
-    (message(1, 0, gzipped(message(2, 0, b"")), Codec.GZIP), "magic 2"),
-    (message(1, 0, b"", Codec.ZSTD), "codec 4"),
-    (message(0, 0, b"", 7), "codec 7"),
-    (message(1, 0, b"damaged", Codec.GZIP), "gzip"),
-    (message(1, 0, b"value")[:-1], "in a buffer of"),
-    (message(1, 0, b"value")[:20], "too few for a message"),
-    (b"", "too few for a message"),
-    (struct.pack(">qiIbb", 0, 6, 0, 0, 0), "in a buffer of"),
-    (struct.pack(">qiIbbi", 0, 14, 0, 0, 0, 1000) + bytes(4), "1000 bytes in a message"),
-    (struct.pack(">qiIbbi", 0, 14, 0, 0, 0, 4) + bytes(4), "ends before"),
-    (struct.pack(">qiIbbq", 0, 14, 0, 1, 0, 0) + bytes(4), "ends before"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (message(1, 0, None, Codec.GZIP), "no value"),
+        (message(1, 0, gzipped(b""), Codec.GZIP), "holds no message"),
+        (message(1, 0, gzipped(bytes(11)), Codec.GZIP), "holds no message"),
+        (message(1, 0, gzipped(bytes(12)), Codec.GZIP), "of 0 bytes"),
+        (message(1, 0, gzipped(message(1, 0, b"", Codec.GZIP)), Codec.GZIP), "compressed, too"),
+        (message(1, 0, gzipped(message(2, 0, b"")), Codec.GZIP), "magic 2"),
+        (message(1, 0, b"", Codec.ZSTD), "codec 4"),
+        (message(0, 0, b"", 7), "codec 7"),
+        (message(1, 0, b"damaged", Codec.GZIP), "gzip"),
+        (message(1, 0, b"value")[:-1], "in a buffer of"),
+        (message(1, 0, b"value")[:20], "too few for a message"),
+        (b"", "too few for a message"),
+        (struct.pack(">qiIbb", 0, 6, 0, 0, 0), "in a buffer of"),
+        (struct.pack(">qiIbbi", 0, 14, 0, 0, 0, 1000) + bytes(4), "1000 bytes in a message"),
+        (struct.pack(">qiIbbi", 0, 14, 0, 0, 0, 4) + bytes(4), "ends before"),
+        (struct.pack(">qiIbbq", 0, 14, 0, 1, 0, 0) + bytes(4), "ends before"),
+    ],
+)
 def test_damaged_messages_are_corrupt(data: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecordsError, match=reason):
         list(iterate_messages(data))

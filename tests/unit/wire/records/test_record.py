@@ -69,23 +69,26 @@ def test_a_damaged_header_key_is_read_with_replacements() -> None:
 GOOD = b"\x00\x00\x00\x02k\x02v\x00"
 
 
-@pytest.mark.parametrize(("payload", "message"), [
-    (b"", "end within"),
-    (b"\x80", "end within"),
-    (b"\x01" + GOOD, "record of -1 bytes"),
-    (sized(GOOD)[:-1], "record of 8 bytes"),
-    (sized(GOOD + b"\x00"), "holds 8"),
-    (sized(GOOD) + b"\x00", "1 bytes follow the 1 records"),
-    (sized(GOOD) * 2, "9 bytes follow the 1 records"),
-    (sized(b""), "end within"),
-    (sized(b"\x00"), "end within"),
-    (sized(b"\x00\x00\x00\x10k\x02v\x00"), "8 bytes in a record with 4 left"),
-    (sized(b"\x00\x00\x00\x02k\x02v\x01"), "-1 record headers"),
-    (sized(b"\x00\x00\x00\x02k\x02v\x04") + bytes(99), "2 record headers in 0 bytes"),
-    (sized(b"\x00\x00\x00\x02k\x02v\x02\x01\x01"), "header without a key"),
-    (sized(b"\x00\x00" + b"\x80" * 5 + b"\x01\x01\x01\x00"), "varint of more than 5 bytes"),
-    (sized(b"\x00" + b"\x80" * 10 + b"\x01\x00\x01\x01\x00"), "varint of more than 10 bytes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (b"", "end within"),
+        (b"\x80", "end within"),
+        (b"\x01" + GOOD, "record of -1 bytes"),
+        (sized(GOOD)[:-1], "record of 8 bytes"),
+        (sized(GOOD + b"\x00"), "holds 8"),
+        (sized(GOOD) + b"\x00", "1 bytes follow the 1 records"),
+        (sized(GOOD) * 2, "9 bytes follow the 1 records"),
+        (sized(b""), "end within"),
+        (sized(b"\x00"), "end within"),
+        (sized(b"\x00\x00\x00\x10k\x02v\x00"), "8 bytes in a record with 4 left"),
+        (sized(b"\x00\x00\x00\x02k\x02v\x01"), "-1 record headers"),
+        (sized(b"\x00\x00\x00\x02k\x02v\x04") + bytes(99), "2 record headers in 0 bytes"),
+        (sized(b"\x00\x00\x00\x02k\x02v\x02\x01\x01"), "header without a key"),
+        (sized(b"\x00\x00" + b"\x80" * 5 + b"\x01\x01\x01\x00"), "varint of more than 5 bytes"),
+        (sized(b"\x00" + b"\x80" * 10 + b"\x01\x00\x01\x01\x00"), "varint of more than 10 bytes"),
+    ],
+)
 def test_records_that_cannot_be_are_corrupt(payload: bytes, message: str) -> None:
     with pytest.raises(CorruptRecordsError, match=message):
         list(iterate_records(batch_with(payload)))
@@ -105,12 +108,18 @@ def test_good_records_are_given_before_the_bad_one() -> None:
         next(records)
 
 
-@pytest.mark.parametrize(("position", "value", "message"), [
-    (8, b"\x00\x00\x00\x30", "of 60 bytes"), (8, b"\x7f\xff\xff\xff", "in a buffer of"),
-    (8, b"\xff\xff\xff\xff", "in a buffer of"), (16, b"\x01", "magic 1"),
-    (57, b"\xff\xff\xff\xff", "record count -1"), (57, b"\x7f\xff\xff\xff", "end within"),
-    (21, b"\x00\x05", "codec 5 does not exist"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("position", "value", "message"),
+    [
+        (8, b"\x00\x00\x00\x30", "of 60 bytes"),
+        (8, b"\x7f\xff\xff\xff", "in a buffer of"),
+        (8, b"\xff\xff\xff\xff", "in a buffer of"),
+        (16, b"\x01", "magic 1"),
+        (57, b"\xff\xff\xff\xff", "record count -1"),
+        (57, b"\x7f\xff\xff\xff", "end within"),
+        (21, b"\x00\x05", "codec 5 does not exist"),
+    ],
+)
 def test_headers_that_cannot_be_are_corrupt(position: int, value: bytes, message: str) -> None:
     batch = batch_with(sized(GOOD))
     batch[position : position + len(value)] = value

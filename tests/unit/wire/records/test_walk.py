@@ -135,13 +135,25 @@ def test_no_walk_is_needed_where_no_rule_looks_at_records() -> None:
 GOOD = b"\x00\x00\x00\x02k\x02v\x00"
 
 
-@pytest.mark.parametrize("payload", [
-    b"", b"\x80", b"\x01" + GOOD, sized(GOOD)[:-1], sized(GOOD + b"\x00"), sized(GOOD) + b"\x00", sized(b""),
-    sized(b"\x00\x00\x00\x10k\x02v\x00"), sized(b"\x00\x00\x00\x02k\x02v\x01"),
-    sized(b"\x00\x00\x00\x02k\x02v\x04") + bytes(99), sized(b"\x00\x00\x00\x02k\x02v\x02\x01\x01"),
-    sized(b"\x00\x00\x00\x02k\x02v\x02\x02h\x08v"), sized(b"\x00\x00" + b"\x80" * 5 + b"\x01\x01\x01\x00"),
-    sized(b"\x00" + b"\x80" * 10 + b"\x01\x00\x01\x01\x00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\x80",
+        b"\x01" + GOOD,
+        sized(GOOD)[:-1],
+        sized(GOOD + b"\x00"),
+        sized(GOOD) + b"\x00",
+        sized(b""),
+        sized(b"\x00\x00\x00\x10k\x02v\x00"),
+        sized(b"\x00\x00\x00\x02k\x02v\x01"),
+        sized(b"\x00\x00\x00\x02k\x02v\x04") + bytes(99),
+        sized(b"\x00\x00\x00\x02k\x02v\x02\x01\x01"),
+        sized(b"\x00\x00\x00\x02k\x02v\x02\x02h\x08v"),
+        sized(b"\x00\x00" + b"\x80" * 5 + b"\x01\x01\x01\x00"),
+        sized(b"\x00" + b"\x80" * 10 + b"\x01\x00\x01\x01\x00"),
+    ],
+)
 def test_records_that_cannot_be_are_refused(payload: bytes) -> None:
     with pytest.raises(CorruptRecordsError):
         scan_payload(payload, 1)

@@ -14,26 +14,29 @@ def test_a_digest_is_the_one_of_zookeepers_own_tool() -> None:
     assert acl.digest_identity(b"super:admin") == Identity("digest", "super:xQJmxLMiHGwaqBvst5y6rkB6HQs=")
 
 
-@pytest.mark.parametrize(("sent", "kept"), [
-    ([], None),
-    ([Acl(31, "world", "anyone")], ()),
-    ([Acl(31, "world", "anyone"), Acl(31, "world", "anyone")], ()),
-    ([Acl(1, "world", "anyone")], (Acl(1, "world", "anyone"),)),
-    ([Acl(31, "world", "everyone")], None),
-    ([Acl(31, "auth", "")], (Acl(31, *ALICE),)),
-    ([Acl(31, "auth", "ignored")], (Acl(31, *ALICE),)),
-    ([Acl(31, "digest", "bob")], None),
-    ([Acl(31, "digest", "bob:x:y")], None),
-    ([Acl(31, "digest", "bob:x")], (Acl(31, "digest", "bob:x"),)),
-    ([Acl(31, "ip", "10.0.0.0/8")], (Acl(31, "ip", "10.0.0.0/8"),)),
-    ([Acl(31, "ip", "10.0.0.0/33")], None),
-    ([Acl(31, "ip", "10.0.0")], None),
-    ([Acl(31, "ip", "10.0.0.256")], None),
-    ([Acl(31, "sasl", "bob")], None),
-    ([Acl(31, "super", "")], None),
-    ([Acl(31, "x509", "CN=bob")], (Acl(31, "x509", "CN=bob"),)),
-    ([Acl(31, "x509", "bob")], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ([], None),
+        ([Acl(31, "world", "anyone")], ()),
+        ([Acl(31, "world", "anyone"), Acl(31, "world", "anyone")], ()),
+        ([Acl(1, "world", "anyone")], (Acl(1, "world", "anyone"),)),
+        ([Acl(31, "world", "everyone")], None),
+        ([Acl(31, "auth", "")], (Acl(31, *ALICE),)),
+        ([Acl(31, "auth", "ignored")], (Acl(31, *ALICE),)),
+        ([Acl(31, "digest", "bob")], None),
+        ([Acl(31, "digest", "bob:x:y")], None),
+        ([Acl(31, "digest", "bob:x")], (Acl(31, "digest", "bob:x"),)),
+        ([Acl(31, "ip", "10.0.0.0/8")], (Acl(31, "ip", "10.0.0.0/8"),)),
+        ([Acl(31, "ip", "10.0.0.0/33")], None),
+        ([Acl(31, "ip", "10.0.0")], None),
+        ([Acl(31, "ip", "10.0.0.256")], None),
+        ([Acl(31, "sasl", "bob")], None),
+        ([Acl(31, "super", "")], None),
+        ([Acl(31, "x509", "CN=bob")], (Acl(31, "x509", "CN=bob"),)),
+        ([Acl(31, "x509", "bob")], None),
+    ],
+)
 def test_a_list_is_settled_or_refused(sent: list[Acl], kept: tuple[Acl, ...] | None) -> None:
     assert acl.settled(sent, [HERE, ALICE]) == kept
 
@@ -47,13 +50,21 @@ def test_an_address_alone_is_no_login() -> None:
     assert acl.settled([Acl(31, "auth", "")], [HERE]) is None
 
 
-@pytest.mark.parametrize(("listed", "permission", "may"), [
-    (Acl(31, *ALICE), acl.ADMIN, True), (Acl(1, *ALICE), acl.WRITE, False),
-    (Acl(1, *ALICE), acl.READ | acl.ADMIN, True), (Acl(31, "digest", "alice:other"), acl.READ, False),
-    (Acl(31, "ip", "10.1.2.3"), acl.READ, True), (Acl(31, "ip", "10.1.0.0/16"), acl.READ, True),
-    (Acl(31, "ip", "10.0.0.0/16"), acl.READ, False), (Acl(31, "ip", "10.2.0.0/16"), acl.READ, False),
-    (Acl(31, "ip", "0.0.0.0/0"), acl.READ, True), (Acl(31, "world", "anyone"), acl.READ, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("listed", "permission", "may"),
+    [
+        (Acl(31, *ALICE), acl.ADMIN, True),
+        (Acl(1, *ALICE), acl.WRITE, False),
+        (Acl(1, *ALICE), acl.READ | acl.ADMIN, True),
+        (Acl(31, "digest", "alice:other"), acl.READ, False),
+        (Acl(31, "ip", "10.1.2.3"), acl.READ, True),
+        (Acl(31, "ip", "10.1.0.0/16"), acl.READ, True),
+        (Acl(31, "ip", "10.0.0.0/16"), acl.READ, False),
+        (Acl(31, "ip", "10.2.0.0/16"), acl.READ, False),
+        (Acl(31, "ip", "0.0.0.0/0"), acl.READ, True),
+        (Acl(31, "world", "anyone"), acl.READ, True),
+    ],
+)
 def test_a_permission_is_for_whom_it_names(listed: Acl, permission: int, may: bool) -> None:
     assert acl.may((listed,), permission, (HERE, ALICE)) == may
     assert acl.may((listed,), permission, None)

@@ -114,7 +114,9 @@ async def test_what_is_refused_without_a_loss_is_refused(lossy: LossyRegistry, p
 
 
 @pytest.mark.played(by=play, is_carried_out=False)
-async def test_what_somebody_else_did_meanwhile_is_not_taken_for_ones_own(lossy, patient, /):
+async def test_what_somebody_else_did_meanwhile_is_not_taken_for_ones_own(
+    lossy: LossyRegistry, patient: PatientRegistry, /
+) -> None:
     async def refused(patient: PatientRegistry, lossy: LossyRegistry, ask: Awaitable[object], error: type) -> None:
         lossy.is_lossy = True
         with pytest.raises(error):

@@ -31,18 +31,21 @@ def test_a_broker_without_plaintext_has_no_host_and_keeps_its_rack() -> None:
     assert brokers.decode_registration(3, data) == broker
 
 
-@pytest.mark.parametrize(("data", "endpoints"), [
-    (b'{"version":1,"host":"h","port":9092,"jmx_port":9999,"timestamp":"2233345666"}', [("PLAINTEXT", "h", 9092)]),
-    (
-        b'{"version":2,"host":"h","port":9092,"jmx_port":-1,"timestamp":"1",'
-        b'"endpoints":["PLAINTEXT://h:9092","SSL://h:9093"]}',
-        [("PLAINTEXT", "h", 9092), ("SSL", "h", 9093)],
-    ),
-    (b"", []),
-    (b"[1]", []),
-    (b"{broken", []),
-    (b'{"endpoints":["nonsense","A://b:c"]}', []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "endpoints"),
+    [
+        (b'{"version":1,"host":"h","port":9092,"jmx_port":9999,"timestamp":"2233345666"}', [("PLAINTEXT", "h", 9092)]),
+        (
+            b'{"version":2,"host":"h","port":9092,"jmx_port":-1,"timestamp":"1",'
+            b'"endpoints":["PLAINTEXT://h:9092","SSL://h:9093"]}',
+            [("PLAINTEXT", "h", 9092), ("SSL", "h", 9093)],
+        ),
+        (b"", []),
+        (b"[1]", []),
+        (b"{broken", []),
+        (b'{"endpoints":["nonsense","A://b:c"]}', []),
+    ],
+)
 def test_older_and_broken_registrations_are_read(data: bytes, endpoints: list[tuple[str, str, int]]) -> None:
     found = brokers.decode_registration(1, data).endpoints
     assert [(each.listener_name, each.host, each.port) for each in found] == endpoints
@@ -99,11 +102,18 @@ def test_anything_decodes_to_an_object() -> None:
     assert load(b"null") == {}
 
 
-@pytest.mark.parametrize("data", [
-    b'{"version":1,"entity_type":"users","entity_name":"u"}', b'{"version":1,"entity_type":"topics"}',
-    b'{"version":2,"entity_path":"topics"}', b'{"version":2,"entity_path":"topics/"}',
-    b'{"version":2,"entity_path":"topics/../x"}', b'{"version":2,"entity_path":7}',
-    b'{"version":3,"entity_path":"topics/t"}', b"",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"version":1,"entity_type":"users","entity_name":"u"}',
+        b'{"version":1,"entity_type":"topics"}',
+        b'{"version":2,"entity_path":"topics"}',
+        b'{"version":2,"entity_path":"topics/"}',
+        b'{"version":2,"entity_path":"topics/../x"}',
+        b'{"version":2,"entity_path":7}',
+        b'{"version":3,"entity_path":"topics/t"}',
+        b"",
+    ],
+)
 def test_a_notification_that_names_nothing_is_none(data: bytes) -> None:
     assert configs.decode_change(data) is None

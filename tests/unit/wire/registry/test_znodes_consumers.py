@@ -12,35 +12,56 @@ STATIC = b'{"version":1,"subscription":{"t":2,"u":1},"pattern":"static","timesta
 WHITE_LIST = b'{"version":1,"subscription":{"a.*|b":3},"pattern":"white_list","timestamp":"7"}'
 
 
-@pytest.mark.parametrize(("data", "subscription"), [
-    (STATIC, Subscription({"t": 2, "u": 1}, Pattern.STATIC, 1416000000000)),
-    (WHITE_LIST, Subscription({"a.*|b": 3}, Pattern.WHITE_LIST, 7)),
-    (b'{"version":1,"subscription":{"\\\\d":1},"pattern":"black_list","timestamp":"7"}',
-     Subscription({"\\d": 1}, Pattern.BLACK_LIST, 7)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "subscription"),
+    [
+        (STATIC, Subscription({"t": 2, "u": 1}, Pattern.STATIC, 1416000000000)),
+        (WHITE_LIST, Subscription({"a.*|b": 3}, Pattern.WHITE_LIST, 7)),
+        (
+            b'{"version":1,"subscription":{"\\\\d":1},"pattern":"black_list","timestamp":"7"}',
+            Subscription({"\\d": 1}, Pattern.BLACK_LIST, 7),
+        ),
+    ],
+)
 def test_a_subscription_is_written_as_by_0_8_2(data: bytes, subscription: Subscription) -> None:
     assert consumers.encode_subscription(subscription) == data
     assert consumers.decode_subscription(data) == subscription
 
 
-@pytest.mark.parametrize(("data", "streams", "pattern"), [
-    (b'{ "t1": 2,"t2": 1 }', {"t1": 2, "t2": 1}, Pattern.STATIC),
-    (b'{ "subscription": 2 }', {"subscription": 2}, Pattern.STATIC),
-    (b"*2*a.*|b", {"a.*|b": 2}, Pattern.WHITE_LIST),
-    (b"!1!a!b", {"a!b": 1}, Pattern.BLACK_LIST),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "streams", "pattern"),
+    [
+        (b'{ "t1": 2,"t2": 1 }', {"t1": 2, "t2": 1}, Pattern.STATIC),
+        (b'{ "subscription": 2 }', {"subscription": 2}, Pattern.STATIC),
+        (b"*2*a.*|b", {"a.*|b": 2}, Pattern.WHITE_LIST),
+        (b"!1!a!b", {"a!b": 1}, Pattern.BLACK_LIST),
+    ],
+)
 def test_a_subscription_of_0_7_is_read_and_told_from_others(data: bytes, streams: object, pattern: Pattern) -> None:
     assert consumers.decode_subscription(data) == Subscription(streams, pattern, is_of_0_7=True)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("data", [
-    None, b"", b"[]", b"{}", b"*", b"*x*a", b"*0*a", b"*2!a", b"*2*", b"*2*\xff",
-    b'{"version":1,"subscription":{},"pattern":"static"}', b'{"version":1,"subscription":{"t":0},"pattern":"static"}',
-    b'{"version":1,"subscription":{"t":true},"pattern":"static"}',
-    b'{"version":1,"subscription":{"a":1,"b":1},"pattern":"white_list"}',
-    b'{"version":1,"subscription":{"a":1},"pattern":"grey_list"}',
-    b'{"version":1,"subscription":{"a":1},"pattern":[]}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"",
+        b"[]",
+        b"{}",
+        b"*",
+        b"*x*a",
+        b"*0*a",
+        b"*2!a",
+        b"*2*",
+        b"*2*\xff",
+        b'{"version":1,"subscription":{},"pattern":"static"}',
+        b'{"version":1,"subscription":{"t":0},"pattern":"static"}',
+        b'{"version":1,"subscription":{"t":true},"pattern":"static"}',
+        b'{"version":1,"subscription":{"a":1,"b":1},"pattern":"white_list"}',
+        b'{"version":1,"subscription":{"a":1},"pattern":"grey_list"}',
+        b'{"version":1,"subscription":{"a":1},"pattern":[]}',
+    ],
+)
 def test_what_is_no_subscription_is_refused(data: bytes | None) -> None:
     with pytest.raises(MalformedError):
         consumers.decode_subscription(data)

@@ -114,20 +114,23 @@ LITERAL, PREFIXED = Pattern(TOPIC, "ab"), Pattern(TOPIC, "a", PatternType.PREFIX
 ANYTHING, STAR_PREFIX = Pattern(TOPIC, "*"), Pattern(TOPIC, "*", PatternType.PREFIXED)
 
 
-@pytest.mark.parametrize(("wanted", "selected"), [
-    (PatternFilter(), {LITERAL, PREFIXED, ANYTHING, STAR_PREFIX}),
-    (PatternFilter(GROUP), set()),
-    (PatternFilter(TOPIC, "ab", PatternType.MATCH), {LITERAL, PREFIXED, ANYTHING}),
-    (PatternFilter(TOPIC, "x", PatternType.MATCH), {ANYTHING}),
-    (PatternFilter(TOPIC, "*", PatternType.MATCH), {ANYTHING, STAR_PREFIX}),
-    (PatternFilter(TOPIC, "a", PatternType.ANY), {PREFIXED}),
-    (PatternFilter(TOPIC, "*", PatternType.ANY), {ANYTHING, STAR_PREFIX}),
-    (PatternFilter(TOPIC, None, PatternType.PREFIXED), {PREFIXED, STAR_PREFIX}),
-    (PatternFilter(TOPIC, None, PatternType.MATCH), {LITERAL, PREFIXED, ANYTHING, STAR_PREFIX}),
-    (PatternFilter(TOPIC, "ab", PatternType.LITERAL), {LITERAL}),
-    (PatternFilter(TOPIC, "ab", PatternType.PREFIXED), set()),
-    (PatternFilter(ResourceType.ANY, "ab", PatternType.LITERAL), {LITERAL}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wanted", "selected"),
+    [
+        (PatternFilter(), {LITERAL, PREFIXED, ANYTHING, STAR_PREFIX}),
+        (PatternFilter(GROUP), set()),
+        (PatternFilter(TOPIC, "ab", PatternType.MATCH), {LITERAL, PREFIXED, ANYTHING}),
+        (PatternFilter(TOPIC, "x", PatternType.MATCH), {ANYTHING}),
+        (PatternFilter(TOPIC, "*", PatternType.MATCH), {ANYTHING, STAR_PREFIX}),
+        (PatternFilter(TOPIC, "a", PatternType.ANY), {PREFIXED}),
+        (PatternFilter(TOPIC, "*", PatternType.ANY), {ANYTHING, STAR_PREFIX}),
+        (PatternFilter(TOPIC, None, PatternType.PREFIXED), {PREFIXED, STAR_PREFIX}),
+        (PatternFilter(TOPIC, None, PatternType.MATCH), {LITERAL, PREFIXED, ANYTHING, STAR_PREFIX}),
+        (PatternFilter(TOPIC, "ab", PatternType.LITERAL), {LITERAL}),
+        (PatternFilter(TOPIC, "ab", PatternType.PREFIXED), set()),
+        (PatternFilter(ResourceType.ANY, "ab", PatternType.LITERAL), {LITERAL}),
+    ],
+)
 def test_a_filter_of_patterns_selects_as_kafkas_does(wanted, selected):
     rules = Rules()
     entry = Entry(ALICE, "*", Operation.READ, ALLOW)
@@ -137,15 +140,18 @@ def test_a_filter_of_patterns_selects_as_kafkas_does(wanted, selected):
     assert wanted.only is None or selected <= {wanted.only}
 
 
-@pytest.mark.parametrize(("wanted", "is_selected"), [
-    (EntryFilter(), True),
-    (EntryFilter("User:alice", "*", Operation.READ, ALLOW), True),
-    (EntryFilter("User:bob"), False),
-    (EntryFilter("User:*"), False),
-    (EntryFilter(None, "1.1.1.1"), False),
-    (EntryFilter(None, None, Operation.ALL), False),
-    (EntryFilter(None, None, Operation.ANY, DENY), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wanted", "is_selected"),
+    [
+        (EntryFilter(), True),
+        (EntryFilter("User:alice", "*", Operation.READ, ALLOW), True),
+        (EntryFilter("User:bob"), False),
+        (EntryFilter("User:*"), False),
+        (EntryFilter(None, "1.1.1.1"), False),
+        (EntryFilter(None, None, Operation.ALL), False),
+        (EntryFilter(None, None, Operation.ANY, DENY), False),
+    ],
+)
 def test_a_filter_of_entries_takes_what_it_names_to_the_letter(wanted, is_selected):
     assert wanted.selects(Entry(ALICE, "*", Operation.READ, ALLOW)) == is_selected
 
@@ -157,11 +163,17 @@ def test_only_the_first_colon_of_a_principal_counts():
         parse_principal("nobody")
 
 
-@pytest.mark.parametrize(("said", "host", "is_denied"), [
-    ("::1", "0:0:0:0:0:0:0:1", True), ("::ffff:1.1.1.1", "1.1.1.1", True), ("FE80::1", "fe80:0:0:0:0:0:0:1%2", True),
-    ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2", True), ("fe80::1%3", "fe80:0:0:0:0:0:0:1%2", False),
-    ("::2", "0:0:0:0:0:0:0:1", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "host", "is_denied"),
+    [
+        ("::1", "0:0:0:0:0:0:0:1", True),
+        ("::ffff:1.1.1.1", "1.1.1.1", True),
+        ("FE80::1", "fe80:0:0:0:0:0:0:1%2", True),
+        ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2", True),
+        ("fe80::1%3", "fe80:0:0:0:0:0:0:1%2", False),
+        ("::2", "0:0:0:0:0:0:0:1", False),
+    ],
+)
 def test_a_host_is_meant_however_it_is_written(said, host, is_denied):
     rules = Rules()
     denial = Entry(ANYBODY, said, Operation.ALL, DENY)

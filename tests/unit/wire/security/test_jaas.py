@@ -13,17 +13,20 @@ def options(text):
     return dict(parse_jaas(f"{PLAIN} required {text};", "PLAIN").options)
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("", {}),
-    ('username="alice" password="a;b=c"', {"username": "alice", "password": "a;b=c"}),
-    ("username=alice password=$a-b_c.d1", {"username": "alice", "password": "$a-b_c.d1"}),
-    ("a = 'x\"y'\n b=\"x'y\"", {"a": 'x"y', "b": "x'y"}),
-    (r'a="q\"\\\t\101\e"', {"a": 'q"\\\tAe'}),
-    ('/* b=1 */ a="x" // c=2 ;\n d="/*y*/"', {"a": "x", "d": "/*y*/"}),
-    ('a="x" / rest\n', {"a": "x"}),
-    ('a="päss\u4e2d"', {"a": "päss\u4e2d"}),
-    ("a=x a=y", {"a": "y"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ('username="alice" password="a;b=c"', {"username": "alice", "password": "a;b=c"}),
+        ("username=alice password=$a-b_c.d1", {"username": "alice", "password": "$a-b_c.d1"}),
+        ("a = 'x\"y'\n b=\"x'y\"", {"a": 'x"y', "b": "x'y"}),
+        (r'a="q\"\\\t\101\e"', {"a": 'q"\\\tAe'}),
+        ('/* b=1 */ a="x" // c=2 ;\n d="/*y*/"', {"a": "x", "d": "/*y*/"}),
+        ('a="x" / rest\n', {"a": "x"}),
+        ('a="päss\u4e2d"', {"a": "päss\u4e2d"}),
+        ("a=x a=y", {"a": "y"}),
+    ],
+)
 def test_options(text, expected):
     assert options(text) == expected
 
@@ -33,20 +36,23 @@ def test_users():
     assert entry.users == {"alice": "x", "a.b": "y", "": "z"}
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("", "Login module not specified"),
-    ("  // nothing\n", "Login module not specified"),
-    (";", "Login module not specified"),
-    (PLAIN, "control flag is not available"),
-    (f"{PLAIN} needed;", "Invalid login module control flag"),
-    (f'{PLAIN} required a="x"', "not terminated by semi-colon"),
-    (f"{PLAIN} required a;", "Value not specified for key 'a'"),
-    (f"{PLAIN} required a=;", "Value not specified for key 'a'"),
-    (f"{PLAIN} required a=5;", "has to stand in quotes"),
-    (f"{PLAIN} required a=x {PLAIN} required;", "Value not specified"),
-    (f"{PLAIN} required; {PLAIN} required;", "contains 2 login modules"),
-    (f"{SCRAM} required;", "the login module of PLAIN"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Login module not specified"),
+        ("  // nothing\n", "Login module not specified"),
+        (";", "Login module not specified"),
+        (PLAIN, "control flag is not available"),
+        (f"{PLAIN} needed;", "Invalid login module control flag"),
+        (f'{PLAIN} required a="x"', "not terminated by semi-colon"),
+        (f"{PLAIN} required a;", "Value not specified for key 'a'"),
+        (f"{PLAIN} required a=;", "Value not specified for key 'a'"),
+        (f"{PLAIN} required a=5;", "has to stand in quotes"),
+        (f"{PLAIN} required a=x {PLAIN} required;", "Value not specified"),
+        (f"{PLAIN} required; {PLAIN} required;", "contains 2 login modules"),
+        (f"{SCRAM} required;", "the login module of PLAIN"),
+    ],
+)
 def test_errors(text, reason):
     with pytest.raises(ConfigError, match=reason):
         parse_jaas(text, "PLAIN")

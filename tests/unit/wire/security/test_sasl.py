@@ -171,10 +171,22 @@ def test_who_has_an_expired_token_is_told_so_and_nobody_else_is():
         assert (caught.value.is_told, server.is_complete) == (is_told, False)
 
 
-@pytest.mark.parametrize("first", [
-    b"", b"\xff", b"y,,n=user,r=x", b"p=tls-unique,,n=user,r=x", b"n,,n=,r=x", b"n,,n=user", b"n,,n=us=er,r=x",
-    b"n,,n=user,r=", b"n,,n=user,r=x,", b"n,,n=user\0,r=x", b"n,,n=user,r=x,y",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        b"\xff",
+        b"y,,n=user,r=x",
+        b"p=tls-unique,,n=user,r=x",
+        b"n,,n=,r=x",
+        b"n,,n=user",
+        b"n,,n=us=er,r=x",
+        b"n,,n=user,r=",
+        b"n,,n=user,r=x,",
+        b"n,,n=user\0,r=x",
+        b"n,,n=user,r=x,y",
+    ],
+)
 def test_a_scram_message_that_is_none_fails(first):
     with pytest.raises(LoginError):
         scram_server().answer(first)
@@ -196,11 +208,17 @@ def test_a_final_message_of_another_exchange_fails(what, instead):
         server.answer(RFC_7677[2].replace(what, instead))
 
 
-@pytest.mark.parametrize("challenge", [
-    b"r=other,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", b"r=n,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
-    b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=1", b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=999999999", b"r=nx,s=!,i=4096",
-    b"e=other-error",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        b"r=other,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+        b"r=n,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+        b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=1",
+        b"r=nx,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=999999999",
+        b"r=nx,s=!,i=4096",
+        b"e=other-error",
+    ],
+)
 def test_a_client_does_not_take_anything(challenge):
     client = ScramClient(SHA_256, "user", "pencil", "n")
     client.first()
@@ -232,17 +250,20 @@ def test_plain():
     assert server.answer(b"alice\0alice\0secret") == b""
 
 
-@pytest.mark.parametrize(("response", "reason"), [
-    (b"", "Invalid SASL/PLAIN response: expected 3 tokens, got 1"),
-    (b"\0a\0b\0c", "Invalid SASL/PLAIN response: expected 3 tokens, got 4"),
-    (b"\0\0secret", GENERAL + "username not specified"),
-    (b"\0alice\0", GENERAL + "password not specified"),
-    (b"\0alice\0wrong", GENERAL + "Invalid username or password"),
-    (b"\0carol\0secret", GENERAL + "Invalid username or password"),
-    (b"\0bob\0x", GENERAL + "Invalid username or password"),
-    (b"\0alice\0\xff", GENERAL + "Invalid username or password"),
-    (b"bob\0alice\0secret", GENERAL + "Client requested an authorization id that is different from username"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (b"", "Invalid SASL/PLAIN response: expected 3 tokens, got 1"),
+        (b"\0a\0b\0c", "Invalid SASL/PLAIN response: expected 3 tokens, got 4"),
+        (b"\0\0secret", GENERAL + "username not specified"),
+        (b"\0alice\0", GENERAL + "password not specified"),
+        (b"\0alice\0wrong", GENERAL + "Invalid username or password"),
+        (b"\0carol\0secret", GENERAL + "Invalid username or password"),
+        (b"\0bob\0x", GENERAL + "Invalid username or password"),
+        (b"\0alice\0\xff", GENERAL + "Invalid username or password"),
+        (b"bob\0alice\0secret", GENERAL + "Client requested an authorization id that is different from username"),
+    ],
+)
 def test_plain_failures(response, reason):
     server = plain_server()
     with pytest.raises(LoginError) as failure:
@@ -283,16 +304,19 @@ def test_a_token_that_proves_nothing_is_told_so_twice(token, told):
     assert (str(failure.value), failure.value.is_told) == (challenge.decode(), True)
 
 
-@pytest.mark.parametrize(("response", "reason"), [
-    (b"", "first message"),
-    (b"\xff", "first message"),
-    (b"\x01", "first message"),
-    (b"n,,\x01\x01", "'auth' not specified"),
-    (b"n,,\x01auth=Bearer\x01\x01", "invalid 'auth' format"),
-    (b"n,,\x01auth=Basic good\x01\x01", "not bearer"),
-    (b"n,a=bob,\x01auth=Bearer good\x01\x01", "different from the token's principal name"),
-    (b"n,,\x01auth=Bearer good\x01", "first message"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (b"", "first message"),
+        (b"\xff", "first message"),
+        (b"\x01", "first message"),
+        (b"n,,\x01\x01", "'auth' not specified"),
+        (b"n,,\x01auth=Bearer\x01\x01", "invalid 'auth' format"),
+        (b"n,,\x01auth=Basic good\x01\x01", "not bearer"),
+        (b"n,a=bob,\x01auth=Bearer good\x01\x01", "different from the token's principal name"),
+        (b"n,,\x01auth=Bearer good\x01", "first message"),
+    ],
+)
 def test_oauthbearer_failures(response, reason):
     with pytest.raises(LoginError, match=reason):
         oauth_server().answer(response)

@@ -25,12 +25,20 @@ def pem(tmp_path, authority):
     return str(path)
 
 
-@pytest.mark.parametrize("suite", [
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-    "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_256_GCM_SHA384", "TLS_RSA_WITH_AES_128_CBC_SHA256",
-    "TLS_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES128-GCM-SHA256",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "suite",
+    [
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+        "TLS_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_RSA_WITH_AES_128_CBC_SHA256",
+        "TLS_RSA_WITH_AES_256_CBC_SHA",
+        "ECDHE-RSA-AES128-GCM-SHA256",
+    ],
+)
 def test_a_suite_by_its_name_of_javas_is_one_of_openssls(suite):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers("ALL@SECLEVEL=0")
@@ -42,13 +50,16 @@ def versions(context):
     return [name for version, name in named.items() if context.minimum_version <= version <= context.maximum_version]
 
 
-@pytest.mark.parametrize(("settings", "expected"), [
-    ({}, ["TLSv1.2", "TLSv1.3"]),
-    ({"ssl.enabled.protocols": "TLSv1.3"}, ["TLSv1.3"]),
-    ({"ssl.cipher.suites": "TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2"]),
-    ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}, ["TLSv1.3"]),
-    ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384,TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2", "TLSv1.3"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ["TLSv1.2", "TLSv1.3"]),
+        ({"ssl.enabled.protocols": "TLSv1.3"}, ["TLSv1.3"]),
+        ({"ssl.cipher.suites": "TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2"]),
+        ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"}, ["TLSv1.3"]),
+        ({"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384,TLS_RSA_WITH_AES_256_GCM_SHA384"}, ["TLSv1.2", "TLSv1.3"]),
+    ],
+)
 def test_versions_are_those_that_are_wanted_and_have_a_cipher(settings, expected):
     assert versions(client_context(client_settings(settings))) == expected
 
@@ -59,15 +70,20 @@ def test_no_version_may_be_left(pem):
         client_context(client_settings(settings))
 
 
-@pytest.mark.parametrize(("settings", "told"), [
-    ({"ssl.keystore.key": "k"}, "SSL private key can be specified only for PEM"),
-    ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k"}, "certificate chain is not specified"),
-    ({"ssl.keystore.certificate.chain": "c"}, "private key is not specified"),
-    ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k", "ssl.keystore.location": "f"},
-     "Both SSL key store location and separate private key are specified"),
-    ({"ssl.truststore.certificates": "c"}, "only for PEM"),
-    ({"ssl.endpoint.identification.algorithm": "ldaps"}, "use https, or nothing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"ssl.keystore.key": "k"}, "SSL private key can be specified only for PEM"),
+        ({"ssl.keystore.type": "PEM", "ssl.keystore.key": "k"}, "certificate chain is not specified"),
+        ({"ssl.keystore.certificate.chain": "c"}, "private key is not specified"),
+        (
+            {"ssl.keystore.type": "PEM", "ssl.keystore.key": "k", "ssl.keystore.location": "f"},
+            "Both SSL key store location and separate private key are specified",
+        ),
+        ({"ssl.truststore.certificates": "c"}, "only for PEM"),
+        ({"ssl.endpoint.identification.algorithm": "ldaps"}, "use https, or nothing"),
+    ],
+)
 def test_settings_that_cant_be_together_are_refused(settings, told):
     with pytest.raises(ConfigError, match=told):
         client_settings(settings)

@@ -63,7 +63,9 @@ def test_the_active_segment_stays(log: PartitionLog, append: Append, make_cleane
     assert log.first_dirty_offset == 1
 
 
-def test_a_second_round_compares_with_the_clean_part(log, append, make_cleaner, clock):
+def test_a_second_round_compares_with_the_clean_part(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     append([(b"a", b"1"), (b"b", b"1")])
     log.roll()
     make_cleaner(log)
@@ -73,7 +75,9 @@ def test_a_second_round_compares_with_the_clean_part(log, append, make_cleaner, 
     assert rows(log) == [(0, b"a", b"1"), (2, b"b", b"2")]
 
 
-def test_segments_that_fit_become_one(log, append, make_cleaner, directory, clock):
+def test_segments_that_fit_become_one(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, directory: Path, clock: ManualClock
+) -> None:
     for number in range(12):
         append([(b"a", bytes(400))])
         append([(b"k%d" % number, b"small")])
@@ -93,7 +97,9 @@ def test_segments_that_fit_become_one(log, append, make_cleaner, directory, cloc
     assert not [name for name in names(directory) if name.endswith((".cleaned", ".swap", ".deleted"))]
 
 
-def test_a_reader_in_a_replaced_segment_reads_on(log, append, make_cleaner, clock):
+def test_a_reader_in_a_replaced_segment_reads_on(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     for number in range(10):
         append([(b"a", b"%d" % number * 30)])
     log.roll()
@@ -119,7 +125,9 @@ def test_records_without_a_key_go(open_partition_log: OpenLog, append: Append, m
     assert rows(log) == [(1, b"a", b"2")]
 
 
-def test_tombstones_go_once_the_clean_part_is_so_much_younger(open_partition_log, append, make_cleaner, clock):
+def test_tombstones_go_once_the_clean_part_is_so_much_younger(
+    open_partition_log: OpenLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     log = open_partition_log(
         cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", delete_retention_ms=5000, segment_bytes=200
     )
@@ -142,7 +150,9 @@ def test_tombstones_go_once_the_clean_part_is_so_much_younger(open_partition_log
     assert clean_with([(b"f", b"1")]) == [(2, b"b"), (3, b"c"), (4, b"d"), (5, b"e"), (6, b"f")]
 
 
-def test_a_full_map_ends_the_round_early(open_partition_log, append, make_cleaner, clock):
+def test_a_full_map_ends_the_round_early(
+    open_partition_log: OpenLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     log = open_partition_log(cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", segment_bytes=400)
     for _ in range(2):
         for number in range(30):
@@ -171,7 +181,9 @@ def test_codecs_stay(log: PartitionLog, append: Append, make_cleaner: MakeCleane
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.LZ4])
-def test_message_sets(open_partition_log, directory, make_cleaner, magic, codec):
+def test_message_sets(
+    open_partition_log: OpenLog, directory: Path, make_cleaner: MakeCleaner, magic: int, codec: Codec
+) -> None:
     builder = MessageSetBuilder(magic, codec)
     for offset, key in enumerate((b"a", b"b", b"a", None, b"c")):
         builder.append(offset, 1_000 + offset, key, None if offset == 1 else b"%d" % offset)
@@ -188,7 +200,9 @@ def test_message_sets(open_partition_log, directory, make_cleaner, magic, codec)
     assert rows(log) == [(1, b"b", None), (2, b"a", b"2"), (4, b"c", b"4")]
 
 
-def test_the_last_batch_of_a_producer_stays_empty(log, append, make_cleaner, open_partition_log):
+def test_the_last_batch_of_a_producer_stays_empty(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, open_partition_log: OpenLog
+) -> None:
     for sequence in range(3):
         append([(b"a", b"1"), (b"b", b"1")], producer_id=7, producer_epoch=0, base_sequence=2 * sequence)
     append([(b"a", b"2"), (b"b", b"2")])
@@ -221,7 +235,9 @@ def transaction(
         assert not log.append(memoryview(records), 0, is_client=False).error_code
 
 
-def test_aborted_data_goes_and_markers_stay_for_a_while(open_partition_log, append, make_cleaner, clock):
+def test_aborted_data_goes_and_markers_stay_for_a_while(
+    open_partition_log: OpenLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     log = open_partition_log(cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", delete_retention_ms=0)
     append([(b"a", b"0")], to=log)
     transaction(log, 1, [b"a", b"b"], MarkerType.ABORT, 0)
@@ -258,7 +274,9 @@ def test_what_is_open_or_not_replicated_is_not_cleaned(log: PartitionLog, append
     assert [row[0] for row in rows(log)] == other
 
 
-def test_a_damaged_log_is_left_alone(log, append, make_cleaner, clock, directory):
+def test_a_damaged_log_is_left_alone(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock, directory: Path
+) -> None:
     append([(b"a", bytes(100)), (b"a", b"2")])
     log.roll()
     path = log.segments[0].path
@@ -276,7 +294,14 @@ def test_a_damaged_log_is_left_alone(log, append, make_cleaner, clock, directory
     assert (cleaner.uncleanable, cleaner.uncleanable_by_directory()) == ({}, {})
 
 
-def test_a_full_disk_takes_nothing_but_the_cleaning(log, append, make_cleaner, disk, failures, directory):
+def test_a_full_disk_takes_nothing_but_the_cleaning(
+    log: PartitionLog,
+    append: Append,
+    make_cleaner: MakeCleaner,
+    disk: FaultyDisk,
+    failures: list[BaseException],
+    directory: Path,
+) -> None:
     append([(b"a", b"1"), (b"a", b"2")])
     log.roll()
     before = rows(log)
@@ -288,7 +313,9 @@ def test_a_full_disk_takes_nothing_but_the_cleaning(log, append, make_cleaner, d
     assert not [name for name in names(directory) if name.endswith(".cleaned")]
 
 
-def test_looks_again_after_the_backoff(log, append, make_cleaner, clock):
+def test_looks_again_after_the_backoff(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     make_cleaner(log, log_cleaner_backoff_ms=500)
     append([(b"a", b"1"), (b"a", b"2")])
     log.roll()
@@ -298,7 +325,9 @@ def test_looks_again_after_the_backoff(log, append, make_cleaner, clock):
     assert len(rows(log)) == 1
 
 
-def test_a_closed_cleaner_begins_nothing(log, append, make_cleaner, clock):
+def test_a_closed_cleaner_begins_nothing(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     cleaner = make_cleaner(log, log_cleaner_backoff_ms=500)
     ended: list[None] = []
     cleaner.close().then(ended.append)
@@ -322,7 +351,9 @@ def test_compact_and_delete(open_partition_log: OpenLog, append: Append, make_cl
     assert log.log_start_offset == 2
 
 
-def test_a_log_that_is_only_compacted_loses_what_lies_below_its_start(log, append, make_cleaner, clock):
+def test_a_log_that_is_only_compacted_loses_what_lies_below_its_start(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     for number in range(4):
         append([(b"k%d" % number, b"v")])
         log.roll()
@@ -352,7 +383,9 @@ def test_times_of_the_files_are_kept(log: PartitionLog, append: Append, make_cle
     assert {path.stat().st_mtime_ns for path in log.segments[0].paths if path.exists()} == {123_000_000}
 
 
-def test_looks_at_once_when_its_settings_changed(log, append, make_cleaner, clock):
+def test_looks_at_once_when_its_settings_changed(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
     cleaner = make_cleaner(log, log_cleaner_backoff_ms=500)
     append([(b"a", b"1"), (b"a", b"2")])
     log.roll()
@@ -433,7 +466,9 @@ class TestTheSwap:
         assert rows(opened) == (after if is_swapped else self.before)
         assert opened.log_end_offset == 60
 
-    def test_retention_of_what_is_being_swapped_comes_after(self, log, append, executor, make_cleaner, directory):
+    def test_retention_of_what_is_being_swapped_comes_after(
+        self, log: PartitionLog, append: Append, executor: ManualExecutor, make_cleaner: MakeCleaner, directory: Path
+    ) -> None:
         self.swap(log, append, executor, make_cleaner)
         log.delete_oldest_segments(1)
         assert rows(log) == []

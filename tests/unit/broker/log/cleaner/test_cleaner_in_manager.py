@@ -57,7 +57,9 @@ def checkpoint(tmp_path: Path) -> str:
     return (tmp_path / "cleaner-offset-checkpoint").read_text()
 
 
-def test_where_a_log_is_clean_survives_a_restart(start, append, clock, tmp_path, disk):
+def test_where_a_log_is_clean_survives_a_restart(
+    start: Start, append: Append, clock: ManualClock, tmp_path: Path, disk: FaultyDisk
+) -> None:
     manager, log = start()
     write(log, append)
     clock.advance(20_000)
@@ -117,7 +119,9 @@ class LateExecutor(ManualExecutor):
             InlineExecutor().run(work, then, failed)
 
 
-def test_the_cleaner_is_loaded_in_the_executor(start, append, clock, monkeypatch):
+def test_the_cleaner_is_loaded_in_the_executor(
+    start: Start, append: Append, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     executor = LateExecutor()
     _, log = start(executor)
     write(log, append)

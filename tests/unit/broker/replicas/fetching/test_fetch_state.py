@@ -35,25 +35,28 @@ def own_epochs(*entries: tuple[int, int], end: int):
     return end_of
 
 
-@pytest.mark.parametrize(("epoch", "end_offset", "expected"), [
-    # The leader has no epochs, or none so old: the high watermark.
-    (-1, -1, Truncation(4, True)),
-    # Version 0 says no epoch.
-    (-1, 15, Truncation(15, True)),
-    (-1, 25, Truncation(20, True)),
-    # The same epoch on both sides: its end, wherever that comes first.
-    (5, 17, Truncation(17, True)),
-    (5, 30, Truncation(20, True)),
-    (2, 30, Truncation(10, True)),
-    (2, 8, Truncation(8, True)),
-    # Between two own ones: the end of the lower one, and the leader is asked again.
-    (4, 16, Truncation(10, False)),
-    # Below all that are known here.
-    (0, 3, Truncation(2, True)),
-    (0, 1, Truncation(1, True)),
-    # Above all: nonsense, or the log has forgotten some since.
-    (6, 18, Truncation(18, True)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epoch", "end_offset", "expected"),
+    [
+        # The leader has no epochs, or none so old: the high watermark.
+        (-1, -1, Truncation(4, True)),
+        # Version 0 says no epoch.
+        (-1, 15, Truncation(15, True)),
+        (-1, 25, Truncation(20, True)),
+        # The same epoch on both sides: its end, wherever that comes first.
+        (5, 17, Truncation(17, True)),
+        (5, 30, Truncation(20, True)),
+        (2, 30, Truncation(10, True)),
+        (2, 8, Truncation(8, True)),
+        # Between two own ones: the end of the lower one, and the leader is asked again.
+        (4, 16, Truncation(10, False)),
+        # Below all that are known here.
+        (0, 3, Truncation(2, True)),
+        (0, 1, Truncation(1, True)),
+        # Above all: nonsense, or the log has forgotten some since.
+        (6, 18, Truncation(18, True)),
+    ],
+)
 def test_a_log_is_cut_where_its_history_and_the_leaders_part(epoch: int, end_offset: int, expected: Truncation) -> None:
     own = own_epochs((1, 2), (2, 5), (5, 10), end=20)
     assert truncation(epoch, end_offset, 4, 20, own) == expected
@@ -75,20 +78,23 @@ def test_rounds_go_down_until_both_have_the_epoch() -> None:
     assert (asked, end) == ([3, 1], 4)
 
 
-@pytest.mark.parametrize(("newest_end_offset", "end_offset_before", "least_offset", "expected"), [
-    # The leader has records of the newest epoch.
-    (15, 10, 4, Truncation(15, True)),
-    (25, 10, 4, Truncation(20, True)),
-    # It knows nothing of the one before.
-    (15, -1, 4, Truncation(15, True)),
-    # It has none: that epoch goes, and what is asked then is how much of the one before there is.
-    (15, 15, 4, Truncation(10, False)),
-    (25, 25, 4, Truncation(10, False)),
-    (8, 8, 4, Truncation(8, False)),
-    # Up to there it is replicated, whatever a leader says; but for one that ends before it.
-    (25, 25, 12, Truncation(12, True)),
-    (11, 11, 12, Truncation(11, True)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("newest_end_offset", "end_offset_before", "least_offset", "expected"),
+    [
+        # The leader has records of the newest epoch.
+        (15, 10, 4, Truncation(15, True)),
+        (25, 10, 4, Truncation(20, True)),
+        # It knows nothing of the one before.
+        (15, -1, 4, Truncation(15, True)),
+        # It has none: that epoch goes, and what is asked then is how much of the one before there is.
+        (15, 15, 4, Truncation(10, False)),
+        (25, 25, 4, Truncation(10, False)),
+        (8, 8, 4, Truncation(8, False)),
+        # Up to there it is replicated, whatever a leader says; but for one that ends before it.
+        (25, 25, 12, Truncation(12, True)),
+        (11, 11, 12, Truncation(11, True)),
+    ],
+)
 def test_two_answers_without_epochs_tell_what_the_leader_never_heard_of(
     newest_end_offset: int, end_offset_before: int, least_offset: int, expected: Truncation
 ) -> None:
@@ -96,12 +102,19 @@ def test_two_answers_without_epochs_tell_what_the_leader_never_heard_of(
     assert found == expected
 
 
-@pytest.mark.parametrize(("code", "expected"), [
-    (E.OFFSET_OUT_OF_RANGE, Reaction.SEEK), (E.FENCED_LEADER_EPOCH, Reaction.FAIL),
-    (E.UNKNOWN_LEADER_EPOCH, Reaction.DELAY), (E.NOT_LEADER_OR_FOLLOWER, Reaction.DELAY),
-    (E.UNKNOWN_TOPIC_OR_PARTITION, Reaction.DELAY), (E.KAFKA_STORAGE_ERROR, Reaction.DELAY),
-    (E.CORRUPT_MESSAGE, Reaction.DELAY), (12_345, Reaction.DELAY),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (E.OFFSET_OUT_OF_RANGE, Reaction.SEEK),
+        (E.FENCED_LEADER_EPOCH, Reaction.FAIL),
+        (E.UNKNOWN_LEADER_EPOCH, Reaction.DELAY),
+        (E.NOT_LEADER_OR_FOLLOWER, Reaction.DELAY),
+        (E.UNKNOWN_TOPIC_OR_PARTITION, Reaction.DELAY),
+        (E.KAFKA_STORAGE_ERROR, Reaction.DELAY),
+        (E.CORRUPT_MESSAGE, Reaction.DELAY),
+        (12_345, Reaction.DELAY),
+    ],
+)
 def test_errors_seek_fail_or_delay(code: int, expected: Reaction) -> None:
     assert reaction(code) is expected
 

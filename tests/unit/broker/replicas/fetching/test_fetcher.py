@@ -52,10 +52,19 @@ def test_an_empty_log_is_cut_at_its_high_watermark_and_fetched_from_there() -> N
     assert follower.asked.max_wait_ms == 500
 
 
-@pytest.mark.parametrize(("spoken", "version"), [
-    ("0.8.2", 0), ("0.9.0", 1), ("0.10.0", 2), ("0.10.1", 3), ("0.11.0-IV0", 4), ("0.11.0", 5), ("2.0", 8),
-    ("2.7", 12),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spoken", "version"),
+    [
+        ("0.8.2", 0),
+        ("0.9.0", 1),
+        ("0.10.0", 2),
+        ("0.10.1", 3),
+        ("0.11.0-IV0", 4),
+        ("0.11.0", 5),
+        ("2.0", 8),
+        ("2.7", 12),
+    ],
+)
 def test_each_version_of_fetch_can_be_said(spoken: str, version: int) -> None:
     follower, [followed] = fetching(A, inter_broker_protocol_version=spoken, log_message_format_version="0.8.2")
     assert follower.only.version == version

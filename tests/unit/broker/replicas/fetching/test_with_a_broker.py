@@ -36,9 +36,13 @@ class Follower:
         self.errors: list[BaseException] = []
         timers = LoopTimers(simulation.loop)
         channels = BrokerChannels(
-            simulation.network.host("follower"), {0: (LEADER, PORT)}.get, "broker-7", timers,
-            Spawner(self.errors.append), lambda: 30_000,
-        )  # fmt: skip
+            simulation.network.host("follower"),
+            {0: (LEADER, PORT)}.get,
+            "broker-7",
+            timers,
+            Spawner(self.errors.append),
+            lambda: 30_000,
+        )
         properties = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.from_properties(properties, None, "test")
         self.fetchers = Fetchers(7, config, channels, ReplicationQuota(Windows(11, 1_000)), timers, simulation.clock)
@@ -228,11 +232,21 @@ def lie(story: Callable[[Follower, Liar, Simulation], Awaitable[None]]) -> None:
 pytestmark = pytest.mark.played(by=lie)
 
 
-@pytest.mark.parametrize("bad", [
-    b"raw" + pack(">i", 2_000_000_000), b"raw" + pack(">i", 200_000) + bytes(100_000), pack(">ii", 0, 7),
-    b"raw" + bytes(200_000), fetch_answer(part(0, batch(0), 1), part(1), part(2), part(3)), fetch_answer(part(0)),
-], ids=["endless", "half", "torn", "nothing asked", "a stranger", "too few"])  # fmt: skip
-async def test_an_answer_that_is_none_costs_a_new_attempt(follower, liar, simulation, /, bad):
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"raw" + pack(">i", 2_000_000_000),
+        b"raw" + pack(">i", 200_000) + bytes(100_000),
+        pack(">ii", 0, 7),
+        b"raw" + bytes(200_000),
+        fetch_answer(part(0, batch(0), 1), part(1), part(2), part(3)),
+        fetch_answer(part(0)),
+    ],
+    ids=["endless", "half", "torn", "nothing asked", "a stranger", "too few"],
+)
+async def test_an_answer_that_is_none_costs_a_new_attempt(
+    follower: Follower, liar: Liar, simulation: Simulation, /, bad: bytes
+) -> None:
     liar.answer = lambda request: bad
     follower.follow(0)
     await asyncio.sleep(20)

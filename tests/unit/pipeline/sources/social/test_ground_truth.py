@@ -35,11 +35,21 @@ def _is_at(actor: dict, event: dict) -> bool:
 
 def test_everybody_is_there(busy: Made):
     assert {actor["kind"] for actor in busy.truth["actors"]} == {
-        "crawler", "scraper", "spammer", "vote_ring", "mass_follower", "credential_stuffing",
-    }  # fmt: skip
+        "crawler",
+        "scraper",
+        "spammer",
+        "vote_ring",
+        "mass_follower",
+        "credential_stuffing",
+    }
     assert {actor["kind"] for actor in busy.truth["look_alikes"]} == {
-        "nat_office", "power_reader", "forgotten_password", "popular_post", "feed_reader", "monitoring_probe",
-    }  # fmt: skip
+        "nat_office",
+        "power_reader",
+        "forgotten_password",
+        "popular_post",
+        "feed_reader",
+        "monitoring_probe",
+    }
     assert json.loads(json.dumps(busy.truth))["seed"] == BUSY.seed
 
 
