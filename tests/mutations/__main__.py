@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -58,6 +58,16 @@ def table(names: list[str], runs: dict[str, dict[str, Verdict]]) -> list[str]:
     return lines
 
 
+def joined(names: Iterable[str], runs: Sequence[dict[str, Verdict]]) -> dict[str, Verdict]:
+    """Return one verdict for each of these faults that was tried: of the last run that found it, or of the last run."""
+    best: dict[str, Verdict] = {}
+    for name in names:
+        verdicts = [run[name] for run in runs if name in run]
+        if verdicts:
+            best[name] = next((verdict for verdict in reversed(verdicts) if verdict.test), verdicts[-1])
+    return best
+
+
 def commands(verdicts: Iterable[Verdict]) -> Counter[str]:
     """Count the faults by the fastest command of ours that finds each."""
     quick_tests = (Path(__file__).parents[1] / "quick.txt").read_text().split("\n")
@@ -95,8 +105,8 @@ def main() -> int:
     if options.table:
         runs = {run: _load(_RESULTS / f"{run}.jsonl") for run in options.table}
         print("\n".join(table(names, runs)))
-        for run, verdicts in runs.items():
-            print(f"{run}: {dict(commands(verdicts.values()))} of {len(names)}")
+        tried = joined(names, list(runs.values()))
+        print(f"{dict(commands(tried.values()))}, not tried: {len(names) - len(tried)}, of {len(names)}")
         return 0
 
     os.nice(15)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutations.__main__ import joined
 from tests.mutations.faults import Fault, FaultError, choose, load_faults
+from tests.mutations.trial import Verdict
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,3 +54,16 @@ def test_faults_are_chosen_by_room_and_by_name():
     assert [fault.name for fault in choose(faults, [])] == ["a", "b", "c"]
     with pytest.raises(FaultError, match="called d"):
         choose(faults, ["d"])
+
+
+def test_of_several_runs_the_last_one_that_found_a_fault_counts():
+    def run(**tests: str) -> dict[str, Verdict]:
+        return {name: Verdict(name, test, "", True, 1.0) for name, test in tests.items()}
+
+    runs = [run(a="old", b="old", c=""), run(a="new", b="", d="")]
+    assert {name: verdict.test for name, verdict in joined("abcde", runs).items()} == {
+        "a": "new",
+        "b": "old",
+        "c": "",
+        "d": "",
+    }
