@@ -95,6 +95,16 @@ def test_a_prefixed_rule_that_was_removed_is_gone():
     assert rules.rights(ALICE, "h", TOPIC, "ab") is None
 
 
+def test_a_denied_read_denies_no_other_operation():
+    rules = Rules()
+    entries = [Entry(ALICE, "*", Operation.ALL, ALLOW), Entry(ALICE, "*", Operation.READ, DENY)]
+    rules.set(Pattern(TOPIC, "a", PatternType.LITERAL), entries)
+    rights = rules.rights(ALICE, "h", TOPIC, "a")
+    assert not rights >> Operation.READ & 1
+    assert rights >> Operation.DESCRIBE & 1
+    assert rights >> Operation.WRITE & 1
+
+
 def test_what_cannot_be_read_is_closed_until_it_can():
     rules = Rules()
     pattern = Pattern(TOPIC, "a")
