@@ -144,7 +144,8 @@ def things(world: World) -> Iterator[None]:
     producer = Producer({**common, "client.id": "hidden-sender", "linger.ms": 0})
     for name in ("hidden", "shown"):
         producer.produce(f"{name}-topic", f"{name}-value", f"{name}-key", headers=[("h", f"{name}-header".encode())])
-    producer.produce("cards", b'{"user":"ann","card":"%s"}' % MASKED[0].encode(), headers=[("t", MASKED[1].encode())])
+    card = b'{"user":"ann","card":"%s"}' % MASKED[0].encode()
+    producer.produce("cards", card, b"ann", headers=[("t", MASKED[1].encode())])
     for name in ("shown-topic.dlq", "alerts"):
         world.command("root", "topics", "--create", "--topic", name, "--partitions", "1")
     for reason in (b"no JSON", b"no JSON", b"<script>"):
