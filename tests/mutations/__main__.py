@@ -186,9 +186,9 @@ def main() -> int:
         print(f"fails without any fault: {test}")
     for problem in unfit.values():
         print(f"does not fit: {problem}")
-    tried = [verdicts[name] for name in names if name in verdicts]
-    found_count = sum(bool(verdict.test) for verdict in tried)
-    print(f"{found_count} of {len(names)} found, in {sum(verdict.seconds for verdict in tried):.0f} s")
+    shown = [verdicts[name] for name in names if name in verdicts]
+    found_count = sum(bool(verdict.test) for verdict in shown)
+    print(f"{found_count} of {len(names)} found, in {sum(verdict.seconds for verdict in shown):.0f} s")
     return int(found_count < len(names))
 
 
