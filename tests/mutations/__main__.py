@@ -105,8 +105,8 @@ def main() -> int:
     if options.table:
         runs = {run: _load(_RESULTS / f"{run}.jsonl") for run in options.table}
         print("\n".join(table(names, runs)))
-        tried = joined(names, list(runs.values()))
-        print(f"{dict(commands(tried.values()))}, not tried: {len(names) - len(tried)}, of {len(names)}")
+        best = joined(names, list(runs.values()))
+        print(f"{dict(commands(best.values()))}, not tried: {len(names) - len(best)}, of {len(names)}")
         return 0
 
     os.nice(15)
