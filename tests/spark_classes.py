@@ -52,4 +52,4 @@ if __name__ == "__main__":
     if found is not None and not found.exists():
         write_archive()
         if not found.exists():
-            sys.exit("Spark's JVM did not write its classes")
+            sys.exit(f"Spark's JVM did not write its classes; to try again: rm -r {found.parent}")

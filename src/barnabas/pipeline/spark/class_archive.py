@@ -18,6 +18,7 @@ from pathlib import Path
 
 from barnabas.pipeline.spark.java import private_directory, user_cache, version_text
 
+_TRIED = ".tried"
 _USED, _WRITTEN = "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit"
 
 
@@ -37,8 +38,10 @@ class ClassArchive:
     def of(cls, java_home: Path, *, is_written: bool) -> ClassArchive:
         """Return the file for a Java and the installed Spark; `is_written`: the JVM writes it if it is missing."""
         path = archive_path(java_home)
-        if path is None or path.exists() or not is_written:
-            return cls(path if path is not None and path.exists() else None)
+        if path is None or path.exists():
+            return cls(path)
+        if not is_written or path.with_suffix(_TRIED).exists():
+            return cls(None)
         return cls(path, path.with_name(f"{path.name}.{os.getpid()}"))
 
     @property
@@ -53,6 +56,11 @@ class ClassArchive:
         option = f"{_WRITTEN}={self.staging}" if self.is_missing else f"{_USED}={self.path}"
         # A JVM would print which classes can't be in the file.
         return f'"{option}" -Xlog:cds*=off'
+
+    def begin(self) -> None:
+        """Note that the JVM begins to write: where that fails, for want of memory or disk, no later one tries again."""
+        if self.path is not None:
+            self.path.with_suffix(_TRIED).touch()
 
     def keep(self, *, is_whole: bool) -> None:
         """Put the file that the JVM has written in its place; remove it if the JVM did not end well."""

@@ -42,6 +42,14 @@ def test_the_jvm_writes_the_file_once_and_the_next_one_uses_it(tmp_path: Path):
     assert ClassArchive.of(java_that_says(tmp_path / "other", "mixed mode, sharing "), is_written=True).is_missing
 
 
+def test_a_jvm_that_failed_to_write_the_file_is_not_followed_by_another(tmp_path: Path):
+    home = java_that_says(tmp_path / "home", "mixed mode, sharing")
+    first = ClassArchive.of(home, is_written=True)
+    first.begin()
+    first.keep(is_whole=False)
+    assert ClassArchive.of(home, is_written=True) == ClassArchive(None)
+
+
 def test_a_java_without_an_archive_of_its_own_does_without(tmp_path: Path):
     assert ClassArchive.of(java_that_says(tmp_path, "mixed mode"), is_written=True).java_options() == ""
 
