@@ -368,4 +368,4 @@ _SCALARS: dict[str, tuple[Any, ...]] = {
     "date": (pa.date32(), (str,), _date),
     "binary": (pa.binary(), (str,), partial(b64decode, validate=True)),
 }
-"""What `_Scalar` is created with, by the type's name."""
+"""Arguments of `_Scalar`, by the type's name."""

@@ -55,7 +55,6 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
             "gap_ms": F.col("page_ms") - F.max("page_ms").over(before),
         }
     )
-    # The same page as referrer always: least and greatest are one, which no set is needed for.
     sums = (
         "count(ms) AS requests",
         "count_if(is_asset) AS assets",
@@ -63,6 +62,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
         "count_if(page_ms IS NOT NULL AND referrer_key IS NULL) AS page_no_referrer",
         "count_if(is_error) AS errors",
         "count_if(is_head) AS heads",
+        # The same page as referrer always: least and greatest are one, which no set is needed for.
         "min(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS least_referrer",
         "max(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS greatest_referrer",
         "max(pause_ms) AS pause_ms",
