@@ -19,6 +19,7 @@ from deltalake import DeltaTable
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.session import SessionOptions, session_for
+from barnabas.pipeline.tables.delta_lake import storage_options
 from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 from tests.docs.examples import Terminal, examples
@@ -182,7 +183,8 @@ def test_a_run_waits_for_a_store_that_does_not_answer(site: Site, store: ObjectS
 
 
 def test_a_file_of_a_checkpoint_takes_the_place_of_an_older_one(store: ObjectStore, bucket: str):
-    files = Files(shared_session(), f"s3a://{bucket}/checkpoints/run")
+    directory = f"s3a://{bucket}/checkpoints/run"
+    files = Files(directory, storage_options(shared_session(), directory))
     assert files.read("progress.json") is None
     files.write("progress.json", "first")
     files.write("progress.json", "second")

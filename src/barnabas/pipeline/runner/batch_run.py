@@ -297,11 +297,9 @@ class BatchRun(ABC):
         self._metrics.lag(self.figures.run, self.figures.lag)
 
     def _write_status(self) -> None:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
-
         self._complete_figures()
         try:
             self._files.write(_STATUS_FILE, self.figures.to_json())
-        except Py4JJavaError as error:
+        except OSError as error:
             # A store or a name node may be away for a while.
             raise QueryStoppedError(f"{self._files.directory}: can't be written to: {reason_of(error)}") from error

@@ -1,65 +1,56 @@
-"""Files of a run on this machine, on HDFS or in an object store, through Hadoop's own file systems."""
+"""Files of a run on this machine, on HDFS or in an object store."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Mapping
+from pathlib import Path
 
-from barnabas.pipeline.spark.object_stores import writes_whole_files
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from barnabas.pipeline.tables.data_files import FileSink, absolute
 
 
 class Files:
     """A directory of small text files."""
 
-    def __init__(self, spark: SparkSession, directory: str) -> None:
-        context = spark.sparkContext
-        jvm: Any = context._jvm
-        self._jvm = jvm
-        self._root = jvm.org.apache.hadoop.fs.Path(directory)
-        self._system = self._root.getFileSystem(context._jsc.hadoopConfiguration())
-        self.directory = directory
+    def __init__(self, directory: str, storage_options: Mapping[str, str]) -> None:
+        """Nothing is read or written yet.
+
+        Args:
+            directory: A path, or the address of an object store or HDFS.
+            storage_options: Login and endpoint of the store, as delta-rs takes them.
+        """
+        self.directory = absolute(directory)
+        self._sink = FileSink(self.directory, storage_options)
 
     def read(self, name: str) -> str | None:
         """Return a file's text; None where there is none."""
-        path = self._path(name)
-        if not self._system.exists(path):
-            return None
-        stream = self._system.open(path)
         try:
-            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
-        finally:
-            stream.close()
+            with self._sink.filesystem().open_input_stream(name) as stream:
+                return bytes(stream.read()).decode()
+        except FileNotFoundError:
+            return None
 
     def write(self, name: str, text: str) -> None:
-        """Write a file whole; it takes the place of an older one in one step where the file system can do that."""
-        path = self._path(name)
-        if writes_whole_files(self.directory):
-            # A rename there would be a copy.
-            stream = self._system.create(path, True)
-            stream.write(bytearray(text.encode()))
-            stream.close()
+        """Write a file whole; it takes the place of an older one in one step.
+
+        Raises:
+            OSError: the place can't be written to, or a store does not answer.
+        """
+        if "://" in self.directory:
+            content = text.encode()
+            # Unbuffered, pyarrow gives delta-rs an object that it does not take.
+            with self._sink.filesystem().open_output_stream(name, buffer_size=len(content) + 1) as stream:
+                stream.write(content)
             return
-        partial = self._jvm.org.apache.hadoop.fs.Path(path.getParent(), f".{path.getName()}.partial")
-        self._system.mkdirs(path.getParent())
-        stream = self._system.create(partial, True)
-        try:
-            stream.write(bytearray(text.encode()))
-            stream.hsync()
-        finally:
-            stream.close()
-        rename = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
-            path.toUri() if path.toUri().getScheme() else self._system.getUri()
-        )
-        options = self._jvm.org.apache.hadoop.fs.Options.Rename
-        overwrite = self._jvm.java.lang.reflect.Array.newInstance(options.OVERWRITE.getClass(), 1)
-        overwrite[0] = options.OVERWRITE
-        rename.rename(partial, path, overwrite)
+        path = Path(self.directory, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
 
     def remove(self) -> None:
-        """Remove the directory and all in it."""
-        self._system.delete(self._root, True)
-
-    def _path(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self._root, name)
+        """Remove all that is in the directory."""
+        self._sink.clear()

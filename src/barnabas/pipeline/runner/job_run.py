@@ -85,7 +85,7 @@ class JobRun(BatchRun):
             shared: Reads topics for all jobs of the session; None: this one is the only job.
             turns: How many refreshes go on at the same time, of all jobs of the session.
         """
-        files = Files(spark, plan.job_checkpoint)
+        files = Files(plan.job_checkpoint, _store_of(spark, plan.job_checkpoint))
         super().__init__(plan.run, spark, files, cluster, BatchSizer(plan, quotas), metrics, report, warn)
         self.plan = plan
         self.feeders: Sequence[JobRun] = ()
@@ -240,14 +240,6 @@ class JobRun(BatchRun):
         limits = [topic.limited_by for topic in topics.values() if topic.limited_by]
         self.figures.limited_by = limits[-1] if limits else self.figures.limited_by
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
-
-    def _store_of(self, directory: str) -> dict[str, str]:
-        """Return login and endpoint of a directory's store; a local one needs none, nor delta-rs to be installed."""
-        if "://" not in directory:
-            return {}
-        from barnabas.pipeline.tables.delta_lake import storage_options
-
-        return storage_options(self._spark, directory)
 
     def _sources(self) -> dict[str, TableWriter]:
         """Open the tables that are derived from once more: batches go on to write them."""
@@ -481,7 +473,7 @@ class JobRun(BatchRun):
             self._writers,
             self._topic_writers(),
             DeadLetters(self._cluster, self.plan, self._warn),
-            Staging(self._spark, staged, self._store_of(staged)),
+            Staging(self._spark, staged, _store_of(self._spark, staged)),
             self.plan.delivery,
             progress_file,
             self.plan.registry,
@@ -515,6 +507,15 @@ class JobRun(BatchRun):
     def _complete_figures(self) -> None:
         """Forget the waits of more than a minute ago."""
         self._tell_freshness()
+
+
+def _store_of(spark: SparkSession, directory: str) -> dict[str, str]:
+    """Return login and endpoint of a directory's store; a local one needs none, nor delta-rs to be installed."""
+    if "://" not in directory:
+        return {}
+    from barnabas.pipeline.tables.delta_lake import storage_options
+
+    return storage_options(spark, directory)
 
 
 def _ends_of(extents: Extents) -> Offsets:

@@ -5,14 +5,11 @@ What a killed run leaves is deleted by the next one. Executors must reach the ch
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.spark.object_stores import scheme_of
-from barnabas.pipeline.tables.data_files import DataFile, FileSink
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,9 +28,7 @@ class Staging:
         storage_options: Login and endpoint of the store, as delta-rs takes them.
         """
         self._spark = spark
-        if scheme_of(directory) in ("", "file"):
-            directory = os.path.abspath(re.sub("^file:(//)?", "", directory))
-        self._sink = FileSink(directory, storage_options)
+        self._sink = FileSink(absolute(directory), storage_options)
         self._is_clear = False
 
     def sink(self) -> Sink:
@@ -52,15 +47,8 @@ class Staging:
 
     def clear(self) -> None:
         """Delete all staged files, those of an earlier run that was killed among them; later, if that fails now."""
-        from pyarrow import fs  # type: ignore[import-untyped]  # it has no types
-
         if self._is_clear:
             return
         with suppress(OSError):
-            filesystem = self._sink.filesystem()
-            # Stores of delta-rs have no call that deletes all of a directory.
-            found = filesystem.get_file_info(fs.FileSelector("", allow_not_found=True, recursive=True))
-            for each in found:
-                if each.is_file:
-                    filesystem.delete_file(each.path)
+            self._sink.clear()
             self._is_clear = True

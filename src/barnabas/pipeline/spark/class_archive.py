@@ -81,9 +81,10 @@ def archive_path(java_home: Path) -> Path | None:
         return None
     # Not by its import, which takes a quarter of a second.
     spark = find_spec("pyspark")
-    if spark is None:
+    if spark is None or spark.origin is None:
         return None
-    name = hashlib.sha256(f"{version} {metadata.version('pyspark')} {spark.origin}".encode()).hexdigest()[:12]
+    place = Path(spark.origin).resolve()
+    name = hashlib.sha256(f"{version} {metadata.version('pyspark')} {place}".encode()).hexdigest()[:12]
     beside_python = Path(sys.prefix) / "lib"
     is_ours = os.access(beside_python, os.W_OK)
     try:

@@ -58,11 +58,6 @@ def is_object_store(location: str) -> bool:
     return scheme_of(location) in (*_CLIENTS, *_OTHERS)
 
 
-def writes_whole_files(location: str) -> bool:
-    """Tell whether a file at an address takes the place of an older one in one step, when it is closed."""
-    return scheme_of(location) in ("s3", "s3a", "gs")
-
-
 def clients_for(locations: Iterable[str], environment: Mapping[str, str]) -> StoreClient:
     """Return what a session needs for all stores that these addresses are in.
 

@@ -246,7 +246,8 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
     """
     import pyspark
 
-    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit")]
+    # The class archive is for this path, by whatever link the environment is reached.
+    command = [str(Path(pyspark.__file__).resolve().parent / "bin" / "spark-submit")]
     for name, value in conf.getAll():
         command += ["--conf", f"{name}={value}"]
     address = scratch / _ADDRESS_FILE

@@ -107,18 +107,17 @@ def _with_latest(kept: DataFrame, new: DataFrame, key: str, gone: str, marks: Se
     """Return the rows that were there after new ones of their keys, where some of these are `gone`."""
     from pyspark.sql import functions as F
 
-    there, later = kept.alias("there"), new.alias("new")
-    same, comes_later = f"there.{quoted(key)} = new.{quoted(key)}", is_later("new", "there")
-    is_new = F.expr(f"{same} AND {comes_later}")
-    is_late = F.expr(f"{same} AND NOT {comes_later}")
-    result = there.join(later, is_new, "left_anti")
-    added = later.where(f"NOT ({gone})").join(there, is_late, "left_anti")
-    result = result.unionByName(added, allowMissingColumns=True)
+    columns = [quoted(name) for name in kept.columns]
+    there = kept.select(F.struct(*columns).alias("there"))
+    later = new.select(F.struct(*columns).alias("new"), F.expr(gone).alias("is_gone"))
+    # One join: a table may be larger than memory, and each join moves and sorts all of it.
+    both = there.join(later, F.expr(f"there.{quoted(key)} = new.{quoted(key)}"), "full_outer")
+    is_new = f"new IS NOT NULL AND (there IS NULL OR {is_later('new', 'there')})"
+    row = f"CASE WHEN NOT ({is_new}) THEN there WHEN NOT is_gone THEN new"
     if marks:
-        columns = [f"{'new' if name in marks else 'there'}.{quoted(name)}" for name in kept.columns]
-        marked = there.join(later.where(gone), is_new).selectExpr(*columns)
-        result = result.unionByName(marked, allowMissingColumns=True)
-    return result
+        values = (f"{literal(name)}, {'new' if name in marks else 'there'}.{quoted(name)}" for name in kept.columns)
+        row += f" WHEN there IS NOT NULL THEN named_struct({', '.join(values)})"
+    return both.selectExpr(f"{row} END AS row").where("row IS NOT NULL").select("row.*")
 
 
 def check_key(key: Sequence[str], columns: Sequence[str], location: str) -> None:

@@ -48,6 +48,12 @@ _GENERATION = re.compile(
 COLUMN_OF_FILES = "file BINARY"
 
 
+def absolute(location: str) -> str:
+    """Return an address as it is, and the path that a path or a URL of the scheme `file` stands for."""
+    path = re.sub("^file:(//)?", "", location)
+    return location if "://" in path else os.path.abspath(path)
+
+
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """A file that was written and is not committed yet.
@@ -116,6 +122,20 @@ class FileSink:
         from deltalake.fs import DeltaStorageHandler
 
         return fs.PyFileSystem(DeltaStorageHandler(self.directory, dict(self.storage_options)))
+
+    def clear(self) -> None:
+        """Delete all files of the directory.
+
+        Raises:
+            OSError: the place can't be written to, or a store does not answer.
+        """
+        from pyarrow import fs
+
+        filesystem = self.filesystem()
+        # Stores of delta-rs have no call that deletes all of a directory.
+        for each in filesystem.get_file_info(fs.FileSelector("", allow_not_found=True, recursive=True)):
+            if each.is_file:
+                filesystem.delete_file(each.path)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete files of the table, as far as possible."""

@@ -48,7 +48,7 @@ from barnabas.pipeline.tables.commit_rules import (
     updated,
     without,
 )
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, write_files
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, absolute, generated_column, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
@@ -63,8 +63,6 @@ from barnabas.pipeline.tables.table import (
 _NOTE_KEY = "barnabas"
 _NOTE_PROPERTY = "userMetadata"
 
-# Delta's own 10 are for commits that are large: a checkpoint costs as much as several small ones.
-_PROPERTIES = {"delta.checkpointInterval": "100"}
 _HISTORY = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 _USUAL_HISTORY_S = 7 * 86_400
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
@@ -152,8 +150,7 @@ class DeltaLakeTable(Table):
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
         self.location = location
-        self._uri = location if "://" in location else os.path.abspath(location.removeprefix("file:"))
-        self._uri = self._uri.removeprefix("file://")
+        self._uri = absolute(location)
         self._layout = layout
         self._store = storage_options(spark, self._uri)
         self._generated = {
@@ -497,7 +494,7 @@ class DeltaLakeTable(Table):
                 added,
                 mode="error" if table is None else "overwrite",
                 partition_by=self._layout.partition_names,
-                configuration={**_PROPERTIES, **_history_properties(self._layout)},
+                configuration=_history_properties(self._layout),
                 storage_options=self._store,
                 commit_properties=properties,
             )

@@ -46,7 +46,7 @@ from barnabas.pipeline.tables.commit_rules import (
     rewind_condition,
     without,
 )
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, write_files
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, absolute, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.table import (
     COMMIT_COLUMN,
@@ -142,7 +142,7 @@ class ParquetTable(Table):
         self._spark = spark
         self.location = location
         self._layout = layout
-        self._directory = Path(os.path.abspath(re.sub("^file:(//)?", "", location)))
+        self._directory = Path(absolute(location))
         self._work = self._directory.with_name(f"_{self._directory.name}.work")
 
     def exists(self) -> bool:
