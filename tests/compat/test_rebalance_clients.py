@@ -125,7 +125,7 @@ class Stage:
 
         async def move(admin: Admin) -> None:
             # Who asks first has the topic made.
-            await admin.describe_group(self.group_id)
+            await admin.retry(lambda: admin.pool.coordinator(self.group_id))
             moves = {TopicPartition(GROUP_OFFSETS_TOPIC, 0): [broker_id]}
             moved = await ReplicaAdmin(admin.pool).alter_reassignments(moves)
             assert [error for error, _ in moved.values()] == [ErrorCode.NONE]

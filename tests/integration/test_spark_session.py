@@ -94,7 +94,7 @@ def test_classes_are_written_by_a_run_that_ends_well_and_used_by_the_next(tmp_pa
     def run(how: str) -> tuple[str, list[Path]]:
         command = [sys.executable, "-c", CLASSES, str(tmp_path), how]
         result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=how == "well")
-        return result.stdout, list(tmp_path.glob("lib/*/*"))
+        return result.stdout, list(tmp_path.glob("lib/*/*.jsa"))
 
     said, found = run("fails")
     assert "Writing" not in said

@@ -78,7 +78,13 @@ def any_place(
         return Place(spark, "iceberg", f"lake.site.{tmp_path.name}")
     if request.param == "hive":
         server = request.getfixturevalue("hive")
-        name_catalog("metastore", uri=server.uri, warehouse=str(server.directory / "warehouse"))
+        # Spark's metastore is one of Hive 2.
+        name_catalog(
+            "metastore",
+            uri=server.uri,
+            warehouse=str(server.directory / "warehouse"),
+            **{"hive.hive2-compatible": "true"},
+        )
         return Place(spark, "iceberg", f"metastore.site.{tmp_path.name}")
     database = request.getfixturevalue("postgresql").database_url()
     name_catalog("base", uri=database.replace("://", "+psycopg://"), warehouse=str(tmp_path / "warehouse"))
@@ -101,9 +107,11 @@ def test_pyiceberg_reads_and_writes_by_the_same_catalog(any_place: Place) -> Non
     catalog, _, name = any_place.location.partition(".")
     # A process of its own would read the configuration by itself.
     configuration = {key: str(value) for key, value in (Config().get_catalog_config(catalog) or {}).items()}
-    theirs = load_catalog(catalog, **configuration).load_table(name)
-    assert sorted(theirs.scan().to_arrow()["_offset"].to_pylist()) == list(range(10))
-    theirs.delete("_offset < 5")
+    # Connections that it left open would be held against a later test.
+    with load_catalog(catalog, **configuration) as opened:
+        theirs = opened.load_table(name)
+        assert sorted(theirs.scan().to_arrow()["_offset"].to_pylist()) == list(range(10))
+        theirs.delete("_offset < 5")
     assert table.progress("load") == progress_of("load", 1, 10)
     table.append(rows_at(any_place.spark, 10, 20), progress_of("load", 2, 20))
     assert offsets_in(table) == list(range(5, 20))
@@ -232,7 +240,7 @@ def test_a_lock_that_a_killed_driver_has_left_in_hive_s_metastore_is_told_of(
     client = metastore.HiveMetaStoreClient(configuration)
     lock = metastore.LockComponentBuilder().setExclusive().setDbName("site").setTableName(tmp_path.name).build()
     held = client.lock(metastore.LockRequestBuilder("killed").setUser("killed").addLockComponent(lock).build())
-    with pytest.raises(TableUnavailableError, match="metastore holds a lock on it"):
+    with pytest.raises(TableUnavailableError, match="metastore has a lock on the table"):
         table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
     assert table.progress("load") == progress_of("load", 1, 10)
     client.unlock(held.getLockid())

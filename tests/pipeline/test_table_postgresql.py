@@ -384,7 +384,8 @@ def test_a_kill_between_the_staged_rows_and_their_commit_leaves_nothing(
         holder.rollback()
     assert last_sequence(table) == done
     assert offsets_in(table) == offsets_of(done)
-    assert len(staging_tables(postgresql)) == 1
+    # One of the second program, and perhaps one of the first, which went on staging until it was dead.
+    assert staging_tables(postgresql)
     commit_count = finish("postgresql", table, location)
     assert offsets_in(table) == offsets_of(commit_count)
     assert staging_tables(postgresql) == []

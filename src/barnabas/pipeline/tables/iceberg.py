@@ -50,7 +50,7 @@ from barnabas.pipeline.tables.commit_rules import (
     without,
 )
 from barnabas.pipeline.tables.data_files import write_files
-from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
+from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, is_locked
 from barnabas.pipeline.tables.iceberg_files import (
     IcebergSink,
     iceberg_file,
@@ -495,7 +495,7 @@ class IcebergTable(Table):
                 there = self._load()
                 if there is not None and there.snapshot_by_id(update.snapshot_id) is not None:
                     return True
-                if isinstance(error, CommitFailedException):
+                if isinstance(error, CommitFailedException) and not is_locked(error):
                     return False
                 raise
         return True

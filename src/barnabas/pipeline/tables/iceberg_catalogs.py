@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING
 
 from pyiceberg.catalog import Catalog, load_catalog
@@ -136,9 +136,9 @@ class CatalogEntry:
 
         try:
             yield
-        except CommitFailedException:
-            raise
-        except WaitingForLockException as error:
+        except (CommitFailedException, WaitingForLockException) as error:
+            if not is_locked(error):
+                raise
             raise TableUnavailableError(f"{self.location}: {_LOCK_HELD}") from error
         except (FileNotFoundError, PermissionError) as error:
             raise TableError(f"{self.location}: {error}") from error
@@ -148,12 +148,23 @@ class CatalogEntry:
             ) from error
         except RESTError as error:
             raise TableError(f"{self.location}: the catalog refuses: {error}") from error
+        except Exception as error:
+            # Hive's errors, which must not leave a context manager: Python can't set their traceback.
+            names = {each.__name__ for each in type(error).__mro__}
+            if "TTransportException" in names:
+                raise TableUnavailableError(f"{self.location}: the metastore does not answer: {error}") from error
+            if "TException" in names:
+                raise TableError(f"{self.location}: the metastore refuses: {error}") from error
+            raise
 
     def _catalog(self) -> Catalog:
         if self._directory is not None:
             self._directory.parents[1].mkdir(parents=True, exist_ok=True)
+        key = self._name, tuple(sorted(self._properties.items()))
         with _CATALOGS_LOCK:
-            return _catalog_of(self._name, tuple(sorted(self._properties.items())))
+            catalog = _catalog_of(*key)
+            # Hive's client has one connection, which another thread would close meanwhile.
+            return _catalog_of(*key, get_ident()) if type(catalog).__name__ == "HiveCatalog" else catalog
 
     def _make_namespace(self, catalog: Catalog) -> None:
         for count in range(1, len(self._identifier)):
@@ -178,7 +189,12 @@ class CatalogEntry:
         return found[max(found)] if found else None
 
 
+def is_locked(error: Exception) -> bool:
+    """Return whether a commit failed as Hive's metastore has a lock on the table."""
+    return isinstance(error, WaitingForLockException) or isinstance(error.__cause__, WaitingForLockException)
+
+
 @lru_cache
-def _catalog_of(name: str, properties: tuple[tuple[str, str], ...]) -> Catalog:
-    """Return the catalog of a name, with its connections: one in a process, for all tables."""
+def _catalog_of(name: str, properties: tuple[tuple[str, str], ...], _thread: int = 0) -> Catalog:
+    """Return the catalog of a name, with its connections: one in a process, for all tables, or one of a thread."""
     return load_catalog(name, **dict(properties))
