@@ -1,11 +1,14 @@
 """The file with Spark's classes: when the JVM writes it, when it uses it, and when it does without."""
 
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
+import pyspark
 import pytest
 
-from barnabas.pipeline.spark.class_archive import ClassArchive
+from barnabas.pipeline.spark import class_archive
+from barnabas.pipeline.spark.class_archive import ClassArchive, archive_path
 from tests.unit.pipeline.spark.test_java import fake_java
 
 
@@ -40,6 +43,16 @@ def test_the_jvm_writes_the_file_once_and_the_next_one_uses_it(tmp_path: Path):
         assert not second.is_missing
         assert second.java_options() == f'"-XX:SharedArchiveFile={first.path}" -Xlog:cds*=off'
     assert ClassArchive.of(java_that_says(tmp_path / "other", "mixed mode, sharing "), is_written=True).is_missing
+
+
+def test_an_environment_that_is_reached_by_a_link_has_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = java_that_says(tmp_path / "home", "mixed mode, sharing")
+    own = archive_path(home)
+    link = tmp_path / "link"
+    link.symlink_to(Path(pyspark.__file__).parents[1])
+    monkeypatch.setattr(class_archive, "find_spec", lambda name: PathFinder.find_spec(name, [str(link)]))
+    assert own is not None
+    assert archive_path(home) == own
 
 
 def test_a_jvm_that_failed_to_write_the_file_is_not_followed_by_another(tmp_path: Path):
