@@ -55,7 +55,7 @@ def main() -> None:
             duration_s=arguments.refreshes * _REFRESH_S, events_per_s=arguments.new / _REFRESH_S, users=10_000
         )
         write_jsonl(dataclasses.replace(plan, shares=dataclasses.replace(plan.shares, broken=0.0)), directory)
-        options = SessionOptions(table_format="delta")
+        options = SessionOptions(table_format="delta", is_continuous=True)
         with session_for(options, [], print) as (spark, _):
             print("| job | facts before | first ms | ms of the tenth | of the last | ratio |")
             print("| --- | --- | --- | --- | --- | --- |")

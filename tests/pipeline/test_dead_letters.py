@@ -10,7 +10,7 @@ from barnabas.pipeline.job import Job
 from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
 from barnabas.pipeline.runner.dead_letters import DeadLetter, DeadLetters
 from barnabas.pipeline.runner.plan import RunPlan
-from barnabas.pipeline.runner.topic_output import RecordProducer, TopicWriteError
+from barnabas.pipeline.runner.topic_output import TopicWriteError, record_producer
 
 
 @pytest.fixture
@@ -79,9 +79,25 @@ def test_letters_of_a_dead_letter_topic_are_logged(asked: Cluster, name: str) ->
 
 def test_a_record_that_is_refused_ends_the_write_with_its_topic_and_the_reason(asked: Cluster, name: str) -> None:
     asked.create_topic(name, {"max.message.bytes": "500"})
-    producer = RecordProducer(asked.options.for_producer())
-    producer.send(name, b"k", b"v" * 5_000)
-    with pytest.raises(TopicWriteError, match=f"topic {name}: .*size"):
-        producer.finish()
-    with pytest.raises(TopicWriteError, match=f"topic {name}: .*large"):
-        RecordProducer(asked.options.for_producer()).send(name, b"k", b"v" * 2_000_000)
+    settings = asked.options.for_producer()
+    with pytest.raises(TopicWriteError, match=f"topic {name}: .*size"), record_producer(settings) as producer:
+        producer.send(name, b"k", b"v" * 5_000)
+    with pytest.raises(TopicWriteError, match=f"topic {name}: .*large"), record_producer(settings) as producer:
+        producer.send(name, b"k", b"v" * 2_000_000)
+
+
+def test_a_producer_is_kept_for_the_next_write_unless_it_failed(asked: Cluster, name: str) -> None:
+    settings = {**asked.options.for_producer(), "message.max.bytes": 10_000}
+    with record_producer(settings) as first:
+        first.send(name, b"k", b"1")
+        with record_producer(settings) as beside:
+            assert beside is not first
+    with record_producer(settings) as second:
+        second.send(name, b"k", b"2")
+    assert second is first
+    with pytest.raises(TopicWriteError, match="large"), record_producer(settings) as failed:
+        failed.send(name, b"k", b"v" * 20_000)
+    with record_producer(settings) as third:
+        third.send(name, b"k", b"3")
+    assert third is not failed
+    assert [each.value() for each in read(asked, name)] == [b"1", b"2", b"3"]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import RunPlan
-from barnabas.pipeline.runner.topic_output import Headers, RecordProducer
+from barnabas.pipeline.runner.topic_output import Headers, record_producer
 
 # A reason quotes names of fields, which can be of any length.
 _REASON_CHARACTERS = 500
@@ -80,10 +80,9 @@ class DeadLetters:
             # librdkafka does not divide a batch that is too large for the topic.
             "batch.size": min(_BATCH_BYTES, *limits),
         }
-        producer = RecordProducer(settings)
-        for letter in written:
-            producer.send(*self._record_of(letter))
-        producer.finish()
+        with record_producer(settings) as producer:
+            for letter in written:
+                producer.send(*self._record_of(letter))
 
     def _record_of(self, letter: DeadLetter) -> tuple[str, bytes | None, bytes | None, Headers]:
         """Return a letter's topic, key, value and headers; what is too large is cut."""

@@ -6,12 +6,16 @@ beyond what brokers throttled. The next start of the run writes the records agai
 
 Under a `producer_byte_rate` a request has at most a second's worth of bytes, so that no throttle lasts longer than
 librdkafka waits for an answer.
+
+A process keeps its producers for the next write: librdkafka takes half a second until a new one has its producer id.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from barnabas.pipeline.job import TopicOutput
@@ -33,16 +37,19 @@ _LOOK_S = 0.1
 _LEAST_REQUEST_BYTES = 16_384
 _REQUEST_BYTES = 1_000_000
 
+# Settings change with a quota and with the limits of topics.
+_MOST_KEPT = 4
+
 
 class TopicWriteError(Exception):
     """A record was not written: its topic, and the reason."""
 
 
 class RecordProducer:
-    """Writes records, in order for each partition, until `finish` has returned.
+    """Writes records, in order for each partition, from `begin` until `finish` has returned, and then again.
 
     Attributes:
-        throttled_s: How long brokers have throttled it, in all.
+        throttled_s: How long brokers have throttled it since `begin`, in all.
     """
 
     def __init__(self, settings: Mapping[str, object]) -> None:
@@ -64,6 +71,13 @@ class RecordProducer:
             "throttle_cb": self._note_throttle,
         }
         self._producer = Producer(own)
+
+    def begin(self) -> None:
+        """Forget what happened while there was nothing to write."""
+        self._producer.poll(0)
+        self.throttled_s = 0.0
+        self._failure = self._connection_error = ""
+        self._give_up_at_s = time.monotonic() + _PATIENCE_S
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None = None) -> None:
         """Write a record; wait while librdkafka's buffer is full.
@@ -130,6 +144,29 @@ class RecordProducer:
         self._give_up_at_s = max(self._give_up_at_s, time.monotonic() + event.throttle_time + _PATIENCE_S)
 
 
+_kept: dict[tuple[tuple[str, object], ...], RecordProducer] = {}
+
+
+@contextmanager
+def record_producer(settings: Mapping[str, object]) -> Iterator[RecordProducer]:
+    """Provide a producer to one thread; in the end all its records are acknowledged.
+
+    Args:
+        settings: librdkafka's (`KafkaOptions.for_producer`).
+
+    Raises:
+        TopicWriteError: a record was refused, or no record is acknowledged any more. The producer is not used again.
+    """
+    key = tuple(sorted(settings.items()))
+    producer = _kept.pop(key, None) or RecordProducer(settings)
+    producer.begin()
+    yield producer
+    producer.finish()
+    while len(_kept) >= _MOST_KEPT:
+        del _kept[next(iter(_kept))]
+    _kept[key] = producer
+
+
 def _write_batches(
     settings: Mapping[str, object], topic: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -138,16 +175,17 @@ def _write_batches(
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        producer: RecordProducer | None = None
+        own = iter(batches)
+        first = next(own, None)
+        if first is None:
+            return
         count = 0
-        for batch in batches:
-            producer = producer or RecordProducer(settings)
-            for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True):
-                producer.send(topic, key, value)
-            count += batch.num_rows
-        if producer is not None:
-            producer.finish()
-            yield pa.RecordBatch.from_pydict({"count": [count], "throttled_s": [producer.throttled_s]})
+        with record_producer(settings) as producer:
+            for batch in chain((first,), own):
+                for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True):
+                    producer.send(topic, key, value)
+                count += batch.num_rows
+        yield pa.RecordBatch.from_pydict({"count": [count], "throttled_s": [producer.throttled_s]})
 
     return write
 

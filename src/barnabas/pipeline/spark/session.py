@@ -79,6 +79,9 @@ _SETTINGS = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # Of generated classes: six jobs have more stages than Spark's hundred, and would compile the same ones again.
     "spark.sql.codegen.cache.maxEntries": "500",
+    # Plans as text, for a page that is off: of a refresh a tenth of its CPU.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "1000",
     # What goes to a Python worker at once: records may be a megabyte each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
