@@ -76,17 +76,18 @@ def main() -> None:
         end_s = max((each[-1]["last_batch_time_s"] for each in lines.values()), default=0.0)
         used = f"{cpu_s / wall_s:.2f} cores, load {os.getloadavg()[0]:.1f}"
         print(f"{arguments.rate:,} events/s, {wall_s:.0f} s, {used}\n")
-        print("| job | records | batches | s a batch | refreshes | p50 s | p99 s | largest p99 s | lag |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        print("| job | records | batches | s a batch | refreshes | s a refresh | p50 s | p99 s | largest p99 s | lag |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
         for job, told in lines.items():
             warm = [each for each in told if each["last_batch_time_s"] > end_s - 60 * arguments.minutes]
             p50, p99 = ([each[f] for each in warm if each[f] is not None] for f in ("fresh_p50_s", "fresh_p99_s"))
             last = told[-1]
             batch_s = statistics.median(each["batch_s"] for each in warm or told)
             counts = f"{last['record_count']:,} | {last['batch_count']} | {batch_s:.1f} | {last['refresh_count']}"
+            refresh_s = statistics.median(each["refresh_s"] for each in warm or told)
             waits = f"{statistics.median(p50):.1f} | {statistics.median(p99):.1f} | {max(p99):.1f}" if p50 else "| |"
             lag = sum(sum(partitions.values()) for partitions in last["lag"].values())
-            print(f"| {job} | {counts} | {waits} | {lag:,} |", flush=True)
+            print(f"| {job} | {counts} | {refresh_s:.1f} | {waits} | {lag:,} |", flush=True)
 
 
 def _start(command: list[str], directory: str, name: str) -> subprocess.Popen[bytes]:

@@ -106,7 +106,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ends.value("--until", "WHERE", "exit after all records before this are processed")
     ends.flag("--once", "process what is available, then exit")
     pace = Options(parser, "pace")
-    pace.value("--trigger", "S", "seconds between batches (one and a half times as one takes, 1 to 10)", type=float)
+    pace.value(
+        "--trigger",
+        "S",
+        "seconds between batches (one and a half times as one takes, 1 to 10; of several jobs 4 to 10)",
+        type=float,
+    )
     pace.value("--refresh", "S", "seconds between two refreshes of a job's derived tables", 10.0)
     pace.value(
         "--keep-facts",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from threading import Semaphore
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import Extents, clamped, earliest_of, merged
@@ -34,6 +33,7 @@ from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
+from barnabas.pipeline.runner.turns import Turns
 from barnabas.pipeline.spark.jvm_errors import reason_of
 from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
@@ -69,7 +69,8 @@ class JobRun(BatchRun):
         follower: Follower | None = None,
         quotas: QuotaClient | None = None,
         shared: SharedIngest | None = None,
-        turns: Semaphore | None = None,
+        turns: Turns | None = None,
+        apart_s: float | None = None,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -83,10 +84,12 @@ class JobRun(BatchRun):
             follower: Acts upon the derived tables; it is closed by whoever made it.
             quotas: Of the run's user and client id; None: they are left to the brokers.
             shared: Reads topics for all jobs of the session; None: this one is the only job.
-            turns: How many refreshes go on at the same time, of all jobs of the session.
+            turns: Of the refreshes of all jobs of the session; None: this one is the only job.
+            apart_s: How far apart batches begin at the least, see `BatchSizer`; None: as those of one job.
         """
         files = Files(plan.job_checkpoint, _store_of(spark, plan.job_checkpoint))
-        super().__init__(plan.run, spark, files, cluster, BatchSizer(plan, quotas), metrics, report, warn)
+        sizer = BatchSizer(plan, quotas) if apart_s is None else BatchSizer(plan, quotas, apart_s)
+        super().__init__(plan.run, spark, files, cluster, sizer, metrics, report, warn)
         self.plan = plan
         self.feeders: Sequence[JobRun] = ()
         self.is_concluded = False
@@ -96,7 +99,7 @@ class JobRun(BatchRun):
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
         self._quotas = quotas
         self._shared = shared or SharedIngest(spark)
-        self._turns = turns or Semaphore()
+        self._turns = turns or Turns()
         self._cluster_id = ""
         self._is_stale = True
         self._last_refresh_s = 0.0
@@ -146,14 +149,9 @@ class JobRun(BatchRun):
         return self._is_stale and self._job.refresh is not None
 
     def _derive(self) -> None:
-        # Refreshes that share the cores would all end late; one after the other, each ends early.
-        while not self._turns.acquire(timeout=_LOOK_S):
-            if self._is_ending.is_set():
-                return
-        try:
-            self.refresh()
-        finally:
-            self._turns.release()
+        with self._turns.taken(self._is_ending) as is_taken:
+            if is_taken:
+                self.refresh()
 
     def _conclude(self) -> None:
         self._shared.leave(self.plan.run)

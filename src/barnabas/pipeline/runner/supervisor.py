@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from threading import Semaphore
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import TableInput
 from barnabas.pipeline.runner.batch_run import QueryStoppedError
+from barnabas.pipeline.runner.batch_size import TOGETHER_S
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import Follower
 from barnabas.pipeline.runner.run_metrics import Figures, Metrics
+from barnabas.pipeline.runner.turns import Turns
 from barnabas.pipeline.tables.table import TableUnavailableError
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def run_jobs(
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
         runs: list[JobRun] = []
         shared = SharedIngest(spark, [plan.run for plan in plans])
-        turns = Semaphore(max(1, spark.sparkContext.defaultParallelism // 2))
+        turns = Turns(max(1, spark.sparkContext.defaultParallelism // 2))
+        apart_s = TOGETHER_S if len(plans) > 1 and any(plan.job.refresh for plan in plans) else None
         for plan in plans:
             if ignored := plan.kafka.ignored:
                 warn(f"{plan.run}: these options of Kafka's Java clients are ignored: {', '.join(ignored)}")
@@ -150,7 +152,7 @@ def run_jobs(
                 stack.enter_context(quotas)
             cluster = stack.enter_context(closing(Cluster(plan.kafka)))
             own = followers.get(plan.run)
-            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, shared, turns)
+            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, shared, turns, apart_s)
             run.feeders = [each for each in runs if each.plan.job.name in _read_jobs(plan)]
             runs.append(run)
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)

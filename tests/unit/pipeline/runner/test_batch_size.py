@@ -205,6 +205,14 @@ def test_the_next_batch_waits_as_long_as_this_one_took_where_nothing_is_left_to_
     assert [pace.next_after_s(took_s) for took_s in (0.1, 3.0, 7.0, 30.0)] == [1.0, 4.5, 10.0, 10.0]
 
 
+def test_batches_of_jobs_that_share_the_cores_are_further_apart_but_not_in_a_backlog():
+    pace = BatchSizer(Plan(trigger_s=None), None, apart_s=4.0)
+    pace.next_ends(STARTS, {"t": {0: 100, 1: 100}}, 2)
+    assert [pace.next_after_s(took_s) for took_s in (0.1, 3.0, 30.0)] == [4.0, 4.5, 10.0]
+    pace.next_ends(STARTS, PLENTY, 2)
+    assert pace.next_after_s(0.1) == 1.0
+
+
 def test_the_next_batch_of_a_backlog_waits_for_nothing_but_a_limit_s_second():
     pace = pace_of(plan=Plan(trigger_s=None))
     pace.next_ends(STARTS, PLENTY, 2)

@@ -1,0 +1,42 @@
+"""Turns of refreshes: those that share the cores would all end late; one after the other, each ends early.
+
+Who has waited longest is next: else a job whose refreshes are short could wait for minutes behind two long ones.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Condition, Event
+
+# How often who waits looks whether it is to end.
+_LOOK_S = 0.2
+
+
+class Turns:
+    """Lets so many threads of a session work at the same time, in the order in which they asked."""
+
+    def __init__(self, count: int = 1) -> None:
+        self._changed = Condition()
+        self._free_count = count
+        self._waiting: deque[object] = deque()
+
+    @contextmanager
+    def taken(self, is_ending: Event) -> Iterator[bool]:
+        """Wait for a turn, which lasts as long as the block; False if the end came first."""
+        own = object()
+        with self._changed:
+            self._waiting.append(own)
+            while not (self._free_count and self._waiting[0] is own) and not is_ending.is_set():
+                self._changed.wait(_LOOK_S)
+            self._waiting.remove(own)
+            is_taken = not is_ending.is_set()
+            self._free_count -= is_taken
+            self._changed.notify_all()
+        try:
+            yield is_taken
+        finally:
+            with self._changed:
+                self._free_count += is_taken
+                self._changed.notify_all()
