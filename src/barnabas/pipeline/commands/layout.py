@@ -5,6 +5,7 @@ import re
 from math import inf
 
 from barnabas.pipeline.commands.options import Options, names, parse_duration
+from barnabas.pipeline.job import Job
 from barnabas.pipeline.runner.maintenance import Every
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout, parse_divisions
@@ -12,6 +13,10 @@ from barnabas.pipeline.tables.table import MEGABYTE, TableError
 
 _UNITS = {"": 1, "k": 1 << 10, "m": MEGABYTE, "g": 1 << 30}
 _COMPACT_EVERY = 100
+# Of tables that results are derived from: each refresh opens their files, a small one costs as much as its rows. They
+# are merged more often, into smaller files, so that no byte is written more often than in other tables.
+_COMPACT_SOURCES_EVERY = 20
+_SOURCE_FILE_BYTES = 16 * MEGABYTE
 
 
 def add_layout_options(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +30,17 @@ def add_layout_options(parser: argparse.ArgumentParser) -> None:
         "",
     )
     options.value("--sort-by", "COLUMN,...", "sort columns of the rows in a file", "")
-    options.value("--file-size", "SIZE", "size of files after compaction", f"{COMPACTED_FILE_BYTES // MEGABYTE}m")
+    options.value(
+        "--file-size",
+        "SIZE",
+        f"size of files after compaction ({COMPACTED_FILE_BYTES // MEGABYTE}m; of jobs that derive results "
+        f"{_SOURCE_FILE_BYTES // MEGABYTE}m)",
+    )
     options.value(
         "--compact-every",
         "N|TIME",
-        "merge small files after this many batches, or after 10m, 1h; 0 for never (100; Parquet and PostgreSQL: 0)",
+        f"merge small files after this many batches, or after 10m, 1h; 0 for never ({_COMPACT_EVERY}; of jobs that "
+        f"derive results {_COMPACT_SOURCES_EVERY}; Parquet and PostgreSQL: 0)",
     )
     options.value(
         "--keep-history",
@@ -39,24 +50,25 @@ def add_layout_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def layout(arguments: argparse.Namespace) -> Layout:
-    """Return the layout of tables; raise PlanError if it is invalid."""
+def layout(arguments: argparse.Namespace, job: Job) -> Layout:
+    """Return the layout of a job's tables; raise PlanError if it is invalid."""
     try:
         partition_columns = parse_divisions(arguments.partition_by)
     except TableError as error:
         raise PlanError(f"--partition-by: {error}") from None
-    return Layout(
-        partition_columns,
-        names(arguments.sort_by),
-        _parse_size(arguments.file_size),
-        _kept_s(arguments.keep_history),
-    )
+    if arguments.file_size is None:
+        file_bytes = COMPACTED_FILE_BYTES if job.refresh is None else _SOURCE_FILE_BYTES
+    else:
+        file_bytes = _parse_size(arguments.file_size)
+    return Layout(partition_columns, names(arguments.sort_by), file_bytes, _kept_s(arguments.keep_history))
 
 
-def compact_every(arguments: argparse.Namespace) -> Every:
-    """Return how often the tables are compacted."""
+def compact_every(arguments: argparse.Namespace, job: Job) -> Every:
+    """Return how often the tables of a job are compacted."""
     if arguments.compact_every is None:
-        return Every(batches=_COMPACT_EVERY if arguments.format in ("delta", "iceberg") else 0)
+        if arguments.format not in ("delta", "iceberg"):
+            return Every()
+        return Every(batches=_COMPACT_EVERY if job.refresh is None else _COMPACT_SOURCES_EVERY)
     if arguments.compact_every.isdigit():
         return Every(batches=int(arguments.compact_every))
     return Every(seconds=parse_duration(arguments.compact_every) / 1000)

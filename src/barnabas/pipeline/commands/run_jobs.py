@@ -233,7 +233,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         values = {name: value for name, value in values.items() if name in job.defaults()}
     # What is said of any topics is for the job that takes any.
     is_own = takes_any or len(arguments.jobs) == 1
-    lies = layout(arguments)
+    lies = layout(arguments, job)
     defaults = job.defaults()
     by_key = names(",".join(arguments.by_key))
     named = names(arguments.topics)
@@ -261,7 +261,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         trigger_s=arguments.trigger,
         refresh_s=arguments.refresh,
         give_up_s=arguments.give_up,
-        compact_every=compact_every(arguments),
+        compact_every=compact_every(arguments, job),
         layout=lies if is_own else replace(lies, partition_columns=(), sorted_by=()),
         places={name: resolve_location(place, arguments.format) for name, place in places.items()},
         limits=Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
