@@ -26,10 +26,10 @@ from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
 
-_TRIGGER_S = 1.0
-# The same where jobs share the cores and derive results: each batch has a cost of its own, of all that is left for
-# these. Results were a sixth younger so, and rows of load two seconds older.
-TOGETHER_S = 4.0
+TRIGGER_S = 1.0
+# The default if several jobs share the cores and some derive results: each batch has a fixed cost, which delays the
+# refreshes. This makes results a sixth younger, and rows of load one to two seconds older.
+TRIGGER_TOGETHER_S = 4.0
 # Of a batch's own time, until the next one begins.
 _WITH_REST = 1.5
 _FIRST_RECORD_BYTES = 1_000.0
@@ -65,11 +65,11 @@ class BatchSizer:
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
     """
 
-    def __init__(self, plan: BatchLimits, quotas: QuotaClient | None = None, apart_s: float = _TRIGGER_S) -> None:
+    def __init__(self, plan: BatchLimits, quotas: QuotaClient | None = None, apart_s: float = TRIGGER_S) -> None:
         """Args:
         plan: The run's own limits.
         quotas: The quotas that batches are sized by; None: by none.
-        apart_s: How far apart batches begin at the least, if the plan does not say so and there is no more to read.
+        apart_s: The least seconds between the starts of two batches without a backlog, if the plan has no trigger.
         """
         self.limited_by = "nothing"
         self.fetch_bytes: int | None = None
@@ -86,7 +86,7 @@ class BatchSizer:
     @property
     def trigger_s(self) -> float:
         """Seconds from batch to batch, at the least."""
-        return _TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
+        return TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
 
     def next_after_s(self, took_s: float) -> float:
         """Return how long after a batch's begin the next one may begin, in seconds.

@@ -16,7 +16,7 @@ from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, Tabl
 from barnabas.pipeline.runner.aggregates import KnownFiles
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.batch_run import BatchRun, QueryStoppedError
-from barnabas.pipeline.runner.batch_size import BatchSizer
+from barnabas.pipeline.runner.batch_size import TRIGGER_S, BatchSizer
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.data_loss import DataLossError, find_losses, keep_losses, resume_offsets
@@ -70,7 +70,7 @@ class JobRun(BatchRun):
         quotas: QuotaClient | None = None,
         shared: SharedIngest | None = None,
         turns: Turns | None = None,
-        apart_s: float | None = None,
+        apart_s: float = TRIGGER_S,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -85,11 +85,10 @@ class JobRun(BatchRun):
             quotas: Of the run's user and client id; None: they are left to the brokers.
             shared: Reads topics for all jobs of the session; None: this one is the only job.
             turns: Of the refreshes of all jobs of the session; None: this one is the only job.
-            apart_s: How far apart batches begin at the least, see `BatchSizer`; None: as those of one job.
+            apart_s: The least seconds between the starts of two batches, see `BatchSizer`.
         """
         files = Files(plan.job_checkpoint, _store_of(spark, plan.job_checkpoint))
-        sizer = BatchSizer(plan, quotas) if apart_s is None else BatchSizer(plan, quotas, apart_s)
-        super().__init__(plan.run, spark, files, cluster, sizer, metrics, report, warn)
+        super().__init__(plan.run, spark, files, cluster, BatchSizer(plan, quotas, apart_s), metrics, report, warn)
         self.plan = plan
         self.feeders: Sequence[JobRun] = ()
         self.is_concluded = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import TableInput
 from barnabas.pipeline.runner.batch_run import QueryStoppedError
-from barnabas.pipeline.runner.batch_size import TOGETHER_S
+from barnabas.pipeline.runner.batch_size import TRIGGER_S, TRIGGER_TOGETHER_S
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan
@@ -143,7 +143,8 @@ def run_jobs(
         runs: list[JobRun] = []
         shared = SharedIngest(spark, [plan.run for plan in plans])
         turns = Turns(max(1, spark.sparkContext.defaultParallelism // 2))
-        apart_s = TOGETHER_S if len(plans) > 1 and any(plan.job.refresh for plan in plans) else None
+        is_shared = len(plans) > 1 and any(plan.job.refresh for plan in plans)
+        apart_s = TRIGGER_TOGETHER_S if is_shared else TRIGGER_S
         for plan in plans:
             if ignored := plan.kafka.ignored:
                 warn(f"{plan.run}: these options of Kafka's Java clients are ignored: {', '.join(ignored)}")

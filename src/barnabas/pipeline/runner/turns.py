@@ -1,6 +1,6 @@
-"""Turns of refreshes: those that share the cores would all end late; one after the other, each ends early.
+"""Turns of refreshes: refreshes that share the cores all end late; one after the other, each ends early.
 
-Who has waited longest is next: else a job whose refreshes are short could wait for minutes behind two long ones.
+The job that has waited longest is next. Without this order a job could wait for minutes while others had two turns.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition, Event
 
-# How often who waits looks whether it is to end.
+# How often a waiting thread checks whether it is to end.
 _LOOK_S = 0.2
 
 

@@ -79,7 +79,7 @@ _SETTINGS = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # Of generated classes: six jobs have more stages than Spark's hundred, and would compile the same ones again.
     "spark.sql.codegen.cache.maxEntries": "500",
-    # Plans as text, for a page that is off: of a refresh a tenth of its CPU.
+    # Spark writes each plan as text for its UI, which is off. Whole texts take a tenth of a refresh's CPU.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "1000",
     # What goes to a Python worker at once: records may be a megabyte each.
