@@ -1,13 +1,13 @@
 """Channels to all brokers, in lanes: each lane has a queue and one connection, opened when needed.
 
-The broker sends requests to itself in the same way, and they arrive like those of other brokers.
+The broker sends requests to itself in the same way, and receives them like requests from other brokers.
 
 Invariants:
 - Each lane to a broker has one request in flight at a time, in the order of submission; lanes do not wait for each
   other.
-- Every request completes, with its response or with an error (NETWORK_EXCEPTION), and is never repeated here: the
-  caller knows whether that does harm.
-- A request goes to the broker's current address: a broker that has moved gets a new connection.
+- Every request completes, with its response or with an error (NETWORK_EXCEPTION). This module never repeats a request,
+  because only the caller knows whether that is safe.
+- A request goes to the broker's current address: after a change of the address, a new connection is opened.
 
 Source: semantics, controller (requests to one broker), WriteTxnMarkers; `request.timeout.ms`.
 """
@@ -15,7 +15,7 @@ Source: semantics, controller (requests to one broker), WriteTxnMarkers; `reques
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES, BrokerConnection
@@ -37,31 +37,31 @@ R = TypeVar("R", bound=Message)
 _SIZE_PLACE = bytes(4)
 
 CONTROL_LANE: Final = ""
-"""That of a controller's requests."""
+"""Lane for the controller's requests."""
 ISR_LANE: Final = "isr"
-"""That of changes of in-sync replicas, to the controller."""
+"""Lane for requests to the controller that change in-sync replicas."""
 MARKER_LANE: Final = "txn-marker-sender"
 FETCHER_LANE: Final = "fetcher-"
-"""With the fetcher's number."""
+"""Prefix of a fetcher's lane; its number follows."""
 
 AddressOf = Callable[[int], tuple[str, int] | None]
-"""Says where a broker listens for others; None: nobody knows."""
+"""Returns the address of a broker's inter-broker listener; None if unknown."""
 
 
 class LinkSecurity(Protocol):
-    """How brokers are reached."""
+    """TLS and authentication for connections to brokers."""
 
     def wrap(self, channel: Channel, host: str) -> Channel:
         """Return the opened connection, with TLS if it is configured."""
         ...
 
     def new_login(self, where: str) -> "Login | None":
-        """Return the login to use at a broker; None: brokers do not log in. Raises ConfigError."""
+        """Return the login to use at a broker; None without authentication. Raises ConfigError."""
         ...
 
 
 class InTheClear:
-    """Without TLS, and without a login."""
+    """Connections without TLS and authentication."""
 
     __slots__ = ()
 
@@ -76,9 +76,9 @@ class LinkFigures:
     """Figures of one lane to one broker, over all its connections.
 
     Attributes:
-        is_connected: Whether there is a connection now.
-        connection_count, request_count, answer_count: How many there have been.
-        sent_bytes, received_bytes: Of requests and answers, their sizes included.
+        is_connected: Whether a connection is open.
+        connection_count, request_count, answer_count: Numbers of connections, requests and answers so far.
+        sent_bytes, received_bytes: Bytes of requests and answers, including their size fields.
     """
 
     __slots__ = (
@@ -101,7 +101,7 @@ class LinkFigures:
 
 
 class _Request:
-    """A request, and what becomes of its answer."""
+    """A request, with the pending result for its answer."""
 
     __slots__ = ("answer", "max_bytes", "pending", "request", "timeout_ms", "version")
 
@@ -112,7 +112,7 @@ class _Request:
         answer: type[Message],
         timeout_ms: int,
         max_bytes: int,
-        # Any: each answer has a class of its own.
+        # Any: each answer has its own class.
         pending: Pending[Any],
     ) -> None:
         self.request = request
@@ -123,7 +123,7 @@ class _Request:
         self.pending = pending
 
     def answered(self, frame: memoryview, correlation_id: int) -> None:
-        """Decode the answer, and complete the pending one. Raises ProtocolError."""
+        """Decode the answer, and complete the pending result. Raises ProtocolError."""
         try:
             got, position = decode_response_header(frame, self.request.API_KEY, self.version)
             if got != correlation_id:
@@ -136,7 +136,7 @@ class _Request:
 
 
 class BrokerChannels:
-    """The ways to all brokers, this one too. Belongs to the event loop's thread.
+    """The channels to all brokers, including this one. Owned by the event loop.
 
     Attributes:
         figures: Figures of all connections, including closed ones, by broker and lane.
@@ -153,11 +153,13 @@ class BrokerChannels:
         security: LinkSecurity | None = None,
     ) -> None:
         """Args:
-        network: Where the brokers are.
+        network: Opens connections.
         address_of: Returns the address of each broker.
         client_id: This broker's client id; on a named lane, followed by a dash and the name.
-        timeout_ms: Timeout of logins, and of requests that do not set their own.
-        security: How brokers are reached; in the clear where nothing is said.
+        timers: Timers for request timeouts.
+        spawner: Runs connection attempts and logins.
+        timeout_ms: Returns the timeout of logins, and of requests that do not set their own.
+        security: TLS and authentication; neither by default.
         """
         self.security = security or InTheClear()
         self.address_of = address_of
@@ -183,15 +185,17 @@ class BrokerChannels:
         """Send a request to a broker.
 
         Args:
-            version: That of inter.broker.protocol.version.
+            broker_id: The receiver.
+            request: The request.
+            version: Its version, for inter.broker.protocol.version.
             answer: The class of its answer.
-            lane: Requests on other lanes do not wait for this one.
-            timeout_ms: How long the broker may take to answer.
-            max_answer_bytes: A longer answer fails, and ends the connection.
+            lane: The lane; requests on other lanes do not wait for this one.
+            timeout_ms: Timeout for the answer.
+            max_answer_bytes: Maximum size of the answer; a longer answer fails, and closes the connection.
 
         Returns:
-            The answer, its records valid until the lane's next request; fails with KafkaError (NETWORK_EXCEPTION: the
-            request may have arrived nevertheless), or with ProtocolError where the answer is none.
+            The answer; its records are valid until the lane's next request. Fails with KafkaError (NETWORK_EXCEPTION:
+            the request may have arrived nevertheless), or with ProtocolError if the answer is malformed.
         """
         pending: Pending[R] = Pending()
         if self._is_closed:
@@ -257,12 +261,12 @@ class _Link:
         self._figures = figures
         self._broker_id = broker_id
         self._client_id = client_id
-        # Where the connection leads.
+        # The address of the connection.
         self._address: tuple[str, int] | None = None
-        # Why it could not be had, as far as that was told in the log.
+        # The last connection error that was logged.
         self._reported = ""
         self._is_closed = False
-        # The connection has brought no answer yet: what ends it, such as a handshake that fails, is told.
+        # Whether the connection has not received an answer yet: an error, such as in a TLS handshake, is then logged.
         self._is_unproved = False
         self._queue: deque[_Request] = deque()
         self._sent: _Request | None = None
@@ -288,7 +292,7 @@ class _Link:
             return
         address = self._channels.address_of(self._broker_id)
         if self._connection is not None and address not in (None, self._address):
-            # Goes on here.
+            # `_lost` then calls this method again.
             self._connection.close("the broker has moved")
             return
         if self._connection is None:
@@ -318,9 +322,11 @@ class _Link:
         if str(error) != self._reported:
             log.error("cannot log in to broker %d: %s", self._broker_id, error)
             self._reported = str(error)
+        waiting, self._queue = self._queue, deque()
         if self._connection is not None:
+            # With an empty queue, `_lost` does not connect again.
             self._connection.close("the login failed")
-        self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} refuses the login"))
+        _fail(waiting, KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} refuses the login"))
 
     def _send(self, connection: BrokerConnection) -> None:
         # hot path: benchmarks/cluster (every fetch of a follower)
@@ -365,7 +371,7 @@ class _Link:
 
     def _report(self, reason: str) -> None:
         if reason != self._reported:
-            # Once: it is tried again and again.
+            # Logged once, because connecting is retried many times.
             log.warning("cannot connect to broker %d: %s", self._broker_id, reason)
             self._reported = reason
 
@@ -398,7 +404,7 @@ class _Link:
         self._connection = None
         self._figures.is_connected = False
         if self._is_unproved and self._talk is None and not self._is_closed:
-            # A login tells by itself why it failed.
+            # A failed login logs its own error.
             host, port = self._address or ("", 0)
             self._report(f"{host}:{port}: {error.message}")
         if self._talk is not None:
@@ -409,9 +415,8 @@ class _Link:
         self._go_on()
 
     def _fail_all(self, error: KafkaError) -> None:
-        queue, self._queue = self._queue, deque()
-        for request in queue:
-            request.pending.fail(error)
+        waiting, self._queue = self._queue, deque()
+        _fail(waiting, error)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -422,6 +427,11 @@ class _Link:
         self._timer = None
         if self._connection is not None:
             self._connection.close("the broker did not answer in time")
+
+
+def _fail(requests: Iterable[_Request], error: KafkaError) -> None:
+    for request in requests:
+        request.pending.fail(error)
 
 
 class _Talk:
@@ -457,7 +467,7 @@ class _Talk:
 
 
 async def _log_in(talk: _Talk, login: "Login", timeout_s: float) -> BaseException | None:
-    """Log in; None, or why that failed."""
+    """Log in; return None, or the error."""
     try:
         async with asyncio.timeout(timeout_s):
             await login.begin(talk)
@@ -469,7 +479,7 @@ async def _log_in(talk: _Talk, login: "Login", timeout_s: float) -> BaseExceptio
 
 
 def _request_frame(request: Message, version: int, correlation_id: int, client_id: str) -> WireBuffer:
-    """Return an encoded request, its size first."""
+    """Return an encoded request with its size field."""
     frame = WireBuffer(_SIZE_PLACE)
     encode_request_header(frame, request.API_KEY, version, correlation_id, client_id)
     request.encode(version, frame)

@@ -6,9 +6,9 @@ from struct import pack, unpack_from
 
 import pytest
 
-from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.interbroker.channels import BrokerChannels, InTheClear
 from barnabas.broker.net.channel import Channel, SocketOptions
-from barnabas.core.errors import KafkaError, ProtocolError
+from barnabas.core.errors import ConfigError, KafkaError, ProtocolError
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import LoopTimers
 from barnabas.testing.simulation.world import Simulation
@@ -279,6 +279,25 @@ def test_why_a_connection_ends_before_it_brings_anything_is_logged_once() -> Non
         assert len(told(simulation)) == 2
 
     play(story)
+
+
+class NoLogin(InTheClear):
+    """Every login fails before anything is sent."""
+
+    def new_login(self, where: str) -> None:
+        raise ConfigError(f"no credentials for {where}")
+
+
+async def test_a_failed_login_fails_all_waiting_requests_and_connects_once(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    channels.security = NoLogin()
+    asked = [ask(channels, name=name) for name in "ab"]
+    for each in asked:
+        with pytest.raises(KafkaError, match="refuses the login"):
+            await each
+    await asyncio.sleep(10)
+    assert len(peer.channels) == 1
 
 
 def records_answer(correlation_id: int, records: bytes) -> bytes:
