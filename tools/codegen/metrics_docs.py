@@ -1,6 +1,6 @@
 """Generates `docs/metrics.md` from the table of metrics.
 
-Run as `python -m tools.codegen.metrics_docs`; `scripts/generate` does.
+Run as `python -m tools.codegen.metrics_docs`; part of `scripts/generate`.
 
 Source: src/barnabas/broker/metrics/definitions.py.
 """
@@ -13,34 +13,35 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs/metrics.md"
 
 _HEAD = """# Metrics
 
-Generated from `src/barnabas/broker/metrics/definitions.py` by `scripts/generate`. [monitoring.md](monitoring.md) says
-how to look at them.
+Generated from `src/barnabas/broker/metrics/definitions.py` by `scripts/generate`. [monitoring.md](monitoring.md)
+explains how to read and use the metrics.
 
-Names follow from those of Kafka's JMX beans by rules, the ones of the example for Kafka of Prometheus' jmx_exporter:
+Metric names are derived from Kafka's JMX beans by the rules of the Kafka example of Prometheus' jmx_exporter:
 
-| in JMX | here |
+| JMX | metric |
 | --- | --- |
 | `kafka.server:type=T,name=N`, a gauge | `kafka_server_t_n` |
-| `name=NPerSec`, a meter | `kafka_server_t_n_total`: its count; a rate is `rate(...[1m])` |
+| `name=NPerSec`, a meter | `kafka_server_t_n_total`, the count; query the rate with `rate(...[1m])` |
 | `name=NPercent` | `kafka_server_t_n_percent`, from 0 to 1 |
-| a histogram or a timer | `kafka_server_t_n{quantile="0.99"}`, also `..._count` and `..._sum` |
-| attribute `a-b` of a bean without `name` | `kafka_server_t_a_b`; what only grows ends in `_total` |
+| histogram or timer | `kafka_server_t_n{quantile="0.99"}`, `..._count` and `..._sum` |
+| attribute `a-b` of a bean without `name` | `kafka_server_t_a_b`; counters end in `_total` |
 | attribute `a-b` of `type=T,user=U,client-id=C` | `kafka_server_quota_a_b{resource="T",user="U",clientId="C"}` |
-| other tags | labels of the same name; of a tag that Kafka leaves out there is no label |
+| other tags | labels of the same name; a tag that Kafka omits has no label |
 
-Quantiles (0.5, 0.75, 0.95, 0.99, 0.999) are of the last five minutes and wrong by 6 % at the most; counts and sums are
-since the start of the broker.
+Quantiles (0.5, 0.75, 0.95, 0.99, 0.999) cover the last five minutes and have an error of at most 6 %. Counts and sums
+cover the time since the start of the broker.
 
-BrokerTopicMetrics are there without a topic for the whole broker, and with one for each topic: `sum` counts twice
-unless it says `{topic=""}` or `{topic!=""}`. A topic's vanish when the broker hosts none of its partitions any more.
+BrokerTopicMetrics have one series without a topic for the whole broker, and one series per topic. A `sum` over all
+series counts everything twice: select `{topic=""}` or `{topic!=""}`. The series of a topic disappear when the broker
+no longer hosts any of its partitions.
 
 """
 
 
 def _document() -> str:
-    parts = [_HEAD, "| metric | kind | labels | meaning | in JMX |\n| --- | --- | --- | --- | --- |\n"]
+    parts = [_HEAD, "| metric | kind | labels | meaning | JMX bean |\n| --- | --- | --- | --- | --- |\n"]
     parts += [_row(family) for family in METRICS]
-    parts.append("\n## What is not there\n\n| beans | why |\n| --- | --- |\n")
+    parts.append("\n## Kafka metrics that do not exist\n\n| beans | reason |\n| --- | --- |\n")
     parts += [f"| {absent.beans} | {absent.reason} |\n" for absent in ABSENT]
     return "".join(parts)
 

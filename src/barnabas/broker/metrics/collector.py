@@ -1,12 +1,13 @@
-"""Collects the figures of all parts of the broker into a snapshot.
+"""Collects the metrics of all parts of the broker into a snapshot.
 
-It iterates over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
-with 10,000 partitions no client waits for it. Events are counted where they happen; this module only reads the counts.
+It iterates over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`),
+so that clients do not wait for it even with 10,000 partitions. Other modules count events; this module only reads the
+counts.
 
-Cardinality: at most barnabas.metrics.max.entities topics and as many partitions are listed, those that were hosted
-first; sums cover all, and `barnabas_metrics_left_out` is the number of unlisted ones.
+Cardinality: at most barnabas.metrics.max.entities topics and as many partitions are listed, in the order in which the
+broker began to host them. Sums cover all of them, and `barnabas_metrics_left_out` is the number of unlisted ones.
 
-# differs from Kafka (listed-entities): it lists all.
+# differs from Kafka (listed-entities): Kafka lists all topics and partitions.
 
 Source: metrics facts.
 """
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 _NS_PER_MS = 1_000_000
 _SUMS_PER_STEP = 20
-# What Kafka's beans call each kind, and its rate.
+# Names of each kind, and of its rate, in Kafka's beans.
 _RESOURCES = {
     QuotaKind.PRODUCE: "Produce",
     QuotaKind.FETCH: "Fetch",
@@ -70,7 +71,7 @@ _FLUSHES = "kafka_log_logflushstats_logflushrateandtimems"
 _EVENTS = "kafka_controller_controllerstats_"
 _EVENT_QUEUE = "kafka_controller_controllereventmanager_"
 _CONTROL = "kafka_controller_controllerchannelmanager_"
-# Of each lane what Kafka calls the connections.
+# By lane: Kafka's metrics group for its connections.
 _LANES = {
     CONTROL_LANE: "kafka_server_controller_channel_metrics_",
     ISR_LANE: "kafka_server_brokertocontrollerchannel_metrics_",
@@ -82,7 +83,7 @@ _QUOTA = "kafka_server_quota_"
 _CLIENT = "barnabas_client_"
 _COORDINATOR = "kafka_server_group_coordinator_metrics_"
 
-# What has no threads here that could end; dashboards ask for it all the same.
+# Counts of dead threads, always 0: there are no such threads here, but dashboards query these metrics.
 _ZEROS = (
     "kafka_log_logcleaner_deadthreadcount",
     f"{_FETCHERS}deadthreadcount",
@@ -102,15 +103,15 @@ class LoopFigures(Protocol):
 
 @dataclass(slots=True)
 class Sources:
-    """The objects from which figures are collected.
+    """The objects from which metrics are collected.
 
     Attributes:
-        channels: The ways to other brokers.
-        state: The broker's state, in Kafka's number.
-        connections: Of each listener its name, how many connections it has, and how many it has had.
-        logins: Counts of logins, by listener.
+        channels: The channels to other brokers.
+        state: Returns the broker's state, as Kafka's number.
+        connections: Returns each listener's name, its number of open connections, and the number accepted so far.
+        logins: Returns the counts of logins, by listener.
         registry: Counts of state changes of the registry session.
-        build: Which build runs.
+        build: Version of the running build.
     """
 
     services: Services
@@ -129,7 +130,7 @@ class Sources:
 
 
 def snapshot_steps(sources: Sources, recent: RecentDistributions) -> Steps[Snapshot]:
-    """Return a snapshot, step by step."""
+    """Collect a snapshot step by step, and yield it at the end."""
     snapshot = Snapshot()
     _put_broker(sources, recent, snapshot)
     _put_requests(sources, recent, snapshot)
@@ -148,7 +149,7 @@ def snapshot_steps(sources: Sources, recent: RecentDistributions) -> Steps[Snaps
 
 
 def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
-    """Return copies of all distributions: of used APIs, of flushes, and of the controller."""
+    """Return copies of all distributions: for APIs in use, flushes, and the controller."""
     found: dict[tuple[str, Labels], Distribution] = {}
     for times in _times(sources.routes):
         labels = (times.name,)
@@ -171,7 +172,7 @@ def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
 
 
 def _times(routes: RouteTable) -> Iterator[RequestTimes]:
-    """Yield the times of all APIs in use; for Fetch those of consumers, of followers, and of both."""
+    """Yield the times of all APIs in use; for Fetch, separate times for consumers, for followers, and for both."""
     for times in routes.times.values():
         if times.count:
             yield times
@@ -210,7 +211,7 @@ def _put_requests(sources: Sources, recent: RecentDistributions, snapshot: Snaps
         for code, count in sorted(times.errors.items()):
             snapshot.put(f"{_REQUESTS}errors_total", count, times.name, _error_name(code))
         if times.name not in (CONSUMER_FETCHES, FOLLOWER_FETCHES):
-            # Once each, so that it may be summed up.
+            # Only the total for Fetch, so that a sum over requests counts no failure twice.
             snapshot.put("barnabas_requests_failed_total", times.failure_count, times.name)
 
 
@@ -218,7 +219,7 @@ def _error_name(code: int) -> str:
     try:
         return ErrorCode(code).name
     except ValueError:
-        # Of a test kit that answered with it.
+        # An answer intercepted by a test kit may have an unknown code.
         return str(code)
 
 
@@ -332,7 +333,7 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     services, put = sources.services, snapshot.put
     most = services.config.barnabas_metrics_max_entities
     partitions = list(services.replicas.partitions)
-    led_count = under_replicated = under_minimum = at_minimum = waiting_count = 0
+    led_count = under_replicated = under_minimum = at_minimum = reassigning_count = waiting_count = 0
     for number, partition in enumerate(partitions):
         is_led, in_sync = partition.is_leader, len(partition.in_sync_replicas)
         lacks = is_led and in_sync < len(partition.replicas)
@@ -342,6 +343,7 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
         under_replicated += lacks
         under_minimum += is_under
         at_minimum += is_at
+        reassigning_count += is_led and partition.is_reassigning
         waiting_count += len(partition.waiting_acks or ())
         if number < most:
             labels = partition.topic_partition.topic, str(partition.topic_partition.partition)
@@ -355,7 +357,8 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     leader_replicas = services.replicas.leader_replicas
     put(f"{_REPLICAS}isrexpands_total", leader_replicas.expand_count)
     put(f"{_REPLICAS}isrshrinks_total", leader_replicas.shrink_count)
-    put(f"{_REPLICAS}failedisrupdates_total", leader_replicas.refusal_count)
+    changes = leader_replicas.changes
+    put(f"{_REPLICAS}failedisrupdates_total", 0 if changes is None else changes.failed_count)
     _put_waiting(snapshot, "Produce", waiting_count)
     _put_waiting(snapshot, "DeleteRecords", leader_replicas.waiting_deletion_count)
     put("kafka_server_delayedproducemetrics_expires_total", leader_replicas.late_append_count)
@@ -366,6 +369,7 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     put(f"{_REPLICAS}underreplicatedpartitions", under_replicated)
     put(f"{_REPLICAS}underminisrpartitioncount", under_minimum)
     put(f"{_REPLICAS}atminisrpartitioncount", at_minimum)
+    put(f"{_REPLICAS}reassigningpartitions", reassigning_count)
     put("barnabas_metrics_left_out", max(len(partitions) - most, 0), "partitions")
 
 
@@ -437,7 +441,7 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
         put(f"{_CONTROL}queuesize", each.waiting_count, str(each.broker_id))
     state = controller.state
     put(f"{_CONTROLLER}activecontrollercount", int(state is not None))
-    offline = imbalanced = partition_count = topic_count = deleting = reassigning = 0
+    offline = imbalanced = partition_count = topic_count = deleting = 0
     if state is not None:
         topic_count, deleting = len(state.topics), len(state.deleting)
         for topic, assignment in list(state.topics.items()):
@@ -449,10 +453,7 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
                     offline += found is None or not state.is_online(found.node.leader, partition)
                 if found is not None and replicas and topic not in state.deleting:
                     imbalanced += found.node.leader not in (NO_LEADER, replicas[0])
-            adding, removing = assignment.adding, assignment.removing
-            reassigning += sum(bool(adding.get(each) or removing.get(each)) for each in adding.keys() | removing.keys())
             yield MORE
-    put(f"{_REPLICAS}reassigningpartitions", reassigning)
     put(f"{_EVENTS}uncleanleaderelections_total", controller.meters.unclean_election_count)
     put(f"{_CONTROLLER}globaltopiccount", topic_count)
     put(f"{_CONTROLLER}globalpartitioncount", partition_count)
@@ -462,7 +463,7 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _put_channels(sources: Sources, snapshot: Snapshot) -> None:
-    """Add figures of the connections to other brokers, including closed ones."""
+    """Add metrics of the connections to other brokers, including closed connections."""
     put = snapshot.put
     for channels in sources.channels:
         for figures in channels.figures.values():
@@ -484,7 +485,7 @@ def _put_clients(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     put(f"{_QUOTA}exempt_request_time", quotas.exempt.rate_per_s(now_ms))
     for kind, resource in _RESOURCES.items():
         put(f"{_QUOTA}queue_size", quotas.throttled_connection_counts[kind], resource)
-        # All at once: they may come and go between two slices.
+        # Copied, because buckets may be added or removed between two slices.
         for bucket in list(islice(quotas.buckets(kind), most)):
             _put_bucket(snapshot, bucket, resource, now_ms)
             yield MORE
@@ -502,7 +503,7 @@ def _put_bucket(snapshot: Snapshot, bucket: Bucket, resource: str, now_ms: int) 
     labels = resource, *bucket.resolution.tags
     snapshot.put(_QUOTA + _RATES[bucket.kind], bucket.rate_per_s(now_ms), *labels)
     average_ms = bucket.throttle_average_ms(now_ms)
-    # Kafka's is NaN where nobody was throttled of late, which no graph shows.
+    # 0 without recent throttling; Kafka returns NaN, which graphs do not show.
     snapshot.put(f"{_QUOTA}throttle_time", 0 if average_ms is None else average_ms, *labels)
     tokens = bucket.tokens(now_ms)
     if tokens is not None:

@@ -1,10 +1,9 @@
-"""All metrics: names here and in Kafka's JMX, meanings and units; and the metrics of Kafka that do not exist, with
-reasons.
+"""All metrics: their names here and in Kafka's JMX, meanings and units; and Kafka's metrics that do not exist here.
 
-A name follows from Kafka's by the rules of the Kafka example of Prometheus' jmx_exporter, so that existing dashboards
-work. docs/metrics.md explains the rules, and is generated from this table.
+A name is derived from Kafka's name by the rules of the Kafka example of Prometheus' jmx_exporter, so that existing
+dashboards work. docs/metrics.md explains the rules, and is generated from this table.
 
-# differs from Kafka (metrics-by-http): it has JMX beans.
+# differs from Kafka (metrics-by-http): Kafka has JMX beans.
 
 Metrics without a bean in Kafka begin with `barnabas_`. Process metrics have the names of Prometheus' libraries.
 
@@ -27,9 +26,9 @@ class Family(NamedTuple):
     """One metric, with all its labels.
 
     Attributes:
-        bean: Kafka's name, with `#attribute` where a bean has several; empty where Kafka has none.
-        labels: Their names, in the order of the values in a snapshot.
-        help: What it means, with the unit.
+        bean: Kafka's name, with `#attribute` if the bean has several; empty if Kafka has no such metric.
+        labels: The label names, in the order of their values in a snapshot.
+        help: The meaning, with the unit.
     """
 
     name: str
@@ -40,7 +39,7 @@ class Family(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """Beans of Kafka that are not here."""
+    """Beans of Kafka that do not exist here, and the reason."""
 
     beans: str
     reason: str
@@ -50,11 +49,11 @@ _QUOTA_TYPES = ("Produce", "Fetch", "Request", "ControllerMutation")
 
 
 def name_of(bean: str, kind: Kind) -> str:
-    """Return a bean's name here.
+    """Return the metric name for a bean.
 
-    A gauge `kafka.server:type=T,name=N` is `kafka_server_t_n`; `NPerSec` ends in `_total`, `NPercent` in `_percent`; an
-    attribute takes the place of the name where a bean has none, and one that only grows ends in `_total`; all beans of
-    clients are `kafka_server_quota_...`.
+    A gauge `kafka.server:type=T,name=N` becomes `kafka_server_t_n`. `NPerSec` becomes `n_total`, and `NPercent` becomes
+    `n_percent`. For a bean without a name, the attribute replaces it; a counter's attribute ends in `_total`. All beans
+    of quotas become `kafka_server_quota_...`.
     """
     domain, _, rest = bean.partition(":")
     rest, _, attribute = rest.partition("#")
@@ -109,46 +108,46 @@ _PARTITION = "kafka.cluster:type=Partition,name="
 _GROUPS = "kafka.coordinator.group:type=GroupMetadataManager,name="
 
 _OF_TOPICS = {
-    "BytesInPerSec": "Bytes that producers and the broker itself appended; of all topics, and of each.",
-    "BytesOutPerSec": "Bytes of records that consumers were given; of all topics, and of each.",
-    "MessagesInPerSec": "Records that were appended; of all topics, and of each.",
-    "TotalProduceRequestsPerSec": "Appends that were asked for, one for each partition of a request.",
-    "TotalFetchRequestsPerSec": "Reads that were asked for, one for each partition of a request.",
-    "FailedProduceRequestsPerSec": "Appends that failed, but for what is the client's mistake or another broker's.",
-    "BytesRejectedPerSec": "Bytes that were refused because a batch was larger than max.message.bytes.",
+    "BytesInPerSec": "Bytes of records appended by producers and by the broker itself, in total and per topic.",
+    "BytesOutPerSec": "Bytes of records sent to consumers, in total and per topic.",
+    "MessagesInPerSec": "Records appended, in total and per topic.",
+    "TotalProduceRequestsPerSec": "Requested appends (one per partition of a request), in total and per topic.",
+    "TotalFetchRequestsPerSec": "Requested reads (one per partition of a request), in total and per topic.",
+    "FailedProduceRequestsPerSec": "Failed appends, in total and per topic, except errors of clients or other brokers.",
+    "BytesRejectedPerSec": "Bytes rejected because a batch exceeded max.message.bytes, in total and per topic.",
 }
 
 _CLIENT = ("resource", "user", "clientId")
-# There once somebody with a quota was counted; the others are there from the start.
+# Exist only after a client with a quota was counted; most other metrics exist from the start.
 QUOTAS: tuple[Family, ...] = (
     _metric(
         Kind.GAUGE,
         "kafka.server:type=Produce#byte-rate",
-        "Bytes per second that a client produces (Produce) or is given (Fetch), over the quota's window.",
+        "Bytes per second produced (Produce) or fetched (Fetch) by a client, over the quota's window.",
         *_CLIENT,
     ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=Request#request-time",
-        "How much of the broker's time a client takes, over the quota's window: percent, see docs/quotas.md.",
+        "Broker time used by a client, in percent (see docs/quotas.md), over the quota's window.",
         *_CLIENT,
     ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=ControllerMutation#mutation-rate",
-        "Partitions per second that a client creates and deletes, over the quota's window.",
+        "Partitions per second created and deleted by a client, over the quota's window.",
         *_CLIENT,
     ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=ControllerMutation#tokens",
-        "How many partitions a client may create or delete at once now.",
+        "Available tokens: partitions that a client may currently create or delete at once.",
         *_CLIENT,
     ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=Produce#throttle-time",
-        "For how long a client was told to wait by this quota of late, in milliseconds: the mean of a minute.",
+        "Time in ms for which a client was throttled by this quota: mean of the last minute.",
         *_CLIENT,
     ),
 )
@@ -156,89 +155,90 @@ _CLIENTS = "barnabas_client_"
 CLIENTS: tuple[Family, ...] = tuple(
     _own(Kind.COUNTER, _CLIENTS + name, text, "user", "clientId")
     for name, text in {
-        "produced_bytes_total": "Bytes of a client's produce requests, with a quota or without.",
-        "fetched_bytes_total": "Bytes of the fetch answers that a client was given.",
-        "request_ms_total": "Time that the broker worked for a client, in milliseconds.",
-        "throttled_ms_total": "For how long a client was told to wait in all, in milliseconds.",
+        "produced_bytes_total": "Bytes of a client's produce requests, with or without a quota.",
+        "fetched_bytes_total": "Bytes of fetch responses sent to a client.",
+        "request_ms_total": "Broker time used by a client, in ms.",
+        "throttled_ms_total": "Total time for which a client was throttled, in ms.",
     }.items()
 )
 
-# There for each listener on which clients log in.
+# Exist for each listener with authentication.
 LOGINS: tuple[Family, ...] = tuple(
     _counters(
         _SOCKETS,
         {
-            "successful-authentication-total": "Logins by SASL that went well.",
-            "failed-authentication-total": "Logins by SASL that failed.",
-            "successful-reauthentication-total": "Logins in a connection that had logged in before.",
-            "failed-reauthentication-total": "Those of them that failed.",
-            "successful-authentication-no-reauth-total": "Logins of clients that do not know how to log in again.",
-            "expired-connections-killed-count": "Connections that were closed because their session was over.",
+            "successful-authentication-total": "Successful SASL authentications, without re-authentications.",
+            "failed-authentication-total": "Failed SASL authentications, without re-authentications.",
+            "successful-reauthentication-total": "Successful SASL re-authentications.",
+            "failed-reauthentication-total": "Failed SASL re-authentications.",
+            "successful-authentication-no-reauth-total": "Successful SASL authentications of clients without "
+            "support for re-authentication.",
+            "expired-connections-killed-count": "Connections closed because their SASL session expired.",
         },
         "listener",
     )
 )
 
-# There where this broker follows others.
+# Exist if this broker has follower replicas.
 FOLLOWED: tuple[Family, ...] = (
     *_counters(
         "kafka.server:type=FetcherStats,name=",
         {
-            "RequestsPerSec": "Fetches that were sent to a leader.",
-            "BytesPerSec": "Bytes of records that they brought.",
+            "RequestsPerSec": "Fetch requests sent to a leader.",
+            "BytesPerSec": "Bytes of records fetched from a leader.",
         },
         "clientId",
     ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=FetcherLagMetrics,name=ConsumerLag",
-        "Records between the leader's high watermark and what is copied; after the first answer.",
+        "Follower lag in records behind the leader's high watermark; absent until the first fetch response.",
         *("clientId", "topic", "partition"),
     ),
 )
 
 _THROTTLES = {
-    "LeaderReplication": "Bytes per second that followers of throttled partitions were given, over the quota's window.",
-    "FollowerReplication": "Bytes per second that were fetched of throttled partitions, over the quota's window.",
-    "AlterLogDirsReplication": "Bytes per second that were copied between log directories, over the quota's window.",
+    "LeaderReplication": "Bytes per second sent to followers of throttled partitions, over the quota's window.",
+    "FollowerReplication": "Bytes per second fetched from leaders of throttled partitions, over the quota's window.",
+    "AlterLogDirsReplication": "Bytes per second copied between log directories, over the quota's window.",
 }
 
-# There where this broker has spoken to others in that way.
+# Exist for each kind of connection that this broker has opened to other brokers.
 CHANNELS: tuple[Family, ...] = tuple(
     _metric(kind, f"kafka.server:type={bean}#{attribute}", text.format(requests), *labels)
     for bean, requests, *labels in (
-        ("controller-channel-metrics", "the controller's requests", "brokerId"),
-        ("BrokerToControllerChannel-metrics", "requests to change in-sync replicas", "brokerId"),
-        ("txn-marker-channel-metrics", "requests that end transactions", "brokerId"),
-        ("replica-fetcher-metrics", "a fetcher's requests", "brokerId", "fetcherId"),
+        ("controller-channel-metrics", "controller requests", "brokerId"),
+        ("BrokerToControllerChannel-metrics", "AlterIsr requests", "brokerId"),
+        ("txn-marker-channel-metrics", "WriteTxnMarkers requests", "brokerId"),
+        ("replica-fetcher-metrics", "replica fetcher requests", "brokerId", "fetcherId"),
     )
     for kind, attribute, text in (
-        (Kind.GAUGE, "connection-count", "1 while there is a connection to a broker for {}."),
-        (Kind.COUNTER, "connection-creation-total", "Connections to a broker for {}."),
-        (Kind.COUNTER, "connection-close-total", "Those connections to a broker for {} that have ended."),
-        (Kind.COUNTER, "request-total", "How many of {} a broker was sent."),
-        (Kind.COUNTER, "response-total", "How many of {} a broker has answered."),
-        (Kind.COUNTER, "outgoing-byte-total", "Bytes of {} that a broker was sent."),
-        (Kind.COUNTER, "incoming-byte-total", "Bytes of a broker's answers to {}."),
+        (Kind.GAUGE, "connection-count", "1 if a connection to the broker for {} is open, else 0."),
+        (Kind.COUNTER, "connection-creation-total", "Connections opened to the broker for {}."),
+        (Kind.COUNTER, "connection-close-total", "Closed connections to the broker for {}."),
+        (Kind.COUNTER, "request-total", "Number of {} sent to the broker."),
+        (Kind.COUNTER, "response-total", "Number of {} answered by the broker."),
+        (Kind.COUNTER, "outgoing-byte-total", "Bytes of {} sent to the broker."),
+        (Kind.COUNTER, "incoming-byte-total", "Bytes of the broker's responses to {}."),
     )
 )
 
 _EVENTS = {
-    "ControllerChange": "an election of the controller",
-    "LeaderElection": "brokers that come and go",
-    "TopicChange": "topics and partitions that were created",
-    "TopicDeletion": "topics to be deleted",
-    "PartitionReassignment": "partitions that move to other brokers",
-    "AutoLeaderBalance": "the look for leaders that are not the preferred ones",
-    "ManualLeaderBalance": "elections that were asked for",
-    "ControlledShutdown": "a broker that is about to stop",
-    "IsrChange": "in-sync replicas that change",
-    "LeaderAndIsrResponseReceived": "what brokers answer to LeaderAndIsr",
-    "LogDirChange": "log directories that failed",
-    "UncleanLeaderElectionEnable": "unclean.leader.election.enable of all topics",
-    "TopicUncleanLeaderElectionEnable": "that of one topic",
-    "ListPartitionReassignment": "a request for the partitions that are being reassigned",
-    "UpdateFeatures": "features to be finalized",
+    "ControllerChange": "election of the controller",
+    "LeaderElection": "broker start, stop or failure",
+    "TopicChange": "new topics or partitions",
+    "TopicDeletion": "topic deletion",
+    "PartitionReassignment": "partition reassignment",
+    "AutoLeaderBalance": "preferred leader imbalance check",
+    "ManualLeaderBalance": "requested leader election",
+    "ControlledShutdown": "controlled shutdown of a broker",
+    "IsrChange": "ISR change",
+    "LeaderAndIsrResponseReceived": "LeaderAndIsr response of a broker",
+    "LogDirChange": "log directory failure",
+    "UncleanLeaderElectionEnable": "unclean.leader.election.enable set for all topics",
+    "TopicUncleanLeaderElectionEnable": "unclean.leader.election.enable set for one topic",
+    "ListPartitionReassignment": "ListPartitionReassignments request",
+    "UpdateFeatures": "UpdateFeatures request",
 }
 
 METRICS: tuple[Family, ...] = (
@@ -246,37 +246,37 @@ METRICS: tuple[Family, ...] = (
     *_counters(
         _TOPICS,
         {
-            "InvalidMessageCrcRecordsPerSec": "Batches whose checksum or header was wrong.",
-            "ReplicationBytesInPerSec": "Bytes of records that came from leaders.",
-            "ReplicationBytesOutPerSec": "Bytes of records that followers were given.",
+            "InvalidMessageCrcRecordsPerSec": "Batches with an invalid checksum or header.",
+            "ReplicationBytesInPerSec": "Bytes of records fetched from leaders.",
+            "ReplicationBytesOutPerSec": "Bytes of records sent to followers.",
         },
     ),
     *_gauges(
         _REPLICAS,
         {
-            "LeaderCount": "Partitions that this broker leads.",
-            "PartitionCount": "Partitions that this broker hosts.",
-            "OfflineReplicaCount": "Partitions in log directories that failed.",
-            "UnderReplicatedPartitions": "Led partitions with fewer in-sync replicas than replicas.",
-            "UnderMinIsrPartitionCount": "Led partitions with fewer in-sync replicas than min.insync.replicas.",
-            "AtMinIsrPartitionCount": "Led partitions with just as many in-sync replicas as min.insync.replicas.",
-            "ReassigningPartitions": "Led partitions that are being reassigned.",
+            "LeaderCount": "Partitions led by this broker.",
+            "PartitionCount": "Partitions hosted by this broker.",
+            "OfflineReplicaCount": "Partitions in failed log directories.",
+            "UnderReplicatedPartitions": "Partitions led by this broker with replicas that are not in sync.",
+            "UnderMinIsrPartitionCount": "Partitions led by this broker with fewer than min.insync.replicas in sync.",
+            "AtMinIsrPartitionCount": "Partitions led by this broker with exactly min.insync.replicas in sync.",
+            "ReassigningPartitions": "Partitions led by this broker that are being reassigned.",
         },
     ),
     *_counters(
         _REPLICAS,
         {
-            "IsrExpandsPerSec": "Replicas that came into sync with a partition that is led here.",
-            "IsrShrinksPerSec": "Replicas that fell out of sync.",
-            "FailedIsrUpdatesPerSec": "Changes of in-sync replicas that were refused.",
+            "IsrExpandsPerSec": "ISR expansions of partitions led by this broker.",
+            "IsrShrinksPerSec": "ISR shrinks of partitions led by this broker.",
+            "FailedIsrUpdatesPerSec": "Rejected ISR changes of partitions led by this broker.",
         },
     ),
     *_gauges(
         "kafka.server:type=ReplicaFetcherManager,name=",
         {
-            "MaxLag": "Records between a leader's high watermark and what is copied, of the partition furthest behind.",
-            "FailedPartitionsCount": "Partitions that are copied no longer, as that failed for good.",
-            "DeadThreadCount": "0: fetchers are no threads.",
+            "MaxLag": "Maximum follower lag of all partitions, in records behind the leader's high watermark.",
+            "FailedPartitionsCount": "Partitions no longer fetched from their leader after a permanent failure.",
+            "DeadThreadCount": "Dead fetcher threads; always 0, as fetchers are not threads.",
         },
     ),
     *FOLLOWED,
@@ -285,212 +285,216 @@ METRICS: tuple[Family, ...] = (
     *_gauges(
         "kafka.server:type=DelayedOperationPurgatory,name=",
         {
-            "PurgatorySize": "Requests that wait for something to happen, by what they wait for.",
-            "NumDelayedOperations": "The same: here nothing is kept that does not wait any more.",
+            "PurgatorySize": "Delayed operations waiting in a purgatory (Fetch, Produce, ...).",
+            "NumDelayedOperations": "Equal to PurgatorySize, as completed operations leave the purgatory at once.",
         },
         "delayedOperation",
     ),
     _metric(
         Kind.COUNTER,
         "kafka.server:type=DelayedFetchMetrics,name=ExpiresPerSec",
-        "Fetches that were answered because their max.wait.ms was over.",
+        "Delayed fetches that expired after max.wait.ms.",
         "fetcherType",
     ),
     _metric(
         Kind.COUNTER,
         "kafka.server:type=DelayedProduceMetrics,name=ExpiresPerSec",
-        "Appends with acks=all that waited for in-sync replicas until their time was up.",
+        "Appends with acks=all that expired while waiting for in-sync replicas.",
     ),
     _metric(
         Kind.COUNTER,
         "kafka.server:type=DelayedDeleteRecordsMetrics,name=ExpiresPerSec",
-        "Deletions of records that waited for replicas until their time was up.",
+        "Record deletions that expired while waiting for replicas.",
     ),
     *_gauges(
         _SESSIONS,
         {
-            "NumIncrementalFetchSessions": "Fetch sessions.",
-            "NumIncrementalFetchPartitionsCached": "Partitions in all fetch sessions.",
+            "NumIncrementalFetchSessions": "Cached fetch sessions.",
+            "NumIncrementalFetchPartitionsCached": "Partitions in all cached fetch sessions.",
         },
     ),
-    *_counters(_SESSIONS, {"IncrementalFetchSessionEvictionsPerSec": "Fetch sessions that gave way to others."}),
+    *_counters(
+        _SESSIONS, {"IncrementalFetchSessionEvictionsPerSec": "Fetch sessions evicted to make room for other sessions."}
+    ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
-        "The share of the last minute in which the event loop computed nothing, 0 to 1.",
+        "Share of the last minute in which the event loop used no CPU, 0 to 1.",
     ),
     *_gauges(
         "kafka.server:type=KafkaServer,name=",
         {
-            "BrokerState": "What the broker does: 1 starting, 2 recovering, 3 running, 6 letting others lead, "
+            "BrokerState": "State of the broker: 1 starting, 2 recovering, 3 running, 6 pending controlled shutdown, "
             "7 shutting down."
         },
     ),
-    *_gauges(_SOCKETS, {"connection-count": "Connections that are open."}, "listener"),
+    *_gauges(_SOCKETS, {"connection-count": "Open connections."}, "listener"),
     *LOGINS,
     *_counters(
         _SOCKETS,
         {
-            "connection-creation-total": "Connections that were accepted.",
-            "connection-close-total": "Connections that were closed.",
+            "connection-creation-total": "Accepted connections.",
+            "connection-close-total": "Closed connections.",
         },
         "listener",
     ),
     *_counters(
         _GROUP_SUMS,
         {
-            "offset-commit-count": "Offsets that were committed.",
+            "offset-commit-count": "Offset commits, one per partition.",
             "offset-expiration-count": "Committed offsets that expired.",
-            "offset-deletion-count": "Committed offsets that were deleted by request.",
-            "group-completed-rebalance-count": "Rebalances that were completed.",
+            "offset-deletion-count": "Committed offsets deleted by request.",
+            "group-completed-rebalance-count": "Completed rebalances.",
         },
     ),
     Family(
         "kafka_server_app_info",
         Kind.GAUGE,
-        "Always 1: which build runs, of which cluster, under which id.",
+        "Always 1; the labels are the version of the build, the cluster id and the broker id.",
         "kafka.server:type=app-info",
         ("version", "clusterId", "brokerId"),
     ),
     *QUOTAS,
-    _metric(Kind.GAUGE, "kafka.server:type=Produce#queue-size", "Connections that a quota throttles now.", "resource"),
+    _metric(
+        Kind.GAUGE, "kafka.server:type=Produce#queue-size", "Connections currently throttled by a quota.", "resource"
+    ),
     _metric(
         Kind.GAUGE,
         "kafka.server:type=Request#exempt-request-time",
-        "How much of the broker's time went into what no quota counts, in percent of a minute.",
+        "Broker time used by requests exempt from quotas, in percent, over the last minute.",
     ),
     *_counters(
         "kafka.server:type=SessionExpireListener,name=",
         {
-            "ZooKeeperDisconnectsPerSec": "How often the connection to the registry broke.",
-            "ZooKeeperExpiresPerSec": "How often the session with the registry expired.",
-            "ZooKeeperSyncConnectsPerSec": "How often the registry could be reached again.",
+            "ZooKeeperDisconnectsPerSec": "Lost connections to the registry (ZooKeeper).",
+            "ZooKeeperExpiresPerSec": "Expired sessions with the registry (ZooKeeper).",
+            "ZooKeeperSyncConnectsPerSec": "Restored connections to the registry (ZooKeeper).",
         },
     ),
     # --- kafka.network
-    _metric(Kind.COUNTER, _REQUESTS + "RequestsPerSec", "Requests that were answered.", "request", "version"),
+    _metric(Kind.COUNTER, _REQUESTS + "RequestsPerSec", "Answered requests.", "request", "version"),
     _metric(
         Kind.COUNTER,
         _REQUESTS + "ErrorsPerSec",
-        "Error codes in answers, NONE included, one for each place of an answer that has one.",
+        "Error codes in responses, including NONE, one per error code field of a response.",
         *("request", "error"),
     ),
     *_summaries(
         _REQUESTS,
         {
-            "TotalTimeMs": "From the request's last byte to the answer's last byte, in milliseconds.",
-            "RequestQueueTimeMs": "Until the request's turn came, in milliseconds.",
-            "LocalTimeMs": "Until its answer was complete, or its handler began to wait, in milliseconds.",
-            "RemoteTimeMs": "Waiting for what the answer needs: records, other members, the disk; in milliseconds.",
-            "ThrottleTimeMs": "For how long quotas throttled the client, in milliseconds; not in the total.",
-            "ResponseQueueTimeMs": "Until the answers that leave together were complete, in milliseconds.",
-            "ResponseSendTimeMs": "Until the socket had taken all of the answer, in milliseconds.",
-            "RequestBytes": "Sizes of requests, in bytes.",
+            "TotalTimeMs": "Time from the request's last byte to the response's last byte, in ms.",
+            "RequestQueueTimeMs": "Time that a request waited for its handler, in ms.",
+            "LocalTimeMs": "Time from the handler's start until it completed the response or began to wait, in ms.",
+            "RemoteTimeMs": "Time that the handler waited for records, group members, the disk or similar, in ms.",
+            "ThrottleTimeMs": "Time for which quotas throttled the client, in ms; not included in TotalTimeMs.",
+            "ResponseQueueTimeMs": "Time that a response waited for the responses sent together with it, in ms.",
+            "ResponseSendTimeMs": "Time until the whole response was written to the socket, in ms.",
+            "RequestBytes": "Request size in bytes.",
         },
         "request",
     ),
     *_gauges(
         _SERVER,
         {
-            "NetworkProcessorAvgIdlePercent": "As RequestHandlerAvgIdlePercent: one loop does the work of both pools.",
-            "MemoryPoolUsed": "Bytes of receive memory in use, beyond the first 16 KiB of each connection.",
-            "MemoryPoolAvailable": "Bytes of receive memory that are free; see queued.max.request.bytes.",
+            "NetworkProcessorAvgIdlePercent": "Equal to RequestHandlerAvgIdlePercent: one loop replaces both pools.",
+            "MemoryPoolUsed": "Receive memory in use, in bytes, without the first 16 KiB of each connection.",
+            "MemoryPoolAvailable": "Free receive memory, in bytes; see queued.max.request.bytes.",
         },
     ),
     # --- kafka.controller
     *_gauges(
         _CONTROLLER,
         {
-            "ActiveControllerCount": "1 on the controller, 0 elsewhere.",
-            "OfflinePartitionsCount": "Partitions without a leader, as the controller knows.",
-            "PreferredReplicaImbalanceCount": "Partitions that another replica leads than their first one.",
-            "GlobalTopicCount": "Topics of the cluster, as the controller knows.",
-            "GlobalPartitionCount": "Partitions of the cluster, as the controller knows.",
-            "TopicsToDeleteCount": "Topics that are being deleted.",
-            "ControllerState": "What it handles: 0 nothing, 1 an election, 2 brokers, 3 new topics, 4 deletions, ...",
+            "ActiveControllerCount": "1 on the active controller, 0 on other brokers.",
+            "OfflinePartitionsCount": "Partitions without a leader, as known to the controller.",
+            "PreferredReplicaImbalanceCount": "Partitions whose leader is not the preferred (first) replica.",
+            "GlobalTopicCount": "Topics in the cluster, as known to the controller.",
+            "GlobalPartitionCount": "Partitions in the cluster, as known to the controller.",
+            "TopicsToDeleteCount": "Topics marked for deletion and not yet deleted.",
+            "ControllerState": "Event: 0 idle, 1 controller change, 2 broker change, 3 topic change, 4 deletion, ...",
         },
     ),
     *_summaries(
         "kafka.controller:type=ControllerStats,name=",
         {
-            f"{event}RateAndTimeMs": f"How long the controller took for {what}, in ms."
+            f"{event}RateAndTimeMs": f"Time that the controller took to handle one event ({what}), in ms."
             for event, what in _EVENTS.items()
         },
     ),
     _metric(
         Kind.COUNTER,
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "Leaders elected by this controller that were not in sync.",
+        "Unclean leader elections by this controller: the new leader was not in sync.",
     ),
     _metric(
         Kind.GAUGE,
         "kafka.controller:type=ControllerEventManager,name=EventQueueSize",
-        "Events that wait for the controller.",
+        "Events in the controller's queue.",
     ),
     *_summaries(
         "kafka.controller:type=ControllerEventManager,name=",
-        {"EventQueueTimeMs": "How long they waited, in milliseconds."},
+        {"EventQueueTimeMs": "Time that events waited in the controller's queue, in ms."},
     ),
-    *_gauges(_CONTROL, {"TotalQueueSize": "The controller's requests that wait for their turn, to all brokers."}),
-    *_gauges(_CONTROL, {"QueueSize": "The same by broker."}, "brokerId"),
+    *_gauges(_CONTROL, {"TotalQueueSize": "Controller requests waiting to be sent, to all brokers."}),
+    *_gauges(_CONTROL, {"QueueSize": "Controller requests waiting to be sent, per broker."}, "brokerId"),
     *_summaries(
         _CONTROL,
-        {"RequestRateAndQueueTimeMs": "How long the controller's requests waited for their turn, in milliseconds."},
+        {"RequestRateAndQueueTimeMs": "Time that controller requests waited to be sent, per broker, in ms."},
         "brokerId",
     ),
     # --- kafka.log, kafka.cluster
     *_gauges(
         _LOG,
         {
-            "Size": "Bytes in a log's segments.",
-            "LogStartOffset": "The first offset that can be read.",
-            "LogEndOffset": "The offset that the next record gets.",
+            "Size": "Size of a log's segments, in bytes.",
+            "LogStartOffset": "First readable offset of a log.",
+            "LogEndOffset": "Offset of the next record to be appended.",
             "NumLogSegments": "Segments of a log.",
         },
         *("topic", "partition"),
     ),
-    *_gauges("kafka.log:type=LogManager,name=", {"OfflineLogDirectoryCount": "Directories of log.dirs that failed."}),
+    *_gauges("kafka.log:type=LogManager,name=", {"OfflineLogDirectoryCount": "Failed directories of log.dirs."}),
     *_gauges(
         "kafka.log:type=LogManager,name=",
-        {"LogDirectoryOffline": "1 where a directory of log.dirs failed."},
+        {"LogDirectoryOffline": "1 if the directory of log.dirs failed, else 0."},
         "logDirectory",
     ),
     *_summaries(
         "kafka.log:type=LogFlushStats,name=",
-        {"LogFlushRateAndTimeMs": "How long it took to bring a log to disk (fsync), in milliseconds."},
+        {"LogFlushRateAndTimeMs": "Time to flush a log to disk (fsync), in ms."},
     ),
     *_gauges(
         _CLEANER,
         {
-            "cleaner-recopy-percent": "What the last round of compaction left of what it cleaned, in percent.",
-            "max-clean-time-secs": "How long the last round of compaction took, in seconds.",
-            "DeadThreadCount": "Threads of the cleaner that died; 0: a log that can't be cleaned costs none.",
+            "cleaner-recopy-percent": "Size of segments after the last compaction, in percent of the size before.",
+            "max-clean-time-secs": "Duration of the last compaction, in seconds.",
+            "DeadThreadCount": "Dead cleaner threads; always 0, as a log that cannot be compacted stops no thread.",
         },
     ),
     *_gauges(
         _CLEANER_MANAGER,
         {
-            "max-dirty-percent": "How dirty the dirtiest compacted log is, in percent.",
-            "time-since-last-run-ms": "Since the cleaner looked for work, in milliseconds.",
+            "max-dirty-percent": "Highest dirty ratio of all compacted logs, in percent.",
+            "time-since-last-run-ms": "Time since the cleaner last looked for logs to compact, in ms.",
         },
     ),
     *_gauges(
         _CLEANER_MANAGER,
         {
-            "uncleanable-partitions-count": "Logs that could not be compacted and are left alone.",
-            "uncleanable-bytes": "Bytes in those.",
+            "uncleanable-partitions-count": "Logs excluded from compaction after a failure.",
+            "uncleanable-bytes": "Bytes in logs excluded from compaction after a failure.",
         },
         "logDirectory",
     ),
     *_gauges(
         _PARTITION,
         {
-            "UnderReplicated": "1 where a led partition has fewer in-sync replicas than replicas.",
-            "UnderMinIsr": "1 where it has fewer than min.insync.replicas.",
-            "AtMinIsr": "1 where it has just as many.",
-            "InSyncReplicasCount": "In-sync replicas; 0 where another broker leads.",
-            "ReplicasCount": "Replicas; 0 where another broker leads.",
-            "LastStableOffsetLag": "Records between the last stable offset and the high watermark: open transactions.",
+            "UnderReplicated": "1 for a partition led by this broker with replicas that are not in sync, else 0.",
+            "UnderMinIsr": "1 for a partition led by this broker with fewer than min.insync.replicas in sync, else 0.",
+            "AtMinIsr": "1 for a partition led by this broker with exactly min.insync.replicas in sync, else 0.",
+            "InSyncReplicasCount": "In-sync replicas of the partition; 0 if another broker leads it.",
+            "ReplicasCount": "Replicas of the partition; 0 if another broker leads it.",
+            "LastStableOffsetLag": "Records between the last stable offset and the high watermark (open transactions).",
         },
         *("topic", "partition"),
     ),
@@ -498,61 +502,68 @@ METRICS: tuple[Family, ...] = (
     *_gauges(
         _GROUPS,
         {
-            "NumGroups": "Groups that are coordinated here.",
-            "NumOffsets": "Committed offsets of all groups.",
-            "NumGroupsPreparingRebalance": "Groups whose members are being waited for.",
-            "NumGroupsCompletingRebalance": "Groups whose leader is being waited for.",
-            "NumGroupsStable": "Groups whose members have their partitions.",
-            "NumGroupsDead": "Groups that are being removed.",
-            "NumGroupsEmpty": "Groups without members.",
+            "NumGroups": "Groups coordinated by this broker.",
+            "NumOffsets": "Committed offsets of all groups, one per partition.",
+            "NumGroupsPreparingRebalance": "Groups in state PreparingRebalance: waiting for members to join.",
+            "NumGroupsCompletingRebalance": "Groups in state CompletingRebalance: waiting for the leader's assignment.",
+            "NumGroupsStable": "Groups in state Stable: all members have their assignment.",
+            "NumGroupsDead": "Groups in state Dead: being removed.",
+            "NumGroupsEmpty": "Groups in state Empty: without members.",
         },
     ),
     _metric(
         Kind.COUNTER,
         "kafka.utils:type=Throttler,name=cleaner-io",
-        "Bytes that compaction read and wrote.",
+        "Bytes read and written by compaction.",
     )._replace(name="kafka_utils_throttler_cleaner_io_total"),
-    # --- Kafka has none of these
-    _own(Kind.COUNTER, "barnabas_loop_stalls_total", "Times when the event loop was blocked for 50 ms or more."),
-    _own(Kind.COUNTER, "barnabas_loop_stalled_ms_total", "How long those were together, in milliseconds."),
-    _own(Kind.GAUGE, "barnabas_loop_longest_stall_ms", "The longest one since the start, in milliseconds."),
+    # --- metrics without a counterpart in Kafka
+    _own(Kind.COUNTER, "barnabas_loop_stalls_total", "Stalls of the event loop of 50 ms or more."),
+    _own(
+        Kind.COUNTER, "barnabas_loop_stalled_ms_total", "Total duration of event loop stalls of 50 ms or more, in ms."
+    ),
+    _own(Kind.GAUGE, "barnabas_loop_longest_stall_ms", "Longest event loop stall since the start, in ms."),
     _own(
         Kind.COUNTER,
         "barnabas_loop_segments_made_total",
-        "Segments that had to be made on the event loop, as their log rolled before they were prepared elsewhere.",
+        "Segments created on the event loop because their log rolled before an executor had prepared them.",
     ),
-    _own(Kind.COUNTER, "barnabas_requests_failed_total", "Requests that failed as a whole.", "request"),
-    _own(Kind.GAUGE, "barnabas_parked_connections", "Connections that wait for receive memory."),
+    _own(
+        Kind.COUNTER, "barnabas_requests_failed_total", "Requests that failed as a whole, by an exception.", "request"
+    ),
+    _own(Kind.GAUGE, "barnabas_parked_connections", "Connections parked until receive memory is free."),
     _own(
         Kind.GAUGE,
         "barnabas_metrics_left_out",
-        "Topics, partitions and clients that are not listed, as they are more than barnabas.metrics.max.entities.",
+        "Topics, partitions and clients not listed because of the limit barnabas.metrics.max.entities.",
         "entity",
     ),
     *CLIENTS,
-    _own(Kind.GAUGE, "barnabas_registry_connected", "1 while the registry (ZooKeeper's tree) can be reached."),
-    _own(Kind.COUNTER, "process_cpu_seconds_total", "User and system time of the process, in seconds."),
+    _own(Kind.GAUGE, "barnabas_registry_connected", "1 if the registry (ZooKeeper) can be reached, else 0."),
+    _own(Kind.COUNTER, "process_cpu_seconds_total", "User and system CPU time of the process, in seconds."),
     _own(Kind.GAUGE, "process_resident_memory_bytes", "Resident memory of the process, in bytes."),
     _own(Kind.GAUGE, "process_open_fds", "Open file descriptors of the process."),
-    _own(Kind.GAUGE, "process_max_fds", "How many it may have."),
-    _own(Kind.GAUGE, "process_start_time_seconds", "When the process began, in seconds since 1970."),
+    _own(Kind.GAUGE, "process_max_fds", "Maximum number of open file descriptors of the process."),
+    _own(Kind.GAUGE, "process_start_time_seconds", "Start time of the process, in seconds since 1970 (Unix time)."),
 )
 
 BY_NAME: dict[str, Family] = {family.name: family for family in METRICS}
 
-_ONE_LOOP = "there are no such queues or threads: one event loop does this work"
+_ONE_LOOP = "no such queues or threads exist: one event loop does this work"
 
 ABSENT: tuple[Absent, ...] = (
-    Absent("every `...Rate`, `MeanRate`, `OneMinuteRate` and `-rate`", "Prometheus makes rates of counts: `rate(...)`"),
+    Absent(
+        "every `...Rate`, `MeanRate`, `OneMinuteRate` and `-rate`",
+        "Prometheus calculates rates from counters: `rate(...)`",
+    ),
     Absent(
         "kafka.server:type=BrokerTopicMetrics: FailedFetchRequestsPerSec, ProduceMessageConversionsPerSec, "
         "FetchMessageConversionsPerSec, NoKeyCompactedTopicRecordsPerSec, InvalidMagicNumberRecordsPerSec, "
         "InvalidOffsetOrSequenceRecordsPerSec, ReassignmentBytesInPerSec, ReassignmentBytesOutPerSec",
-        "not counted yet; kafka_network_requestmetrics_errors_total tells errors by their code",
+        "not counted yet; kafka_network_requestmetrics_errors_total counts errors by code",
     ),
     Absent(
         "kafka.server:type=ReplicaFetcherManager: MinFetchRate",
-        "min(rate(kafka_server_fetcherstats_requests_total[1m]))",
+        "use `min(rate(kafka_server_fetcherstats_requests_total[1m]))`",
     ),
     Absent(
         "kafka.server:type=ReplicaAlterLogDirsManager",
@@ -560,19 +571,19 @@ ABSENT: tuple[Absent, ...] = (
     ),
     Absent(
         "kafka.server:type=DelayedProduceMetrics: by partition",
-        "kafka_cluster_partition_atminisr and ...underminisr tell which partitions wait for replicas",
+        "kafka_cluster_partition_atminisr and ...underminisr show the partitions that wait for replicas",
     ),
     Absent(
         "kafka.server:type=SessionExpireListener: SessionState, ZooKeeperAuthFailuresPerSec, "
         "ZooKeeperReadOnlyConnectsPerSec, ZooKeeperSaslAuthenticationsPerSec; ZooKeeperClientMetrics",
-        "barnabas_registry_connected says whether there is a connection; the rest is not counted",
+        "barnabas_registry_connected shows the state of the connection; the rest is not counted",
     ),
-    Absent("kafka.server:type=KafkaServer: ClusterId", "a label of kafka_server_app_info"),
+    Absent("kafka.server:type=KafkaServer: ClusterId", "label of kafka_server_app_info"),
     Absent(
         "kafka.server:type=KafkaServer: yammer-metrics-count; type=kafka-metrics-count",
-        "there is no such registry: `curl .../metrics` shows what there is",
+        "no such metrics registry exists; `curl .../metrics` lists all metrics",
     ),
-    Absent("linux-disk-read-bytes, linux-disk-write-bytes", "node_exporter tells what the machine does"),
+    Absent("linux-disk-read-bytes, linux-disk-write-bytes", "node_exporter reports the disk use of the machine"),
     Absent(
         "the selector's other figures (select, io-ratio, request-size, ...), connections by client software, "
         "transaction-coordinator-metrics",
@@ -588,11 +599,11 @@ ABSENT: tuple[Absent, ...] = (
     ),
     Absent(
         "kafka.controller:type=ControllerStats: ControllerShutdownRateAndTimeMs",
-        "it is no event of the controller here",
+        "not an event of the controller in Barnabas",
     ),
-    Absent("kafka.controller: ReplicasToDeleteCount, ...IneligibleToDeleteCount", "not told apart from topics"),
+    Absent("kafka.controller: ReplicasToDeleteCount, ...IneligibleToDeleteCount", "not counted separately from topics"),
     Absent("kafka.log:type=LogCleaner: max-buffer-utilization-percent, max-compaction-delay-secs", "not counted yet"),
-    Absent("kafka.coordinator.transaction:type=TransactionMarkerChannelManager", "there are no such queues"),
-    Absent("kafka:type=kafka.Log4jController", "`barnabas configs --entity-type broker-loggers`, or the admin API"),
-    Absent("java.lang, java.nio, jdk.management", "there is no JVM; see `process_...`"),
+    Absent("kafka.coordinator.transaction:type=TransactionMarkerChannelManager", "no such queues exist"),
+    Absent("kafka:type=kafka.Log4jController", "use `barnabas configs --entity-type broker-loggers` or the Admin API"),
+    Absent("java.lang, java.nio, jdk.management", "there is no JVM; see `process_...` for the process"),
 )

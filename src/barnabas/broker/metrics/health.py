@@ -1,11 +1,11 @@
 """`/health` and `/ready`: whether the process should be restarted, and whether clients should be sent to it.
 
-`/health` answers 200 whenever the event loop does, whatever the state of the broker: starting, recovering, stopping. A
-supervisor that restarted a recovering broker would only make it begin its recovery again.
+`/health` returns 200 if the event loop responds, in any state of the broker: starting, recovering, stopping. If a
+supervisor restarted a recovering broker, the recovery would only begin again.
 
-`/ready` answers 200 when clients can be served: the logs are loaded, the broker is registered, it has the controller's
-metadata, and all its listeners are open. Otherwise 503, with the reasons: also once its session with ZooKeeper is
-lost, until it is registered in another one, and from the first moment of a stop.
+`/ready` returns 200 when clients can be served: the logs are loaded, the broker is registered, it has the controller's
+metadata, and all its listeners are open. Otherwise, it returns 503 with the reasons. It also returns 503 after the
+ZooKeeper session is lost, until the broker is registered in a new one, and from the start of a stop.
 
 Source: Kubernetes, liveness and readiness probes.
 """
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from barnabas.broker.metrics.pages import OK, UNAVAILABLE, Answer, Page, json_answer
 
-# Beyond that every client of the broker waits, too.
+# Timeout of the probes: an event loop that is blocked longer delays all clients, too.
 MOST_SILENCE_S = 2.0
 
 
@@ -24,8 +24,8 @@ class Check(NamedTuple):
 
     Attributes:
         name: One word.
-        is_met: Whether it is so.
-        reason: The missing condition, for people; used only if the check fails.
+        is_met: Whether the condition holds.
+        reason: Message about the missing condition; used only if the check fails.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Check(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """How the process does.
+    """The state of the process.
 
     Attributes:
-        state: The broker's state, in a word.
+        state: The broker's state, in one word.
         longest_stall_ms: The longest stall of its event loop.
     """
 
@@ -46,7 +46,7 @@ class Condition(NamedTuple):
 
 
 def health_page(condition: Callable[[], Condition]) -> Page:
-    """Return whether the process lives: that it answers at all is the answer."""
+    """Return the page `/health`, which shows that the event loop responds."""
 
     def write(found: Condition) -> Answer:
         return json_answer({"status": "up", "state": found.state, "longest_stall_ms": found.longest_stall_ms})
@@ -56,7 +56,7 @@ def health_page(condition: Callable[[], Condition]) -> Page:
 
 
 def ready_page(checks: Callable[[], Iterable[Check]]) -> Page:
-    """Return whether clients should be sent here."""
+    """Return the page `/ready`, which shows whether clients can be served."""
 
     def write(found: list[Check]) -> Answer:
         reasons = [each.reason for each in found if not each.is_met]

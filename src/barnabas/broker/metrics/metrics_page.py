@@ -1,4 +1,4 @@
-"""`/metrics`: all figures as text for Prometheus.
+"""The page `/metrics`: all metrics as text for Prometheus.
 
 Source: Prometheus, exposition formats.
 """
@@ -12,7 +12,7 @@ from barnabas.broker.metrics.recent_distributions import RecentDistributions
 from barnabas.broker.metrics.snapshot import Snapshot
 from barnabas.core.pending import Pending
 
-# To make it takes some of the event loop and much of the thread's; figures of a moment ago are as good.
+# Cached, because an answer takes some time of the event loop and more of the thread.
 _KEPT_S = 1.0
 _PATH, _SUMMARY = "/metrics", "all figures, for Prometheus"
 
@@ -27,7 +27,9 @@ def metrics_page(sources: Sources, recent: RecentDistributions, process: Callabl
     """Return the page.
 
     Args:
-        process: What the system knows of the process, by the name of the metric; asked where the answer is written.
+        sources: The objects from which metrics are collected.
+        recent: The earlier distributions, for quantiles.
+        process: Returns the operating system's figures about the process, by metric name; called in `write`.
     """
 
     def ask() -> Pending[Snapshot]:

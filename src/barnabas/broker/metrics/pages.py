@@ -3,8 +3,8 @@
     connection (a thread of its own) ─► Page.ask (event loop) ─► Page.write (that thread) ─► answer
 
 `ask` returns a value, or a `Pending` of one if it takes several turns of the loop; it must not return objects that the
-loop still changes. `write` encodes the value and touches nothing else. So the loop spends time only on the query, never
-on encoding, sending or slow clients. The page `/` lists the table.
+loop still changes. `write` only encodes the value. The event loop therefore spends time only on the query, never on
+encoding, sending or slow clients. The page `/` lists the table.
 
 Source: design page, section 2.
 """
@@ -32,16 +32,16 @@ class Page:
 
     Attributes:
         summary: The contents, in one line.
-        ask: Called on the event loop; a value, or a `Pending` of it.
-        write: Makes the answer of that value; called elsewhere.
-        timeout_s: So long the event loop may take; then the answer is 503.
-        kept_s: Requests during its creation, and for so long after, get the same answer.
-        is_probe: Its answer is little work, and a supervisor may restart the broker without one.
+        ask: Called on the event loop; returns a value, or a `Pending` of one.
+        write: Returns the answer for that value; called in the connection's thread.
+        timeout_s: Maximum time of `ask`; after it, the answer is 503.
+        kept_s: Time for which an answer is cached; requests during its creation get it, too.
+        is_probe: Whether the page is a cheap health probe; a supervisor may restart the broker if it gets no answer.
     """
 
     path: str
     summary: str
-    # Any: each page knows what its own `ask` gives.
+    # Any: only the page itself knows the type of its value.
     ask: Callable[[], Any]
     write: Callable[[Any], Answer]
     timeout_s: float = 10.0
@@ -59,7 +59,7 @@ class Pages:
             self.add(page)
 
     def add(self, page: Page) -> None:
-        """Serve a path by this page from now on."""
+        """Serve this page at its path from now on."""
         self._by_path[page.path] = page
 
     def find(self, path: str) -> Page | None:
@@ -72,7 +72,7 @@ class Pages:
 
 
 def json_answer(content: object, status: int = OK) -> Answer:
-    """Return an answer in JSON, indented for people."""
+    """Return an answer in JSON, indented for readability."""
     return Answer(status, JSON, json.dumps(content, indent=2).encode() + b"\n")
 
 

@@ -1,11 +1,11 @@
 """Snapshots of the distributions, so that quantiles and shares cover only the last minutes.
 
-Each minute the distributions are copied; quantiles cover the time since the oldest copy, which is five minutes old
+Each minute, the distributions are copied; quantiles cover the time since the oldest copy, which is five minutes old
 (or as old as the broker).
 
-# differs from Kafka (recent-quantiles): its histograms keep 1,028 values, of which older ones are less likely.
+# differs from Kafka (recent-quantiles): Kafka's histograms keep a sample of 1,028 values, with a bias to recent ones.
 
-Source: metrics facts (Kafka's histograms forget what is older than five minutes, its meters what is older than one).
+Source: metrics facts (Kafka's histograms drop values older than five minutes, its meters those older than one).
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ Distributions = Mapping[tuple[str, Labels], Distribution]
 
 
 class RecentDistributions:
-    """Owned by the event loop."""
+    """The distributions of the last minutes. Owned by the event loop."""
 
     def __init__(
         self,
@@ -33,20 +33,20 @@ class RecentDistributions:
         computing_ms: Callable[[], int],
     ) -> None:
         """Args:
-        distributions: Returns copies of the current ones.
-        computing_ms: For how long the event loop's thread has been on a core.
+        distributions: Returns copies of the current distributions.
+        computing_ms: Returns the CPU time of the event loop's thread.
         """
         self._clock = clock
         self._timers = timers
         self._distributions = distributions
         self._computing_ms = computing_ms
         self._copies: deque[Distributions] = deque([{}], _COPIES)
-        # When, and the computing until then: of the last copy, and of the one before.
+        # Time and CPU time at the last two copies.
         self._marks = deque([(clock.monotonic_ms(), computing_ms())], 2)
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Begin to remember."""
+        """Begin to take snapshots."""
         self._timer = self._timers.call_later(INTERVAL_MS, self._remember)
 
     def stop(self) -> None:
@@ -59,7 +59,7 @@ class RecentDistributions:
         return self._copies[0].get((name, labels), NOTHING)
 
     def idle_share(self) -> float:
-        """Return the share of the last minute or two in which the event loop computed nothing, 0 to 1."""
+        """Return the share of the last one or two minutes in which the event loop used no CPU, 0 to 1."""
         began_ms, computed_ms = self._marks[0]
         elapsed_ms = self._clock.monotonic_ms() - began_ms
         if elapsed_ms <= 0:

@@ -1,4 +1,4 @@
-"""Counters for state changes of the registry session; Kafka's SessionExpireListener.
+"""Counters for state changes of the registry session, as in Kafka's SessionExpireListener.
 
 Source: metrics facts, SessionExpireListener.
 """
@@ -12,7 +12,7 @@ _PREFIX = "kafka_server_sessionexpirelistener_zookeeper"
 
 
 class RegistrySessions:
-    """Listens to the registry from its making on. Owned by the event loop.
+    """Counts state changes of the registry session. Owned by the event loop.
 
     Attributes:
         is_connected: Whether the registry can be reached.
@@ -27,7 +27,7 @@ class RegistrySessions:
         listen(self._note)
 
     def put(self, snapshot: Snapshot) -> None:
-        """Put the numbers into a snapshot."""
+        """Add the counts to a snapshot."""
         snapshot.put("barnabas_registry_connected", int(self.is_connected))
         snapshot.put(f"{_PREFIX}disconnects_total", self._counts[SessionState.SUSPENDED])
         snapshot.put(f"{_PREFIX}expires_total", self._counts[SessionState.EXPIRED])

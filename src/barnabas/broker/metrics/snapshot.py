@@ -1,6 +1,6 @@
-"""The figures of one moment as plain values: collected on the event loop, encoded elsewhere.
+"""The metrics at one moment as plain values: collected on the event loop, encoded in another thread.
 
-Invariant: nothing in a snapshot changes any more: lists are copies.
+Invariant: a snapshot's contents never change: lists are copies.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ class Distribution(NamedTuple):
     """A histogram at one moment; see `core/histogram.py`.
 
     Attributes:
-        sample_count: Of how many values these are the buckets, those that were 0 included; 0 is in no bucket.
-        value_count: How many values there were.
-        total: Their sum, in the unit of the metric.
-        scale: The divisor of the buckets' values for that unit.
+        sample_count: Number of values that the buckets cover, including zeros, which are in no bucket.
+        value_count: Number of all values.
+        total: Sum of all values, in the unit of the metric.
+        scale: Divisor that converts bucket values to that unit.
     """
 
     buckets: Sequence[int]
@@ -33,8 +33,8 @@ class Row(NamedTuple):
     """One value of a metric.
 
     Attributes:
-        labels: Values in the order of the family's names; an empty one is left out.
-        before: Of a distribution: what it was at the beginning of the time that quantiles are about.
+        labels: Values in the order of the family's label names; empty values are omitted.
+        before: For a distribution, its state at the beginning of the period that quantiles cover.
     """
 
     labels: Labels

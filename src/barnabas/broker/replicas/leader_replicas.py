@@ -3,16 +3,16 @@
     a follower's fetch ─► its progress ─► in sync? ─► an ISR change is proposed
                                   └──────► high watermark ─► waiting consumers, and producers with acks=all
 
-Two keys wake two kinds of readers, so that no reader is woken in vain: a partition's key those that read up to the high
-watermark, its `end_key` those that read up to the log end.
+Waiting readers are notified by one of two keys, to avoid useless wake-ups. The partition's key notifies readers up to
+the high watermark; its `end_key` notifies readers up to the log end.
 
 Invariants:
 
-- The high watermark of a leader never decreases; only followers have seen records above it. Records that flush.messages
-  requires on disk are above it until they are there.
-- A producer with acks=all is answered once: when the high watermark has passed its records, when its timeout is over,
-  or when this broker stops leading the partition. Leadership that was lost and regained does not count: the records may
-  be gone.
+- The high watermark of a leader never decreases; only followers read records above it. If flush.messages requires a
+  flush, records stay above it until they are on disk.
+- A producer with acks=all is answered once: when the high watermark has passed its records, when its timeout expires,
+  or when this broker stops leading the partition. If this broker lost and regained leadership meanwhile, the append
+  fails: the records may be lost.
 
 Source: design page, replication; semantics, replication (leader); Kafka 2.7.2, kafka.cluster.Partition, DelayedProduce,
 DelayedDeleteRecords.
@@ -46,10 +46,9 @@ class LeaderReplicas:
 
     Attributes:
         changes: Proposes ISR changes; set before there are partitions with followers.
-        expand_count, shrink_count, refusal_count: How often in-sync replicas were added and removed, and how often
-            that was refused, since the start.
-        late_append_count, late_deletion_count: How many appends with acks=all, and deletions of records, waited for
-            followers until their time was up.
+        expand_count, shrink_count: Number of ISR expansions and shrinks since the start.
+        late_append_count, late_deletion_count: Number of appends with acks=all, and of record deletions, that timed
+            out while they waited for followers.
         on_isr: Called with each partition whose ISR has changed, and the reason.
     """
 
@@ -68,7 +67,7 @@ class LeaderReplicas:
         fetches: Notified of every rise of a high watermark, and of every append.
         max_lag_ms: replica.lag.time.max.ms.
         is_alive: Returns whether a broker is alive, according to this broker's metadata.
-        expels_losers: Followers truncate by leader epochs, so one that is below the high watermark lost records.
+        expels_losers: Followers truncate by leader epochs: a member below the high watermark has lost records.
         """
         self._broker_id = broker_id
         self._clock = clock
@@ -79,21 +78,22 @@ class LeaderReplicas:
         self._expels_losers = expels_losers
         self.changes: IsrChanges | None = None
         self.on_isr: Callable[[Partition, str], object] = lambda partition, reason: None
-        self.expand_count = self.shrink_count = self.refusal_count = 0
+        self.expand_count = self.shrink_count = 0
         self.late_append_count = self.late_deletion_count = 0
-        # In the order in which they came to be led.
+        # In the order in which this broker became their leader.
         self._partitions: dict[Partition, None] = {}
         self._is_looking = False
         self._due_ms = 0
         self._deletions: dict[Partition, list[tuple[int, Pending[int]]]] = {}
 
-    # --- what the controller says
+    # --- the controller's states
 
     def lead(self, partition: Partition, state: LeaderAndIsrPartitionState2) -> None:
         """Lead a partition in a new epoch."""
         was_leader = partition.is_leader
         replicas, isr = tuple(state.replicas), tuple(state.isr)
         partition.become_leader(state.leader_epoch, isr, replicas, state.controller_epoch)
+        partition.is_reassigning = bool(state.adding_replicas or state.removing_replicas)
         if self.changes is not None:
             self.changes.withdraw(partition.topic_partition)
         now_ms = self._clock.monotonic_ms()
@@ -107,7 +107,7 @@ class LeaderReplicas:
             self._partitions[partition] = None
             self._look_later()
         self._advance(partition, now_ms)
-        # Readers and followers look again, whoever led before.
+        # Readers and followers check again, even if another broker led before.
         self._fetches.notify(partition.topic_partition)
         self._fetches.notify(partition.end_key)
 
@@ -117,7 +117,7 @@ class LeaderReplicas:
             self.changes.withdraw(partition.topic_partition)
         self._partitions.pop(partition, None)
         if partition.is_leader:
-            # Its log goes, or the broker stops: what still waits for the disk is not acknowledged by this broker alone.
+            # The log is removed, or the broker stops: appends that wait for the disk must not be acknowledged.
             partition.resign(NO_LEADER, partition.leader_epoch)
         waiting, partition.waiting_acks = partition.waiting_acks, None
         for each in waiting or ():
@@ -125,7 +125,7 @@ class LeaderReplicas:
         self._fetches.notify(partition.topic_partition)
         self._fetches.notify(partition.end_key)
 
-    # --- what is appended
+    # --- appends
 
     def appended(self, partition: Partition, result: AppendResult) -> None:
         """Advance the high watermark and wake readers after an append."""
@@ -137,21 +137,21 @@ class LeaderReplicas:
             return
         self._fetches.notify(partition.end_key)
         if len(followers.maximal_isr) <= 1:
-            # Else it is what followers have that counts, and they have yet to fetch it.
+            # Otherwise the high watermark waits for followers, which have not fetched the records yet.
             self._advance(partition, self._clock.monotonic_ms())
 
     def flushed(self, partition: Partition) -> None:
-        """More of a partition is on disk."""
+        """Advance the high watermark after records of a partition were flushed."""
         if partition.is_leader:
             self._advance(partition, self._clock.monotonic_ms())
 
     def when_replicated(
         self, partition: Partition, leading_since: int, result: AppendResult, timeout_ms: int
     ) -> Pending[AppendResult]:
-        """Answer an append with acks=all when all replicas in sync have it.
+        """Return the result of an append with acks=all when all in-sync replicas have it.
 
         Args:
-            leading_since: Of the partition, when it was appended.
+            leading_since: The partition's `leading_since` at the time of the append.
         """
         if not partition.is_leader or partition.leading_since != leading_since:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
@@ -161,7 +161,7 @@ class LeaderReplicas:
         queue = partition.waiting_acks
         if queue is None:
             queue = partition.waiting_acks = deque()
-        # Where the high watermark stands still, those whose time was up would pile up.
+        # Expired appends would accumulate while the high watermark does not rise.
         while queue and queue[0].pending.is_done:
             queue.popleft()
         queue.append(waiting)
@@ -178,7 +178,7 @@ class LeaderReplicas:
             return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         return waiting.result
 
-    # --- what followers have
+    # --- progress of followers
 
     def note_fetch(self, partition: Partition, replica_id: int, fetch_offset: int, log_start_offset: int) -> None:
         """Record the progress of a follower after a successful fetch, before its records are read."""
@@ -191,8 +191,8 @@ class LeaderReplicas:
             replica_id, fetch_offset, log_start_offset, partition.log.log_end_offset, now_ms
         )
         isr = followers.expansion(replica_id, partition.high_watermark)
-        # differs from Kafka (unregistered-in-sync): it takes in whoever fetches. But a controller that takes over tells
-        # by the registrations who was away since the state was written, so the registration has to come first.
+        # differs from Kafka (unregistered-in-sync): Kafka adds any replica that fetches. But a new controller uses the
+        # registrations to find replicas that were down since the state was written, so registration must come first.
         if isr is not None and self._is_alive(replica_id):
             self._propose(partition, isr)
         if has_moved:
@@ -231,7 +231,7 @@ class LeaderReplicas:
                 each.end(self._outcome(partition, each))
         self._fetches.notify(partition.topic_partition)
 
-    # --- who is in sync
+    # --- in-sync replicas
 
     def _propose(self, partition: Partition, isr: tuple[int, ...]) -> None:
         followers, changes = partition.followers, self.changes
@@ -255,8 +255,7 @@ class LeaderReplicas:
         if followers is None or partition.leader_epoch != leader_epoch:
             return
         if not isinstance(outcome, Committed):
-            # It stays pending: another leader epoch is on its way.
-            self.refusal_count += 1
+            # It stays pending: another leader epoch will follow.
             _logger.info("%s: the ISR change was rejected: %s", partition.topic_partition, outcome.error_code.name)
             return
         gained = followers.committed(outcome.isr, outcome.zk_version)
@@ -279,11 +278,11 @@ class LeaderReplicas:
             self._timers.call_later(interval_ms, self._look)
 
     def _look(self) -> None:
-        """Find lagging followers, some partitions in each turn of the event loop."""
+        """Find lagging followers, a limited number of partitions in each turn of the event loop."""
         self._is_looking = False
         if not self._partitions:
             return
-        # Where this broker itself stood still nobody else lags: their fetches are still to be read.
+        # If this broker itself was blocked, followers only appear to lag: their fetches are not read yet.
         if self._clock.monotonic_ms() - self._due_ms <= self._max_lag_ms() // 4:
             self._look_at(list(self._partitions))
         self._look_later()
@@ -300,16 +299,17 @@ class LeaderReplicas:
                 self._propose(partition, isr)
             else:
                 self._expel(partition)
-            # Who had just caught up and then died holds it back until his time is up, and nobody else may come then.
+            # A follower that caught up and then died delays the high watermark until `max_lag_ms` has passed. No other
+            # event may follow then, so advance it here.
             self._advance(partition, now_ms)
         left = partitions[len(some) :]
         if left:
             self._timers.call_later(0, self._look_at, left)
 
-    # --- records that are deleted
+    # --- deletion of records
 
     def when_deleted(self, partition: Partition, offset: int, timeout_ms: int) -> Pending[int]:
-        """Answer with the low watermark when no live replica has records below `offset`; -1 after the timeout."""
+        """Return the low watermark once no live replica has records below `offset`; -1 after the timeout."""
         low_watermark = self._low_watermark(partition)
         if low_watermark >= offset:
             return completed(low_watermark)
@@ -345,11 +345,11 @@ class LeaderReplicas:
         else:
             self._deletions.pop(partition, None)
 
-    # --- figures
+    # --- metrics
 
     @property
     def partitions(self) -> Iterable[Partition]:
-        """The led partitions that have other replicas."""
+        """The partitions that this broker leads and that have other replicas."""
         return self._partitions
 
     @property

@@ -1,8 +1,8 @@
 """A hosted partition: its log, its leadership, and its high watermark.
 
-Invariants: consumers read below the high watermark. It never decreases on a leader. If the leader is the only replica
-it is the log end, as far as that is as durable as flush.messages requires; otherwise `leader_replicas.py` computes it.
-On a follower it is the value from the leader.
+Invariants: consumers read below the high watermark. It never decreases on a leader. If the leader is the only replica,
+the high watermark is the log end, or the flushed end if flush.messages requires a flush; otherwise `leader_replicas.py`
+computes it. On a follower it is the value from the leader.
 
 Source: design page, replication; semantics, replication.
 """
@@ -23,7 +23,7 @@ from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.record_rules import RecordRefusal
 
 _HIGH_WATERMARK: Final = -1
-# A member of an enum is looked up in its class each time.
+# Cached, because access to an enum member is a lookup each time.
 _NO_ERROR: Final = ErrorCode.NONE
 
 
@@ -43,9 +43,10 @@ class Partition:
         controller_epoch: Epoch of the controller that sent the state.
         end_key: The key of readers that wait for the log end.
         followers: The other replicas and the ISR; None if there are none, or another broker leads.
-        in_sync_replicas: The committed ones, where this broker leads.
+        in_sync_replicas: The committed in-sync replicas if this broker leads.
+        is_reassigning: Whether this broker leads, and replicas are being added or removed.
         leading_since: The leader epoch since which this broker leads without a break; -1: it does not.
-        waiting_acks: Appends that wait for followers, in the order of their offsets; None: there were none yet.
+        waiting_acks: Appends that wait for followers, in the order of their offsets; None before the first.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class Partition:
         "followers",
         "high_watermark",
         "in_sync_replicas",
+        "is_reassigning",
         "leader",
         "leader_epoch",
         "leading_since",
@@ -76,7 +78,7 @@ class Partition:
     ) -> None:
         """Args:
         min_insync_replicas: The topic's min.insync.replicas; set again when the topic's settings change.
-        counts: The topic's; of this partition alone by default.
+        counts: The topic's counts; by default new counts for this partition alone.
         """
         self.counts = TopicCounts() if counts is None else counts
         self.min_insync_replicas = min_insync_replicas
@@ -87,6 +89,7 @@ class Partition:
         self.leader_epoch = -1
         self.in_sync_replicas: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
+        self.is_reassigning = False
         self.high_watermark = log.log_start_offset
         self.controller_epoch = 0
         self.leading_since = -1
@@ -100,7 +103,7 @@ class Partition:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the high watermark is known: after an election the real one may be above the leader's."""
+        """Whether the high watermark is certain: after an election the previous leader's may have been higher."""
         followers = self.followers
         return followers is None or self.high_watermark >= followers.epoch_start_offset
 
@@ -114,14 +117,14 @@ class Partition:
         return min(high_watermark, self.log.first_unstable_offset)
 
     def set_high_watermark(self, high_watermark: int) -> None:
-        """Set the high watermark, which is within the log."""
+        """Set the high watermark, which must be within the log."""
         self.high_watermark = high_watermark
         self.log.note_high_watermark(high_watermark)
 
     def become_leader(
         self, leader_epoch: int, in_sync_replicas: tuple[int, ...], replicas: tuple[int, ...], controller_epoch: int
     ) -> None:
-        """Lead from `leader_epoch` on, with the high watermark that is known: checkpointed, or the current one."""
+        """Lead from `leader_epoch` on, with the known high watermark: the checkpointed or the current one."""
         if not self.is_leader:
             self.leading_since = leader_epoch
         self.leader = self.broker_id
@@ -140,12 +143,13 @@ class Partition:
         return self.followers
 
     def resign(self, leader: int, leader_epoch: int) -> None:
-        """Another broker, or none (-1), leads from `leader_epoch` on."""
+        """Stop leading: another broker, or none (-1), leads from `leader_epoch` on."""
         self.leader = leader
         self.leader_epoch = leader_epoch
         self.leading_since = -1
         self.followers = None
         self.in_sync_replicas = ()
+        self.is_reassigning = False
 
     def append_as_leader(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
         """Write a prepared append to the log, as its leader in `leader_epoch`.
@@ -167,7 +171,7 @@ class Partition:
         return result
 
     def refuse_append(self, leader_epoch: int, required_acks: int) -> AppendResult | None:
-        """Return the error of an append that waited since `leader_epoch` and can no longer be written, or None."""
+        """Return the error if an append that arrived in `leader_epoch` can no longer be written, or None."""
         if not self.is_leader or self.leader_epoch != leader_epoch:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.log.is_closed:
@@ -184,7 +188,7 @@ class Partition:
         """Move the log start offset up to `offset`, or to the high watermark (-1).
 
         Returns:
-            The error, if any; NONE also where the log already begins there or later.
+            The error; NONE also if the log already starts there or later.
         """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -200,10 +204,10 @@ class Partition:
         """Compare a client's leader epoch (-1: not sent) with this broker's.
 
         Args:
-            is_any_replica: A follower will do.
+            is_any_replica: The request may be served by a follower.
         """
         if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
-            # Also where another leads: who is behind must learn that first, as in Kafka.
+            # Before the leader check, as in Kafka: a client with an old epoch must learn that first.
             if current_leader_epoch < self.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
             return ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -211,6 +211,21 @@ def test_resigning_stops_appends(replicas, heard):
     assert heard[-1] == ([], [PARTITION])
 
 
+@pytest.mark.parametrize(("adding", "removing"), [([2], []), ([], [2])])
+def test_a_partition_is_reassigning_as_the_controller_says_while_this_broker_leads(replicas, adding, removing):
+    def led(epoch, adding, removing, leader=BROKER_ID):
+        request = leaders(epoch=epoch, replicas=(1, 2), leader=leader)
+        (state,) = request.topic_states[0].partition_states
+        state.adding_replicas, state.removing_replicas = adding, removing
+        replicas.leader_and_isr(request)
+        return replicas.partition(PARTITION).is_reassigning
+
+    assert led(1, adding, removing)
+    assert not led(2, [], [])
+    assert led(3, adding, removing)
+    assert not led(4, adding, removing, leader=2)
+
+
 def test_a_new_epoch_begins_at_the_log_end(replicas):
     replicas.leader_and_isr(leaders())
     replicas.append(PARTITION, batch(3), -1, 1_000)
