@@ -46,6 +46,14 @@ def test_progress_outlives_a_cleaned_log(spark: SparkSession, tmp_path: Path) ->
     assert seen.progress("load") == progress_of(3)
 
 
+def test_a_new_table_has_a_checkpoint_every_ten_commits(spark: SparkSession, tmp_path: Path) -> None:
+    table = DeltaLakeTable(spark, str(tmp_path))
+    for sequence in range(1, 22):
+        table.append_files([], spark.range(0).schema, progress_of(sequence))
+    checkpoints = [path.name[:20].lstrip("0") for path in sorted(tmp_path.glob("_delta_log/*.checkpoint.parquet"))]
+    assert checkpoints == ["9", "19"]
+
+
 def test_a_log_that_no_longer_says_how_far_a_run_came_is_told(spark: SparkSession, tmp_path: Path) -> None:
     location = str(tmp_path / "table")
     table = DeltaLakeTable(spark, location)

@@ -1,16 +1,15 @@
-"""Tables of Delta Lake, committed by delta-rs: no JVM of Delta's takes part.
+"""Tables of Delta Lake, committed by delta-rs, without Delta's JVM library.
 
-Spark's tasks write the files of a commit (`data_files.py`); this module commits them, one atomic file of the log each.
+Spark's tasks write the files of a commit (`data_files.py`); this module commits them, with one atomic log file each.
 
 Invariants:
-- Each commit of rows has in its `userMetadata` the `_Note` below: the progress of every run, as of the version that
-  its writer had seen (`base`), with the run's own new one in it. Commits behind `base` that others wrote meanwhile are
-  read one by one. So the newest note and the commits between `base` and it account for every run, and a log whose older
-  files were deleted loses nothing.
-- Each commit has the transaction identifier of its run, with the run's sequence as version. delta-rs refuses the second
-  of two commits that race with the same identifier; the sequence is checked against the snapshot that is committed to.
-- A commit that removes files is refused if any other commit came between, and is computed again from the new version.
-- New columns come in a commit of their own, before the one with the rows.
+- The `userMetadata` of each commit of rows is the `_Note` below: the progress of every run as of the version that its
+  writer has read (`base`), with the run's new progress. Other writers' commits after `base` are read one by one. So
+  the newest note and the commits after its `base` give the progress of every run, even if older log files were deleted.
+- Each commit has its run's transaction identifier, with the run's sequence as version. If two commits with the same
+  identifier race, delta-rs rejects the second. The sequence is checked against the snapshot that a commit is based on.
+- A commit that removes files is rejected if another commit came first, and is computed again from the new version.
+- New columns are added by a separate commit, before the commit of the rows.
 
 Source: Delta protocol, commit provenance information and transaction identifiers; deltalake 1.6,
 `create_write_transaction`.
@@ -65,11 +64,13 @@ _NOTE_PROPERTY = "userMetadata"
 
 _HISTORY = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 _USUAL_HISTORY_S = 7 * 86_400
+# Delta's default. delta-rs' own default is 100, and a commit reads all log files after the last checkpoint.
+_PROPERTIES = {"delta.checkpointInterval": "10"}
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}
 _GENERATED = "delta.generationExpression"
-# Types and expressions of generated partition columns. From them readers derive which files a condition on the column
-# itself can match.
+# Types and expressions of generated partition columns. Readers derive from the expressions which files a condition on
+# the source column can match.
 _GENERATIONS = {
     "year": ("integer", "YEAR({column})"),
     "month": ("string", "DATE_FORMAT({column}, 'yyyy-MM')"),
@@ -78,15 +79,15 @@ _GENERATIONS = {
     "truncate": ("string", "SUBSTRING({column}, 1, {number})"),
 }
 
-# Another writer was faster; the same again, from the new version, may succeed.
+# Retries after another writer has committed first, from the new version.
 _TRIES = 10
 _PAUSE_S = (0.05, 0.5)
 _RACE_RETRIES = 15
 _SAME_RUN_CONFLICT = "Concurrent transaction"
 _ALREADY_THERE = re.compile("already exists")
-# Before a store that does not answer is reported; the run itself tries again.
+# Until an unresponsive store is reported. The run itself retries later.
 _STORE_LIMITS = {"max_retries": "3", "retry_timeout": "15s", "timeout": "15s", "connect_timeout": "5s"}
-# Settings of Hadoop's S3 client that name a store, by the names that delta-rs has for them.
+# Settings of Hadoop's S3 client, with delta-rs's names for them.
 _S3_SETTINGS = {
     "spark.hadoop.fs.s3a.endpoint": "AWS_ENDPOINT_URL",
     "spark.hadoop.fs.s3a.endpoint.region": "AWS_REGION",
@@ -96,13 +97,13 @@ _S3_SETTINGS = {
 }
 _STORE_SILENT = re.compile(r"after \d+ retries|timed out|error sending request", re.IGNORECASE)
 _REFUSED = re.compile(r"(?P<status>\d{3}) [\w ]+ \S+ <.*<Code>(?P<code>\w+)</Code>(?:<Message>(?P<text>[^<]*))?")
-# Asked for the login of the machine's role, if there is no other.
+# delta-rs asks this address for the credentials of the machine's role if it has no others.
 _INSTANCE_METADATA = "http://169.254.169.254/"
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """A commit's note: each run's progress as of version `base`, and which attempt of its writer made it."""
+    """A commit's note: each run's progress as of version `base`, and by run the id of the attempt that committed it."""
 
     base: int
     runs: dict[str, Progress]
@@ -121,7 +122,7 @@ class _Note:
 
     @classmethod
     def from_json(cls, text: str) -> _Note | None:
-        """Read one; None for the metadata of another writer."""
+        """Parse a note; return None for the metadata of other programs."""
         try:
             found = json.loads(text)
         except ValueError:
@@ -137,7 +138,7 @@ _NO_NOTE = _Note(-1, {}, {})
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The content of a commit: files added, names of files removed, and the new columns of a table made anew."""
+    """The content of a commit: files added, names of files removed, and the columns of a table that it (re)creates."""
 
     added: Sequence[DataFile]
     removed: Sequence[str] = ()
@@ -145,7 +146,7 @@ class _Change:
 
 
 class DeltaLakeTable(Table):
-    """A Delta table in a directory. An object is for one thread at a time."""
+    """A Delta table in a directory. Not thread-safe."""
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
@@ -180,7 +181,7 @@ class DeltaLakeTable(Table):
             if table is None:
                 return self._first(rows)
             new = self._prepared(rows, table)
-            # They fit each later version, too.
+            # The files fit later versions as well, so they are written once.
             files = self._written(new, table) if files is None else files
             return _Change(files)
 
@@ -229,11 +230,11 @@ class DeltaLakeTable(Table):
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        """Put each row in the place of the one with the same key, see `Table.update`.
+        """Upsert rows by key, see `Table.update`.
 
-        Files with rows of these keys are rewritten; the others are only searched for the keys.
+        Files with rows of these keys are rewritten; the other files are only searched for the keys.
         """
-        # Read three times, and each time must give the same rows.
+        # The rows are read three times, and must be the same each time.
         rows = rows.persist()
 
         def change(table: deltalake.DeltaTable | None) -> _Change:
@@ -285,7 +286,7 @@ class DeltaLakeTable(Table):
         return count
 
     def compact(self) -> Compaction:
-        """Write small files together, as Delta's OPTIMIZE does; the old ones stay until `trim_history`."""
+        """Merge small files, like Delta's OPTIMIZE; the old files remain until `trim_history`."""
         before = len(self._there().file_uris())
         for last in range(_TRIES - 1, -1, -1):
             try:
@@ -301,7 +302,7 @@ class DeltaLakeTable(Table):
         return Compaction(before, len(self._there().file_uris()))
 
     def trim_history(self) -> None:
-        """Delete files that only older versions have, and older files of the log, as the table's properties say."""
+        """Delete files that only expired versions use, and expired log files, by the table's retention properties."""
         table = self._there()
         try:
             if self._layout.keep_history_s is not None:
@@ -311,7 +312,7 @@ class DeltaLakeTable(Table):
                     table.alter.set_table_properties(changed, commit_properties=self._noted(table))
                     table = self._there()
             kept = _INTERVAL.fullmatch(table.metadata().configuration.get(_HISTORY[0]) or "")
-            # A table without the property belongs to somebody who has not asked for this.
+            # Without the property, the table's owner has not asked to delete anything.
             if self._layout.keep_history_s != inf and kept:
                 hours = -(-int(kept[1]) * _SECONDS[kept[2].lower()] // 3600)
                 table.vacuum(
@@ -325,10 +326,10 @@ class DeltaLakeTable(Table):
         except (DeltaError, OSError) as error:
             raise self._failure(error) from error
 
-    # The table as it is.
+    # Reading.
 
     def _latest(self) -> deltalake.DeltaTable | None:
-        """Return the table's latest version; None if there is no table."""
+        """Return the table's latest version; None if the table does not exist."""
         try:
             if self._table is None:
                 self._table = deltalake.DeltaTable(self._uri, storage_options=self._store)
@@ -358,7 +359,7 @@ class DeltaLakeTable(Table):
     def _scan(self, table: deltalake.DeltaTable) -> Scan:
         """Return the files of a version."""
         files, schema = _files_of(table), _schema_of(table)
-        # Spark would look for a path without a scheme in the cluster's default file system.
+        # Spark would resolve a path without a scheme in the cluster's default file system.
         root = self._uri if "://" in self._uri else f"file:{self._uri}"
 
         def read(names: Collection[str]) -> DataFrame:
@@ -373,19 +374,19 @@ class DeltaLakeTable(Table):
 
         return Scan(files.keys(), read)
 
-    # What is written.
+    # Writing.
 
     def _prepared(self, rows: DataFrame, table: deltalake.DeltaTable) -> DataFrame:
-        """Return rows in the table's columns, after the table has got those that are new."""
+        """Add new columns to the table, and return rows aligned with its columns."""
         check_division(table.metadata().partition_columns, self._layout, self.location)
         schema = _schema_of(table)
-        # Narrower numbers become the table's; wider ones are refused.
+        # Narrower numbers are widened to the table's type; wider numbers are rejected.
         new = aligned(aligned(rows, schema, self.location, widens=True), schema, self.location)
         self._extend(table, new.schema)
         return new
 
     def _extend(self, table: deltalake.DeltaTable, columns: StructType) -> None:
-        """Add columns that the table does not have, and fields of nested objects."""
+        """Add the columns and the fields of nested objects that the table lacks."""
         schema = _schema_of(table)
         wanted = merged(schema, columns).toNullable()
         if wanted != merged(None, schema).toNullable():
@@ -396,7 +397,7 @@ class DeltaLakeTable(Table):
             table.update_incremental()
 
     def _new_schema(self, columns: StructType) -> StructType:
-        """Return the schema of a table that is made for rows of these columns."""
+        """Return the schema of a table that is created for rows of these columns."""
         check_layout(self._layout, columns.names, self.location)
         schema = merged(None, columns).toNullable()
         for name, (kind, text) in self._generated.items():
@@ -404,13 +405,13 @@ class DeltaLakeTable(Table):
         return schema
 
     def _first(self, rows: DataFrame) -> _Change:
-        """Write the files of a table that is made, or made anew, by the commit."""
+        """Write the files of a table that the commit creates or replaces."""
         new = aligned(rows, None, self.location)
         schema = self._new_schema(new.schema)
         return _Change(self._files(new, schema, self._layout.partition_names), (), schema)
 
     def _written(self, rows: DataFrame, table: deltalake.DeltaTable) -> list[DataFile]:
-        """Write the files of rows that are prepared for a table."""
+        """Write rows from `_prepared` to files."""
         return self._files(rows, _schema_of(table), table.metadata().partition_columns)
 
     def _files(self, rows: DataFrame, schema: StructType, partition_columns: Sequence[str]) -> list[DataFile]:
@@ -427,7 +428,7 @@ class DeltaLakeTable(Table):
         return write_files(rows, FileSink(self._uri, self._store, None, tuple(partition_columns)))
 
     def _has_layout(self, rows: DataFrame, table: deltalake.DeltaTable) -> bool:
-        """Return whether a table has the columns of rows and its layout's partitions."""
+        """Return whether a table has the columns of rows and the layout's partition columns."""
         if table.metadata().partition_columns != self._layout.partition_names:
             return False
         there, new = (
@@ -441,13 +442,15 @@ class DeltaLakeTable(Table):
         """Commit a change of the table with a run's progress.
 
         Args:
-            progress: The run's.
-            change: Receives the version that it is committed to, None if there is no table; may add columns to it.
-            race_retries: How often delta-rs may commit the same change to a newer version: only for files added.
+            progress: The run's progress.
+            change: Computes the change. Receives the version to commit on, None if the table does not exist; may add
+                columns to the table.
+            race_retries: How often delta-rs may retry the same change on a newer version; above 0 only if the change
+                removes no files.
 
         Raises:
             TableMovedError: another writer has committed, or commits now, as the same run.
-            TableUnavailableError: the store does not answer, or other writers were faster ten times.
+            TableUnavailableError: the store does not answer, or other writers committed first ten times.
         """
         for last in range(_TRIES - 1, -1, -1):
             table = self._latest()
@@ -466,7 +469,7 @@ class DeltaLakeTable(Table):
                     raise self._failure(error) from error
                 now = self._latest()
                 if now is not None and self._history(now, progress.run).writers.get(progress.run) == writer:
-                    # The answer to the commit was lost, and delta-rs tried it once more.
+                    # The commit succeeded but its answer was lost, and delta-rs retried it.
                     return
                 if _SAME_RUN_CONFLICT in str(error):
                     raise moved(progress, self.location) from error
@@ -494,7 +497,7 @@ class DeltaLakeTable(Table):
                 added,
                 mode="error" if table is None else "overwrite",
                 partition_by=self._layout.partition_names,
-                configuration=_history_properties(self._layout),
+                configuration={**_PROPERTIES, **_history_properties(self._layout)},
                 storage_options=self._store,
                 commit_properties=properties,
             )
@@ -510,13 +513,13 @@ class DeltaLakeTable(Table):
         )
 
     def _history(self, table: deltalake.DeltaTable, run: str | None = None) -> _Note:
-        """Read the newest commits, back to the version that the notes found so far account for.
+        """Read the newest commits, back to the latest `base` of the notes among them.
 
         Returns:
-            The note that would be right for the given version, which is its base.
+            The progress of all runs as of the given version, as a note with this version as `base`.
 
         Raises:
-            TableError: the log's older part was deleted, and its newer part does not say how far `run` came.
+            TableError: older log files were deleted, and the remaining ones do not contain the progress of `run`.
         """
         limit = 1
         while True:
@@ -538,10 +541,10 @@ class DeltaLakeTable(Table):
             elif len(commits if limit == 1 else table.history(1)) == 1:
                 break
             else:
-                # delta-rs lists commits that the table does not have yet, too, and numbers them as if it had.
+                # delta-rs also lists commits newer than the loaded version, and then numbers all commits wrongly.
                 table.update_incremental()
                 limit = 1
-        # Delta keeps the numbers of transactions for ever, and commits only for a time.
+        # Delta never deletes transaction versions, but deletes commits after their retention time.
         if run is not None and run not in runs and table.transaction_version(run) is not None:
             raise TableError(
                 f"{self.location}: only commits of other writers are left in _delta_log, and they do not say how far "
@@ -550,11 +553,11 @@ class DeltaLakeTable(Table):
         return _Note(head, runs, writers)
 
     def _noted(self, table: deltalake.DeltaTable) -> deltalake.CommitProperties:
-        """Return the properties of a commit without rows: it carries the note on, so that older commits may go."""
+        """Return properties with a current note for a commit without rows, so that older commits can be deleted."""
         return deltalake.CommitProperties(custom_metadata={_NOTE_PROPERTY: self._history(table).to_json()})
 
     def _failure(self, error: Exception) -> Exception:
-        """Return what an error of delta-rs means: the store may answer later, or the table can't be used."""
+        """Return an error of delta-rs as TableUnavailableError if a retry may succeed, else as TableError."""
         text = re.sub(r"\x1b\[[0-9;]*m", "", " ".join(str(error).split()))
         refused = _REFUSED.search(text)
         shown = f"{refused['status']} {refused['code']}: {refused['text']}" if refused else text
@@ -580,7 +583,7 @@ def _schema_of(table: deltalake.DeltaTable) -> StructType:
 
 
 def _generations(schema: StructType) -> dict[str, str]:
-    """Return the generated columns of a table, with the SQL that each is generated from."""
+    """Return the generated columns of a table, each with its SQL expression."""
     return {field.name: field.metadata[_GENERATED] for field in schema.fields if _GENERATED in field.metadata}
 
 
@@ -589,14 +592,14 @@ def _delta_schema(schema: StructType) -> deltalake.Schema:
 
 
 def _files_of(table: deltalake.DeltaTable) -> dict[str, str]:
-    """Return the paths of a version's files below its directory, by their names."""
+    """Return the paths of a version's files, relative to the table's directory, by file name."""
     root = table.table_uri.removeprefix("file://").rstrip("/") + "/"
     paths = [uri.removeprefix("file://").removeprefix(root) for uri in table.file_uris()]
     return {path.rpartition("/")[2]: path for path in paths}
 
 
 def _generation(division: Division) -> tuple[str, str]:
-    """Return the type of a generated partition column, and as SQL the expression that it is generated from."""
+    """Return the type of a generated partition column, and its SQL expression."""
     kind, text = _GENERATIONS[division.transform]
     return kind, text.format(column=quoted(division.column), number=division.number)
 
@@ -607,7 +610,7 @@ def _history_properties(layout: Layout) -> dict[str, str]:
 
 
 def storage_options(spark: SparkSession, uri: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return login and endpoint of a store, as set in Spark; delta-rs takes the rest from the environment."""
+    """Return a store's credentials and endpoint from Spark's settings; delta-rs reads others from the environment."""
     scheme = scheme_of(uri)
     if not is_object_store(uri):
         return {}
