@@ -29,27 +29,48 @@ def test_the_page_of_events_names_all_types_and_fields():
             assert f"{shown} {field.kind.value.lower()}" in row
 
 
+def _view(number: int) -> dict[str, object]:
+    return {
+        "id": f"v:{number}",
+        "time": datetime(2026, 3, 6, 19, number, tzinfo=UTC),
+        "address": "192.0.2.1",
+        "method": "GET",
+        "page": f"/{number % 2}",
+        "status": 200,
+        "latency_ms": 100.0 * number,
+    }
+
+
 def test_the_example_runs(site: Site):
     job = find_job(str(EXAMPLE))
     site.create(site.topic("page_view"))
-    site.send_events(
-        "page_view",
-        [
-            {
-                "id": f"v:{number}",
-                "time": datetime(2026, 3, 6, 19, number, tzinfo=UTC),
-                "address": "192.0.2.1",
-                "method": "GET",
-                "page": f"/{number % 2}",
-                "status": 200,
-                "latency_ms": 100.0 * number,
-            }
-            for number in (*range(10), 9)
-        ],
-    )
+    site.send_events("page_view", [_view(number) for number in (*range(10), 9)])
     site.run(job)
     hour = datetime(2026, 3, 6, 19)
     assert site.rows(job, "slow_pages") == [(hour, "/0", 5, 800.0), (hour, "/1", 5, 900.0)]
+
+
+_FAST = """
+from barnabas.pipeline.events.types import EVENT_TYPES
+from barnabas.pipeline.job import Job, TableOutput, TopicInput
+
+
+def timings(name, events):
+    return events.select(["page", "latency_ms", "_topic", "_partition", "_offset"])
+
+
+INPUT = TopicInput("views", EVENT_TYPES["page_view"])
+JOB = Job(name="fast", does="", inputs=(INPUT,), outputs=(TableOutput("timings"),), facts=timings)
+"""
+
+
+def test_workers_run_the_facts_of_a_job_that_is_a_file(site: Site, tmp_path: Path):
+    (tmp_path / "fast.py").write_text(_FAST)
+    job = find_job(str(tmp_path / "fast.py"))
+    site.create(site.topic("page_view"))
+    site.send_events("page_view", [_view(1)])
+    site.run(job)
+    assert [tuple(row)[:2] for row in site.rows(job, "timings")] == [("/1", 100.0)]
 
 
 def test_the_example_is_listed(capsys):

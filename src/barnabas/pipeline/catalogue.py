@@ -1,4 +1,4 @@
-"""Finds jobs: those of `barnabas.pipeline.jobs`, and any Python file that declares one as `JOB`."""
+"""Finds jobs: the built-in jobs of `barnabas.pipeline.jobs`, and Python files that declare a `JOB`."""
 
 import importlib
 import importlib.util
@@ -11,11 +11,11 @@ from barnabas.pipeline.job import Job
 
 
 class NoSuchJobError(Exception):
-    """There is no job of this name, or none in this file: one line."""
+    """No job has this name, or the file declares no valid job. The message is one line."""
 
 
 def built_in_jobs() -> dict[str, Job]:
-    """Return the jobs of the package, by name."""
+    """Return the built-in jobs, by name."""
     found = {}
     for module in pkgutil.iter_modules(jobs.__path__):
         job = getattr(importlib.import_module(f"{jobs.__name__}.{module.name}"), "JOB", None)
@@ -25,7 +25,7 @@ def built_in_jobs() -> dict[str, Job]:
 
 
 def find_job(name: str) -> Job:
-    """Return a job by its name, or by the Python file that declares it; raise NoSuchJobError if there is none."""
+    """Return a job by its name or its Python file; raise NoSuchJobError if it does not exist."""
     if name.endswith(".py"):
         return _job_of_file(Path(name))
     known = built_in_jobs()
@@ -38,7 +38,7 @@ def find_job(name: str) -> Job:
 
 def describe(job: Job) -> str:
     """Return the docstring of the module that declares a job."""
-    # Others may have imported it by its name.
+    # Search modules of jobs only: other modules may have imported the job.
     declares = (
         module
         for name, module in list(sys.modules.items())
@@ -50,13 +50,17 @@ def describe(job: Job) -> str:
 def _job_of_file(path: Path) -> Job:
     if not path.is_file():
         raise NoSuchJobError(f"{path}: the file does not exist")
-    # Its functions go to Spark's workers by value, and its docstring is found by this name.
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    # `describe` finds the module by this name.
     name = f"barnabas_job_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    # Workers cannot import the module.
+    register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # pyspark does not type it
     try:
         spec.loader.exec_module(module)
     except Exception as error:
