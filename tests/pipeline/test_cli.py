@@ -150,7 +150,7 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
         (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is not a time; write 2026-11-17T14:00"),
         (("run", "ranking", "--enforce"), "--enforce needs a job that gives verdicts"),
         (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
-        (("status", "--checkpoint", "nowhere"), "nowhere contains the status of no run"),
+        (("status", "--checkpoint", "nowhere"), "no run has a status in nowhere"),
         (("rewind", "ranking", "--to", "latest"), "must be a time, offsets, or earliest"),
         (
             ("run", "ranking", "--bootstrap-server", "127.0.0.1:1"),

@@ -33,10 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlanError(
             "status can only read checkpoints on this machine; use a run's metrics for others (--metrics-port)"
         )
-    found = [each for each in statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
+    runs = list(statuses(arguments.checkpoint))
+    if not runs:
+        raise PlanError(f"no run has a status in {arguments.checkpoint}: start a run, or give its --checkpoint")
+    found = [each for each in runs if arguments.run in (None, each["run"])]
     if not found:
-        what = f"no run {arguments.run}" if arguments.run else "no run"
-        raise PlanError(f"{arguments.checkpoint} contains the status of {what}")
+        names = ", ".join(sorted(each["run"] for each in runs))
+        raise PlanError(f"run {arguments.run} does not exist in {arguments.checkpoint}: use one of {names}")
     if arguments.json:
         print(json.dumps(found, indent=2))
     else:
@@ -56,7 +59,7 @@ def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
 
 
 def _cells(status: dict[str, Any]) -> dict[str, str]:
-    """Return what is told of a run by the columns' names, what matters most first."""
+    """Return the cells of a run by column name, the most important first."""
     ago_s = time.time() - status["last_batch_time_s"]
     lag = sum(sum(partitions.values()) for partitions in status["lag"].values())
     return {
@@ -93,10 +96,10 @@ def _seconds(wait_s: float | None) -> str:
 
 
 def _print_runs(console: Console, rows: list[dict[str, str]]) -> None:
-    """Print a line for each run; the columns that have no room beside the others follow in a table of their own."""
+    """Print a line for each run; columns that do not fit into the width follow in further tables."""
     names = list(rows[0])
     while len(names) > 1:
-        # The least is two: a name that is too long is broken then, and not cut.
+        # At least two columns: a name that is too long is then wrapped, not truncated.
         count = next(n for n in range(len(names), 1, -1) if n == 2 or _fits(console, _table(names[:n], rows)))
         console.print(_table(names[:count], rows))
         names[1:count] = []

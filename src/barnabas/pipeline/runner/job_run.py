@@ -1,6 +1,6 @@
-"""One job as it runs: where it begins, its batches, what is derived, its end.
+"""The run of one job: start positions, batches, derived results, end.
 
-Its place is in its tables; in a file, where it writes topics alone.
+Its tables store its progress; a job that only writes topics has a progress file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SETTLE_S = 30.0
-# How often a run that waits for others looks for them, or for its own end.
+# Interval at which a run that waits for others checks whether they, or the run itself, should end.
 _LOOK_S = 0.2
 
 
@@ -50,8 +50,8 @@ class JobRun(BatchRun):
     """One job in a session.
 
     Attributes:
-        feeders: Runs beside it of jobs whose tables this one reads: it follows what they derive, and ends after them.
-        is_concluded: Whether all that was to be is read and derived.
+        feeders: Runs in the session whose tables this job reads. This job refreshes and ends after them.
+        is_concluded: Whether all records up to the end are read, and all results derived.
     """
 
     _TOPICS_EVERY_S = 30.0
@@ -76,15 +76,15 @@ class JobRun(BatchRun):
 
         Args:
             spark: The session.
-            plan: What to run.
+            plan: The run's plan.
             cluster: The plan's cluster.
-            metrics: Takes the figures.
-            report: Called with the figures after each batch, in the batches' thread.
-            warn: Told in one line what a person should know.
-            follower: Acts upon the derived tables; it is closed by whoever made it.
-            quotas: Of the run's user and client id; None: they are left to the brokers.
-            shared: Reads topics for all jobs of the session; None: this one is the only job.
-            turns: Of the refreshes of all jobs of the session; None: this one is the only job.
+            metrics: Records the figures.
+            report: Called with the figures after each batch, in the batch thread.
+            warn: Called with a one-line warning for the operator.
+            follower: Acts on the derived tables; the caller closes it.
+            quotas: The quotas of the run's user and client id; None: batches are not sized by them.
+            shared: Reads topics for all jobs of the session; None: this is the only job.
+            turns: Schedules the refreshes of all jobs of the session; None: this is the only job.
             apart_s: The least seconds between the starts of two batches, see `BatchSizer`.
         """
         files = Files(plan.job_checkpoint, _store_of(spark, plan.job_checkpoint))
@@ -101,6 +101,7 @@ class JobRun(BatchRun):
         self._turns = turns or Turns()
         self._cluster_id = ""
         self._is_stale = True
+        self.is_refresh_failing = False
         self._last_refresh_s = 0.0
         self._freshness = Freshness()
         self._maintenance = Maintenance(plan.compact_every)
@@ -112,7 +113,7 @@ class JobRun(BatchRun):
         self._runner: BatchRunner | None = None
 
     def start(self) -> None:
-        """Begin where the job stands, and start what acts upon its tables."""
+        """Start at the job's stored progress, and start the follower."""
         if self._follower is not None:
             self._follower.start()
         self._shared.join(self.plan.run)
@@ -123,7 +124,7 @@ class JobRun(BatchRun):
             raise
 
     def poll(self) -> bool:
-        """Look after the job; True when it has come to its end."""
+        """Poll the run and the follower; return True when the run has ended."""
         if self._follower is not None:
             self._follower.poll()
         return super().poll()
@@ -167,12 +168,12 @@ class JobRun(BatchRun):
             self._fed_count, self._is_stale = fed_count, True
 
     def refresh(self) -> None:
-        """Compute what is derived from the job's tables, if there is anything new in them.
+        """Recompute the derived results if the job's tables, or the tables of other jobs that it reads, have changed.
 
         Raises:
-            ClusterUnavailableError: the cluster can't say what it has, or make a topic; it can be tried again.
-            QueryStoppedError: Spark failed, be it for an executor that was lost; it can be tried again.
-            TableError: a table refused what it was given.
+            ClusterUnavailableError: the cluster did not answer, or did not create a topic; try again.
+            QueryStoppedError: Spark failed, for example because an executor was lost; try again.
+            TableError: a table refused the rows, or a file of a table is missing.
         """
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
         from pyspark.errors import PySparkException
@@ -197,6 +198,7 @@ class JobRun(BatchRun):
                 ) from error
             raise QueryStoppedError(reason_of(error)) from error
         finally:
+            self.is_refresh_failing = not is_done
             self._freshness.end_refresh(opened, is_done)
             self._tell_freshness()
 
@@ -214,7 +216,7 @@ class JobRun(BatchRun):
         }
         follow = self._follower.follow if self._follower is not None else None
         keep_s = self.plan.keep_facts_s
-        # Here and now: whoever writes them may do so again meanwhile.
+        # Checkpoint these tables: their jobs may change them during the refresh.
         read = {name: rows.localCheckpoint() for name, rows in self._read_tables().items()}
         kept = refresh(
             self._job,
@@ -239,7 +241,7 @@ class JobRun(BatchRun):
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
 
     def _sources(self) -> dict[str, TableWriter]:
-        """Open the tables that are derived from once more: batches go on to write them."""
+        """Open the source tables of the refresh again, because batches continue to write them."""
         declared = tuple(each.declared for each in self._writers.values())
         tables = open_tables(self._spark, self.plan, declared)
         return {
@@ -248,16 +250,16 @@ class JobRun(BatchRun):
         }
 
     def finish(self) -> None:
-        """See that what was derived is acted upon, and note how far it came."""
+        """Wait until the follower has applied the results; then write the final lag and status."""
         if self._follower is not None:
             self._follower.settle(_SETTLE_S)
         super().finish()
 
     def rewind(self, is_dry: bool) -> list[str]:
-        """Let the job go on from the plan's start when it is started again; gives what was done, a line each.
+        """Reset the job's progress to the plan's start, unless `is_dry`; return one line per change.
 
         Raises:
-            PlanError: a table of the job can't be cut, as its rows do not say where their records stand.
+            PlanError: a table can't be truncated, because its rows lack the positions of their records.
         """
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
@@ -266,14 +268,14 @@ class JobRun(BatchRun):
         wanted = self._initial(extents, is_first=True)
         lines = []
         for writer in self._derived.values():
-            # Before the facts go: they may come back in the same number, made by another version of the job.
+            # Empty the aggregates before the facts are deleted: another version of the job may append as many facts.
             if writer.declared.mode is Mode.AGGREGATE and writer.table.exists() and not is_dry:
                 (facts,) = self._writers.values()
                 first_window = Retention(self._job.name, facts.table, self._job.window_s, None).first_window
                 where = "" if first_window is None or writer.declared.key else f"unit >= {first_window}"
                 writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE, where)
         for name, writer in self._writers.items():
-            # Only back: what has not been read yet is no row that could go.
+            # Only to lower offsets: unread records have no rows to delete.
             back = _earlier(wanted, writer.offsets)
             if not back:
                 lines.append(f"table {name}: is not beyond that place")
@@ -291,7 +293,7 @@ class JobRun(BatchRun):
         return lines
 
     def tables(self) -> dict[str, DataFrame]:
-        """Return the job's tables that there are, by output, and those of others that it reads."""
+        """Return the job's existing tables, by output, and the tables of other jobs that it reads."""
         own = {
             name: writer.table.read()
             for name, writer in {**self._writers, **self._derived}.items()
@@ -305,7 +307,7 @@ class JobRun(BatchRun):
         return self._find_inputs()
 
     def _find_inputs(self) -> dict[str, TopicInput]:
-        """Return the inputs by topic, of those topics that are there."""
+        """Return the inputs by topic, for the topics that exist."""
         there = self._cluster.topics()
         found: dict[str, TopicInput] = {}
         absent = []
@@ -324,7 +326,7 @@ class JobRun(BatchRun):
             absent += [topic for topic in self.plan.any_topics if not input_topics(there, [topic])]
         if not found:
             reason = f"{self.plan.run}: none of its topics is there: {not_there(absent, there)}"
-            # Who wants what is there now does not wait for more.
+            # A run with `is_once` does not wait for topics.
             raise PlanError(reason) if self.plan.is_once else NoSuchTopicError(reason)
         if absent and not self._inputs:
             until = "" if self.plan.is_once else " yet, and read once they are"
@@ -344,9 +346,7 @@ class JobRun(BatchRun):
         self._writers = {name: writer for name, writer in writers.items() if name not in self._derived}
 
     def _is_derived(self, output: TableOutput | TopicOutput) -> bool:
-        """Return whether `refresh` gives an output's rows: those of a table that is replaced, and of a topic
-        beside it.
-        """
+        """Return whether an output is derived: a table of `refresh` or `aggregate`, or a topic with the same rows."""
         replaced = {
             self._job.rows_of(each)
             for each in self._job.outputs
@@ -362,10 +362,10 @@ class JobRun(BatchRun):
         }
 
     def _read_tables(self) -> dict[str, DataFrame]:
-        """Return the tables of other jobs that there are, by input.
+        """Return the existing tables of other jobs, by input.
 
         Raises:
-            TableError: there is none in a place that the plan names.
+            TableError: a table that the plan names does not exist.
         """
         frames: dict[str, DataFrame] = {}
         for declared in self._job.inputs:
@@ -377,10 +377,10 @@ class JobRun(BatchRun):
                     frames[declared.name] = table.read()
         return frames
 
-    # Where to begin and to end.
+    # Start and end positions.
 
     def _initial(self, extents: Extents, is_first: bool) -> Offsets:
-        """Return where partitions begin that the run has read nothing of yet."""
+        """Return the start offsets of partitions that the run has not read yet."""
         return start_offsets(self._cluster, self.plan.start if is_first else Bound(), extents)
 
     def _end_of(self, bound: Bound | None, extents: Extents) -> Offsets | None:
@@ -393,7 +393,7 @@ class JobRun(BatchRun):
         return _ends_of(extents)
 
     def _without_open_transactions(self, targets: Offsets, extents: Extents) -> Offsets:
-        """Return targets with none inside an open transaction: its records can be read only once it has ended."""
+        """Lower targets inside an open transaction to its start: its records cannot be read before it ends."""
         stable = _ends_of(extents)
         log_ends = self._cluster.log_ends(extents)
         result = {topic: dict(numbers) for topic, numbers in targets.items()}
@@ -409,12 +409,12 @@ class JobRun(BatchRun):
         return result
 
     def _check_losses(self, positions: Offsets, extents: Extents, progresses: list[Progress]) -> Offsets:
-        """Find what is lost; gives where to go on in the partitions that have lost something.
+        """Find and store lost ranges; return the resume offsets of their partitions.
 
         Raises:
-            DataLossError: something is, and the plan says to stop.
+            DataLossError: records are lost, and the plan says to stop.
         """
-        # One that is there and not read is none of this run's: it was started with fewer topics.
+        # Ignore existing topics that this run does not read: it was started with fewer topics than before.
         left = set(self._cluster.topics()) - self._inputs.keys()
         own = {topic: parts for topic, parts in positions.items() if topic not in left}
         losses = find_losses(self._cluster, self._cluster_id, own, extents, progresses)
@@ -428,14 +428,14 @@ class JobRun(BatchRun):
         return resume_offsets(losses, positions)
 
     def _positions(self) -> Offsets:
-        """Return where the run stands by its tables: with each topic where the first stands that has rows of it."""
+        """Return the run's positions: for each topic, the least progress of the tables that have rows of it."""
         noted = [
             (each.declared.topic, each.progress.offsets if each.progress else {}) for each in self._writers.values()
         ]
         positions: Offsets = {}
         for topic in {topic for _, offsets in noted for topic in offsets}:
             own = [{topic: offsets.get(topic, {})} for of, offsets in noted if of in ("", topic)]
-            # Of a topic that is gone, and its table with it, the others know how far it was read.
+            # A topic that is no longer an input has no table: the other tables' progress has its offsets.
             positions |= earliest_of(own or [{topic: offsets[topic]} for _, offsets in noted if topic in offsets])
         return positions
 
@@ -502,12 +502,12 @@ class JobRun(BatchRun):
         self._maintenance.after_batch([each.table for each in self._writers.values()], [each.table for each in derived])
 
     def _complete_figures(self) -> None:
-        """Forget the waits of more than a minute ago."""
+        """Update the freshness: waits of more than a minute ago no longer count."""
         self._tell_freshness()
 
 
 def _store_of(spark: SparkSession, directory: str) -> dict[str, str]:
-    """Return login and endpoint of a directory's store; a local one needs none, nor delta-rs to be installed."""
+    """Return login and endpoint of a directory's object store; empty, and without delta-rs, for a local directory."""
     if "://" not in directory:
         return {}
     from barnabas.pipeline.tables.delta_lake import storage_options
@@ -523,9 +523,9 @@ def _ends_of(extents: Extents) -> Offsets:
 
 
 def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), keeps_deleted: bool = False) -> Job:
-    """Return a job that takes any topics as one for these: an output named `*` becomes one of each of them.
+    """Replace a job's output named `*` by one output for each topic.
 
-    Those of the topics `by_key` hold the latest row of each key.
+    The tables of the topics `by_key` have the latest row of each key.
     """
     if not any(output.name == "*" for output in job.outputs):
         return job
@@ -543,7 +543,7 @@ def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), k
 
 
 def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:
-    """Return the wanted offsets that are below those where a table stands."""
+    """Return the wanted offsets that are below the offsets of a table."""
     result: Offsets = {}
     for topic, partitions in wanted.items():
         for number, offset in partitions.items():

@@ -1,4 +1,4 @@
-"""Runs jobs in one session until they end or are stopped; starts again what has failed in passing."""
+"""Runs jobs in one session until they end or are stopped; restarts runs after transient failures."""
 
 from __future__ import annotations
 
@@ -30,35 +30,40 @@ _PASSING = (ClusterUnavailableError, QueryStoppedError, NoSuchTopicError, TableU
 
 
 class RunFailedError(Exception):
-    """A job failed again and again: one line with its reason."""
+    """A job failed repeatedly: one line with the reason."""
 
 
 class Run(Protocol):
     """A run that can be started again after it has stopped.
 
-    `start` and `poll` may raise what passes (a cluster that is away, a batch that failed); anything else ends all runs.
+    `start` and `poll` may raise transient errors (`_PASSING`), such as an unavailable cluster or a failed batch. Any
+    other error ends all runs.
     """
 
     figures: Figures
 
+    @property
+    def is_refresh_failing(self) -> bool:
+        """Whether the latest refresh failed: batches and a lag of 0 are then no success."""
+
     def start(self) -> None:
-        """Start where it stands."""
+        """Start at the stored progress."""
 
     def poll(self) -> bool:
-        """Look after it; True when it has come to its end."""
+        """Raise failures of the run; return True when the run has ended."""
 
     def end(self) -> None:
-        """Begin no other batch."""
+        """Start no further batch."""
 
     def stop(self, timeout_s: float = 30.0) -> None:
-        """Stop, between two batches if the one under way ends in time."""
+        """Stop after the current batch; interrupt the batch if it does not end within `timeout_s`."""
 
     def finish(self) -> None:
-        """Do what is left when it has stopped in good order."""
+        """Complete a run that has stopped without a failure."""
 
 
 class _Supervised:
-    """One run, and how it fares."""
+    """One run, and the state of its supervision."""
 
     def __init__(self, run: Run, give_up_s: float) -> None:
         self.run = run
@@ -67,12 +72,12 @@ class _Supervised:
         self._give_up_s = give_up_s
         self._retry_s = _FIRST_RETRY_S
         self._retry_at_s = 0.0
-        # Since when it has failed; None: it goes well.
+        # Time of the first failure since the last success; None: no failure.
         self._failing_since_s: float | None = None
         self._seen_batch_count = 0
 
     def step(self, warn: Callable[[str], None], metrics: Metrics) -> None:
-        """Start it, look after it, or wait with the next try."""
+        """Start or poll the run, unless it waits for its next retry."""
         if time.monotonic() < self._retry_at_s:
             return
         try:
@@ -88,6 +93,8 @@ class _Supervised:
             self._note_failure(error, warn, metrics)
 
     def _note_success(self) -> None:
+        if self.run.is_refresh_failing:
+            return
         if self.run.figures.batch_count > self._seen_batch_count or self.run.figures.lag_count == 0:
             self._seen_batch_count = self.run.figures.batch_count
             self._failing_since_s = None
@@ -97,7 +104,7 @@ class _Supervised:
         self.run.stop(0)
         self.is_running = False
         now_s = time.monotonic()
-        # Not since it went well last: a batch may take longer than that, and one that fails is tried again.
+        # Measured from the first failure, not from the last success: a single batch may take longer than `give_up_s`.
         self._failing_since_s = now_s if self._failing_since_s is None else self._failing_since_s
         if now_s - self._failing_since_s > self._give_up_s:
             raise RunFailedError(str(error)) from error
@@ -117,22 +124,22 @@ def run_jobs(
     is_stopped: Callable[[], bool] = lambda: False,
     followers: Mapping[str, Follower] | None = None,
 ) -> list[JobRun]:
-    """Run jobs until all have ended, or are to stop; gives them, stopped, first those whose tables others read.
+    """Run jobs until all have ended or `is_stopped`; return the stopped runs, first those whose tables others read.
 
     Args:
         spark: The session.
-        plans: What to run.
-        metrics: Takes the figures.
-        report: Called after each batch.
-        warn: Told in one line what a person should know.
-        is_stopped: Asked again and again: whether to end now, between two batches.
-        followers: What acts upon the derived tables of runs, by the run's name; closed at the end.
+        plans: The plans of the runs.
+        metrics: Records the figures.
+        report: Called with the figures after each batch.
+        warn: Called with a one-line warning for the operator.
+        is_stopped: Polled: whether to stop after the current batches.
+        followers: Followers of the derived tables, by the run's name; closed at the end.
 
     Raises:
-        DataLossError: records are gone before they were read, and the plan says to stop.
-        TableError: a table refused what it was given.
-        RunFailedError: a job has got nowhere for longer than its plan's `give_up_s`.
-        Exception: a follower's.
+        DataLossError: records were deleted before they were read, and the plan says to stop.
+        TableError: a table refused the rows.
+        RunFailedError: a run has failed for longer than its plan's `give_up_s`.
+        Exception: an error of a follower.
     """
     followers = followers or {}
     with ExitStack() as stack:
@@ -161,12 +168,12 @@ def run_jobs(
 
 
 def _quota_client_of(plan: RunPlan, peers: Sequence[str], warn: Callable[[str], None]) -> QuotaClient | None:
-    """Return the client that asks for a run's quotas; None where its batches are not to be sized by them."""
+    """Return the client that requests a run's quotas; None if its batches are not sized by quotas."""
     return QuotaClient(plan.kafka, lambda text: warn(f"{plan.run}: {text}"), peers) if plan.keeps_quotas else None
 
 
 def _read_jobs(plan: RunPlan) -> set[str]:
-    """Name the jobs whose tables a run reads; none of these reads another one's."""
+    """Return the jobs whose tables a run reads; these jobs read no tables of other jobs."""
     return {each.job for each in plan.job.inputs if isinstance(each, TableInput)}
 
 
@@ -177,17 +184,17 @@ def supervise(
     warn: Callable[[str], None],
     is_stopped: Callable[[], bool],
 ) -> None:
-    """Start runs, and start again what fails in passing, until all have ended or are to stop; all are stopped then.
+    """Start runs, and restart them after transient failures, until all have ended or `is_stopped`; then stop all.
 
     Args:
-        runs: What to run.
-        give_up_s: For each, how long it may get nowhere.
-        metrics: Takes the figures.
-        warn: Told in one line what a person should know.
-        is_stopped: Asked again and again: whether to end now, between two batches.
+        runs: The runs.
+        give_up_s: For each run, how long it may fail.
+        metrics: Records the restarts.
+        warn: Called with a one-line warning for the operator.
+        is_stopped: Polled: whether to stop after the current batches.
 
     Raises:
-        RunFailedError: a run has got nowhere for longer than that.
+        RunFailedError: a run has failed for longer than its `give_up_s`.
     """
     supervised = [_Supervised(run, patience_s) for run, patience_s in zip(runs, give_up_s, strict=True)]
     try:

@@ -1,6 +1,6 @@
-"""Status of the runs of a checkpoint directory, written every two seconds (`status.json`), and metrics of it.
+"""Status of the runs of a checkpoint directory, read from their `status.json` files, and metrics of these runs.
 
-A run stays told of while its file is there, stopped or not. docs/pipeline/operations.md lists the figures.
+A run, running or stopped, is reported as long as its file exists. docs/pipeline/operations.md lists the metrics.
 """
 
 import json
@@ -20,26 +20,33 @@ KILLED = "killed, or stuck"
 
 
 def statuses(directory: Path) -> Iterator[dict[str, Any]]:
-    """Return what runs said last, and how long ago (`seconds_since_status`); of who should go on, whether he does."""
+    """Yield the last status of each run, and its age as `seconds_since_status`.
+
+    The state of a running run without a status for 30 s is changed to `KILLED`.
+    """
     for path in sorted(directory.glob(f"**/{_FILE}")):
         try:
             status = json.loads(path.read_text())
-            status["seconds_since_status"] = round(time.time() - path.stat().st_mtime, 1)
+            silent_s = round(time.time() - path.stat().st_mtime, 1)
         except (ValueError, OSError):
-            # It is being replaced just now, or is not ours.
+            # The file is just being replaced, or was not written by a run.
             continue
+        if not isinstance(status, dict) or not {"run", "state", "lag"} <= status.keys():
+            # A file of another program.
+            continue
+        status["seconds_since_status"] = silent_s
         if status["state"] == "running" and status["seconds_since_status"] > _SILENT_S:
             status["state"] = KILLED
         yield status
 
 
 def run_look(directory: Path) -> Look:
-    """Return what tells figures of a checkpoint directory's runs, each time it is called."""
+    """Return a function that returns the metrics of a checkpoint directory's runs on each call."""
     return lambda: [figure.as_measurement() for status in statuses(directory) for figure in run_figures(status)]
 
 
 def run_figures(status: dict[str, Any]) -> list[BrokerFigure]:
-    """Return the figures of one run."""
+    """Return the metrics of one run."""
     run, fresh_s = f"{RUN}{status['run']}", status.get("fresh_p99_s")
     behind = [(count, f"{topic}-{number}") for topic, each in status["lag"].items() for number, count in each.items()]
     furthest, partition = max(behind, default=(0, ""))

@@ -26,6 +26,8 @@ class Clock:
 class LongRun:
     """Each of its batches takes five minutes, and so many of them fail before one is done."""
 
+    is_refresh_failing = False
+
     def __init__(self, clock: Clock, failure_count: int) -> None:
         self.figures = Figures("long")
         self.figures.lag = {"t": {0: 5}}
@@ -71,3 +73,27 @@ def test_a_run_that_goes_on_failing_is_given_up(clock: Clock):
     with pytest.raises(RunFailedError, match="an executor was lost"):
         supervise([run], [GIVE_UP_S], Metrics(), lambda _: None, lambda: False)
     assert run.start_count == 2
+
+
+class FailingRefresh(LongRun):
+    """Its batches succeed, or there is no record to read; its refresh fails after each start."""
+
+    is_refresh_failing = True
+
+    def poll(self) -> bool:
+        if self.start_count == self.figures.restart_count + 1:
+            self.figures.batch_count += self.failure_count
+            self._clock.sleep(1.0)
+            self.start_count += 1
+            return False
+        self.start_count -= 1
+        raise QueryStoppedError("an executor was lost")
+
+
+@pytest.mark.parametrize("new_batch_count", [0, 1])
+def test_a_run_whose_refresh_goes_on_failing_is_given_up(clock: Clock, new_batch_count: int):
+    run = FailingRefresh(clock, new_batch_count)
+    run.figures.lag = {}
+    with pytest.raises(RunFailedError, match="an executor was lost"):
+        supervise([run], [GIVE_UP_S], Metrics(), lambda _: None, lambda: False)
+    assert run.figures.restart_count > 3

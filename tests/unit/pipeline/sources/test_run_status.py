@@ -19,7 +19,9 @@ def test_who_should_go_on_and_says_nothing_is_killed_or_stuck(tmp_path: Path) ->
     write(tmp_path, "a/load")
     write(tmp_path, "feed", 3_600)
     write(tmp_path, "ranking", 3_600, state="stopped")
-    (tmp_path / "status.json").write_text('{"run"')
+    for foreign in ('{"run"', "[]", '{"state": "up"}'):
+        (tmp_path / str(len(foreign))).mkdir()
+        (tmp_path / str(len(foreign)) / "status.json").write_text(foreign)
     found = {each["run"]: (each["state"], each["seconds_since_status"] >= 3_600) for each in statuses(tmp_path)}
     assert found == {"a/load": ("running", False), "feed": ("killed, or stuck", True), "ranking": ("stopped", True)}
     told = {what: (kind.name, fields["value"] != 0) for kind, what, fields in run_look(tmp_path)()}
