@@ -1,10 +1,10 @@
-"""Verdicts of the job security on actors, for jobs that exclude them from the activity of people.
+"""Verdicts of the job security, for jobs that exclude their subjects, such as bots, from the activity of people.
 
-Such a job reads the table `VERDICTS`, has a parameter `leave_out`, which names the verdicts that count (its column
-`what`), and marks its facts by `marked`. A fact is of an accused visitor (address and agent), agent, address or user.
+Such a job reads the table `VERDICTS` and marks its facts with `marked`. Its parameter `leave_out` names the verdicts
+that count (column `what`). The subject of a verdict is a visitor (address and agent), an agent, an address or a user.
 
-Invariant: a mark depends on the fact and the table alone. So a verdict counts for all that its subject did, before and
-after it was found, and what it left out counts again when it goes.
+Invariant: a mark depends on the fact and the table alone. So a verdict excludes all facts of its subject, earlier ones
+too, and the facts count again once the verdict is no longer in the table.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ if TYPE_CHECKING:
 
 VERDICTS = TableInput("verdicts", job="security")
 
-# Those of a fact's columns that make up the subject of a verdict, by its kind.
+# The columns of a fact that identify the subject of a verdict, by the kind of subject.
 _SUBJECTS = {"visitor": ("address", "agent"), "agent": ("agent",), "address": ("address",), "user": ("user",)}
 
-# What a verdict has where an agent is missing.
+# The agent in a verdict on facts without an agent.
 _NO_AGENT = "-"
 
 
 def leave_out(default: str) -> Parameter:
-    """Return the parameter."""
-    return Parameter("leave_out", default, "who has such a verdict of the job security is left out, comma between")
+    """Return the parameter `leave_out`."""
+    return Parameter(
+        "leave_out", default, "verdicts of the job security whose subjects are left out, separated by commas"
+    )
 
 
 def marked(facts: DataFrame, tables: Frames, parameters: Parameters) -> DataFrame:
-    """Put beside each fact, as `mark`, the verdict that is to be left out; null where there is none.
+    """Add to facts the column `mark`: the verdict that excludes the fact, or null.
 
     Args:
-        facts: Columns address, agent and user, as far as there are any.
-        tables: The verdicts, if there are any.
-        parameters: With `leave_out`.
+        facts: May have the columns address, agent and user.
+        tables: The verdicts, if their table exists.
+        parameters: Must have `leave_out`.
     """
     from pyspark.sql import functions as F
 
@@ -59,7 +61,7 @@ def marked(facts: DataFrame, tables: Frames, parameters: Parameters) -> DataFram
 
 
 def said(tables: Frames, parameters: Parameters) -> str:
-    """Say who is left out, for a summary."""
+    """Describe the exclusion in one line, for a summary."""
     whats = _whats(parameters)
     if not whats:
         return "nobody is left out (leave_out is empty)"

@@ -1,4 +1,4 @@
 """The jobs: plain functions from DataFrames to DataFrames, without session, source or sink.
 
-Invariant: what is in here can be called on literal rows; the runner adds source, sink and checkpoint.
+Invariant: all functions can be called on literal rows; the runner adds source, sink and checkpoint.
 """

@@ -1,31 +1,31 @@
-"""News feed: for each user what the people did whom he follows, newest first, several people's doings in one entry.
+"""News feed: for each user, the latest actions of the followed people, newest first; similar actions share an entry.
 
-**Shape.** `make_facts` makes one slim fact of each post, vote, follow and view by somebody who is logged in.
-`aggregate` notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts
-the feeds together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a
-function of the set of facts: late votes, a vote that is taken back and an unfollow are right in any order. Only
-users whose feed has changed are written to the topic.
+**Computation.** `make_facts` returns one slim fact for each post, vote, follow and view by a logged-in user.
+`aggregate` computes, for each user with new facts, the followed people and the newest actions. `refresh` builds the
+feeds from these: actions in the last `horizon_days` days before the latest event. So a feed depends only on the set of
+facts: late votes, withdrawn votes and unfollows have the right effect in any order. Only changed feeds are written to
+the topic.
 
-**Entries.** One entry for each (verb, item): "anna, bert and 3 others voted for X", with the time of the newest.
+**Entries.** One entry for each (verb, item): "anna, bert and 3 others voted for X", with the time of the newest action.
 
 | verb | from | item |
 | --- | --- | --- |
 | posted | post without a parent | the post |
 | commented on | post with a parent | the parent |
-| voted for | a user's last vote for the item, where it is above 0 | what was voted for |
-| viewed | view of a page that was shown, by somebody logged in | the page without its query |
+| voted for | a user's last vote for the item, if it is above 0 | the item |
+| viewed | view of a page that was shown, by a logged-in user | the page without its query |
 
-Views have no names, as who reads what is nobody's business: only a number, and no entry below `least_viewers`. One's
-own doings are not in one's feed, and following oneself does nothing. Whether A follows B is what the last follow event
-by time says, or by id where the times are the same.
+Views are anonymous: an entry shows only their number, which must be at least `least_viewers`. A feed never contains the
+user's own actions, and following oneself has no effect. The last follow event by time decides whether A follows B, or
+the last by id if the times are equal.
 
-**Costs.** Of a user with new facts all of his own are read; of the others only whom they follow and the newest of what
-they did. What each user did is made distinct before it meets the followers, and of each user only the newest
-`newest_per_user` named doings, and as many views, go to the followers: rows of the join are bounded by follows × 2 ×
-`newest_per_user`, however busy a celebrity is. **What that gets wrong.** As long as `newest_per_user` is not below
-`entries`, no named entry is missing and none has a wrong time: an older doing can't be among the newest entries of
-anybody who sees the newer ones as well. But a user's doing beyond his newest is missing in an entry's number of actors,
-and an entry of views can be missing where most of its viewers viewed so much else since.
+**Cost.** All facts of users with new facts are read; of other users, only the follows and newest actions. Actions are
+deduplicated before the join with followers. Only the newest `newest_per_user` named actions of each user, and as many
+views, reach the followers. So the join has at most follows × 2 × `newest_per_user` rows, however active a user is.
+
+**Limits.** If `newest_per_user` is at least `entries`, no named entry is missing and none has a wrong time: a follower
+who sees an older action also sees the newer ones, which fill the feed. But an entry's number of actors misses older
+actions of very active users. An entry of views can be missing if most of its viewers have viewed many pages since.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ if TYPE_CHECKING:
 
 HOUR_S, DAY_S = 3600, 24 * 3600
 
-# So many names are told, the newest first; the others are a number.
+# Maximum number of names in an entry, newest first; the other actors are only counted.
 NAMED_ACTORS = 3
 
 _COLUMNS = {"id": "string", "time": "time", "kind": "string", "user": "string", "item": "string", "value": "int32"}
 
 
 def make_facts(name: str, events: pa.Table) -> pa.Table:
-    """Return the facts (id, time, kind, user, item, value, place) of events; a follow's item is who is followed."""
+    """Return the facts (id, time, kind, user, item, value, place) of events; a follow's item is the followed user."""
     import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
     made: dict[str, Any] = {}
@@ -90,18 +90,18 @@ def make_facts(name: str, events: pa.Table) -> pa.Table:
 
 
 def aggregate(tables: Frames, parameters: Parameters) -> Frames:
-    """Find whom each user with new facts follows, and the newest of what he did."""
+    """Compute the follows and the newest actions of each user with new facts."""
     from pyspark.sql import functions as F
 
     some, unit = tables["feed_facts"], F.floor(F.unix_seconds("time") / HOUR_S).alias("unit")
     hours = some.groupBy(unit, "kind").agg(F.count("*").alias("count"), F.max(believed_micros()).alias("believed"))
     facts = of_same(tables["all_feed_facts"], some, "user")
-    # An event that claims to be much later than its record would be the newest for ever.
+    # Ignore events with a time far after their record's, because they would remain the newest forever.
     believed = facts.where(F.unix_micros("time") == believed_micros())
     done = F.struct("verb", "item", "time")
     doings = _doings(believed.where("kind <> 'follow'"), int(parameters["newest_per_user"]))
     parts = (
-        # Who has nothing left to be told of has a row as well.
+        # Users without follows and actions need a row, too: it replaces their earlier row.
         facts.select("user").distinct(),
         _follows(believed.where("kind = 'follow'")),
         doings.select(F.col("actor").alias("user"), done.alias("done")),
@@ -114,7 +114,7 @@ def aggregate(tables: Frames, parameters: Parameters) -> Frames:
 
 
 def refresh(tables: Frames, parameters: Parameters) -> Frames:
-    """Put the feeds together."""
+    """Build the feeds."""
     from pyspark.sql import functions as F
 
     people = tables["feed_people"]
@@ -126,7 +126,7 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
 
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
-    """Show the newest entries of the fullest feeds, one a user."""
+    """Return the newest entry of each of the fullest feeds."""
     from pyspark.sql import functions as F
 
     fullest = tables["feed"].withColumn("entry_count", F.size("entries")).orderBy(F.desc("entry_count"), "user")
@@ -144,10 +144,10 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
 
 
 def _follows(facts: DataFrame) -> DataFrame:
-    """Return (user, actor) where the user follows the actor in the end."""
+    """Return (user, actor) if the user's last follow event for the actor is a follow, not an unfollow."""
     from pyspark.sql import functions as F
 
-    # Repeats of an event need not be dropped: the last one says the same.
+    # Repeats of an event need not be dropped: their content is the same.
     return (
         last_of(facts.where("user <> item"), "user", "item")
         .where("value = 1")
@@ -156,13 +156,13 @@ def _follows(facts: DataFrame) -> DataFrame:
 
 
 def _doings(facts: DataFrame, newest_per_user: int) -> DataFrame:
-    """Return (actor, verb, item, time): what each user did, once, the newest of it."""
+    """Return (actor, verb, item, time): the newest distinct actions of each user."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     voted = last_of(facts.where("kind = 'voted for'"), "user", "item").where("value > 0")
     done = facts.where("kind <> 'voted for'").unionByName(voted)
-    # This drops repeats as well: they have user, verb, item and time of the first.
+    # This also drops repeats: their user, verb, item and time are the same.
     distinct = done.groupBy(F.col("user").alias("actor"), F.col("kind").alias("verb"), "item")
     is_view = F.col("verb") == "viewed"
     newest_first = Window.partitionBy("actor", is_view).orderBy(F.desc("time"), "verb", "item")
@@ -175,13 +175,13 @@ def _doings(facts: DataFrame, newest_per_user: int) -> DataFrame:
 
 
 def _feeds(follows: DataFrame, doings: DataFrame, parameters: Parameters) -> DataFrame:
-    """Return (user, entries) of all users whose followed people did something."""
+    """Return (user, entries) of all users whose feed is not empty."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     is_view = F.col("verb") == "viewed"
     newest_actors_first = F.sort_array(F.collect_list(F.struct(-F.unix_micros("time"), "actor")))
-    # By user once: all that follows stays within a user's rows, and so they are not moved again.
+    # Partition by user once: the steps below need only a user's rows, so Spark does not shuffle again.
     seen = follows.join(doings, "actor").repartition("user")
     entries = (
         seen.groupBy("user", "verb", "item")
@@ -206,7 +206,7 @@ def _feeds(follows: DataFrame, doings: DataFrame, parameters: Parameters) -> Dat
 
 JOB = Job(
     name="feed",
-    does="makes each user's news feed: what the people did whom he follows",
+    does="makes each user's news feed: recent activity of the users that the user follows",
     inputs=tuple(TopicInput(name, EVENT_TYPES[name]) for name in ("post", "vote", "follow", "page_view")),
     outputs=(
         TableOutput("feed_facts"),
@@ -220,10 +220,10 @@ JOB = Job(
     aggregate=aggregate,
     window_s=HOUR_S,
     parameters=(
-        Parameter("entries", 50, "the most entries a feed has"),
-        Parameter("horizon_days", 7.0, "what is older than so many days is in no feed"),
-        Parameter("least_viewers", 3, "views are told when so many of the people whom one follows viewed a page"),
-        Parameter("newest_per_user", 50, "of each user so many newest doings, and as many views, reach the followers"),
+        Parameter("entries", 50, "maximum number of entries in a feed"),
+        Parameter("horizon_days", 7.0, "maximum age of an entry in days"),
+        Parameter("least_viewers", 3, "minimum number of followed users who viewed a page, for an entry about it"),
+        Parameter("newest_per_user", 50, "newest actions, and newest views, of each user that reach followers"),
     ),
     summarize=summarize,
 )

@@ -1,16 +1,16 @@
-"""Load: any topics into the warehouse, a table per topic, each record once.
+"""Load: any topics into the warehouse, one table per topic, each record once.
 
-A batch of all the topics is read and parsed once, and committed to the tables whose topics have records in it. The
-commit holds the offsets that the rows end at, the cluster's id and what was read last, so a load that has lost its
-checkpoint goes on from the tables alone, and a topic that was deleted and made anew, or another cluster under the same
-address, is noticed.
+A batch contains records of all topics. It is read and parsed once, and committed to the tables of its topics. A commit
+stores the end offsets of its rows, the cluster's id and the last record of each partition. So a load that has lost its
+checkpoint resumes from the tables. It also detects a topic that was deleted and created again, and another cluster
+under the same address.
 
-A row is the record's JSON object, a column for each of its fields, and where the record stands (`_topic`, `_partition`,
-`_offset`, `_timestamp`). A topic of an activity type begins with that type's columns, another one with those that its
-first records have. A field that comes later becomes a new column; a record in which a field has another type than its
-column goes to the topic's dead letters with the reason.
+A row has a column for each field of the record's JSON object, and the record's position (`_topic`, `_partition`,
+`_offset`, `_timestamp`). A topic of an event type starts with that type's columns, any other topic with the fields of
+its first records. A new field becomes a new column. A record that does not fit the type of a column goes to the topic's
+dead-letter topic with the reason.
 
-Beside a running load another run of this job may fill in what is older (`--as backfill --until ...`): each run has its
+Beside a running load, a second run of this job can load older records (`--as backfill --until ...`): each run has its
 own progress in the tables.
 """
 

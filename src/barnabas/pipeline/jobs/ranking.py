@@ -1,20 +1,19 @@
-"""Ranking: how much people care for each item, and which items they choose for a query (docs/pipeline/ranking.md).
+"""Ranking: the popularity of each item, and the items that users choose for a query (docs/pipeline/ranking.md).
 
-**Shape.** `make_facts` makes one slim fact of each view, click, search and vote. `aggregate` adds them up by hour, for
-the hours with new facts alone. `refresh` computes the rankings from the sums of the `half_life_hours` ×
-`horizon_half_lives` hours before that of the latest event; what is older has no weight left. There is no state that
-could be lost, so a kill, a rewind or a backfill can't make a ranking wrong: it is a function of the set of facts.
+**Computation.** `make_facts` returns one slim fact for each view, click, search and vote. `aggregate` sums them by
+hour, only for hours with new facts. `refresh` computes the rankings from the sums. It reads the last `half_life_hours`
+× `horizon_half_lives` hours up to the latest event's; older events are ignored. A ranking depends only on the set of
+facts. There is no state to lose, so a kill, a rewind or a backfill cannot make a ranking wrong.
 
-**Score.** Age is counted in whole hours from the latest event's hour: an item's score then changes when something
-happened to it or the hour ends, not with every batch, and the topic carries what changed. Weights are whole millionths
-and sums are sums of whole numbers, so the score is the same to the last digit in whatever order and batches the events
-came.
+**Score.** Age counts in whole hours before the latest event's hour. So an item's score changes with its own events and
+at the end of the hour, not with every batch, and the topic gets only changed items. Weights are whole millionths and
+all sums are of integers, so scores are exactly the same for any order and batches of events.
 
-**Click-through rate.** Rates are smoothed: else one search with one click would stand on top. More clicks than searches
-count as so many searches.
+**Click-through rate.** Rates are smoothed; otherwise an item with one search and one click would rank first. If an item
+has more clicks than searches, its clicks also count as searches.
 
-**Crawlers.** An hour's sums keep those who are left out apart, and are made anew where a verdict on somebody in it has
-come or gone, which the runner sees by `mark`.
+**Crawlers.** The sums of an hour keep events that are left out separate. An hour is recomputed if a verdict on one of
+its subjects appears or disappears, which the runner detects with `mark`.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 HOUR_S = 3600
 
-# A weight of 1. A thousand million points with this weight stay a thousand times below what 64 bits hold.
+# A weight of 1. A sum of a thousand million points with this weight is a thousand times below the limit of 64 bits.
 ONE = 1_000_000
 
 _COLUMNS = {
@@ -81,7 +80,7 @@ def make_facts(name: str, events: pa.Table) -> pa.Table:
 
 
 def _plain(query: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return queries in lower case, blanks run together; null where nothing is left."""
+    """Return queries in lower case with single blanks; null if nothing is left."""
     import pyarrow.compute as pc
 
     found = pc.utf8_lower(pc.utf8_trim(pc.replace_substring_regex(query, r"[ \t\n\x0B\f\r]+", " "), " "))
@@ -89,9 +88,9 @@ def _plain(query: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def aggregate(tables: Frames, parameters: Parameters) -> Frames:
-    """Add up the facts of some hours: by item and query, and of votes the last one of each user and item.
+    """Sum the facts of some hours by item and query; of votes, keep the last one of each user and item.
 
-    Those who are left out are added up by themselves (`is_left_out`).
+    Facts that are left out have sums of their own (`is_left_out`).
     """
     from pyspark.sql import functions as F
 
@@ -105,7 +104,7 @@ def aggregate(tables: Frames, parameters: Parameters) -> Frames:
     sums = counted.groupBy("unit", "kind", "item", "query", "user", "value", "is_left_out").agg(
         F.count("*").alias("count"),
         F.max("time").alias("time"),
-        # Which of the votes at the same time is the last one; of no other kind.
+        # Decides which of several votes at the same time is the last; null for other kinds.
         F.max(F.when(F.col("kind") == "vote", F.col("id"))).alias("id"),
         F.max("believed").alias("believed"),
     )
@@ -125,14 +124,14 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
     recent = recent.withColumn("weight", weight)
     left_out = recent.where("is_left_out").groupBy("item").agg(F.sum("count").alias("left_out"))
     recent = recent.where("NOT is_left_out")
-    # Here and now, as both rankings are made of it; gone with the last reference to it.
+    # Compute it once, because both rankings use it; the checkpoint is deleted with the last reference to it.
     by_query = _by_query(recent, parameters).localCheckpoint()
     items = _by_item(recent, by_query, parameters).join(left_out, "item", "left").fillna(0, ["left_out"])
     return {"ranking": items, "query_ranking": by_query.drop("_searches")}
 
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
-    """Show the best items, the best one for each of the most frequent queries, and how much was left out."""
+    """Return the best items, the best one for each of the most frequent queries, and the number of facts left out."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -159,7 +158,7 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
 
 
 def _by_item(sums: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
-    """Return (item, counts, click_through_rate, score) of every item to which something happened."""
+    """Return (item, counts, click_through_rate, score) of every item with a view, click or vote."""
     from pyspark.sql import functions as F
 
     voted = last_of(sums.where("kind = 'vote'"), "user", "item").where("value <> 0")
@@ -196,7 +195,7 @@ def _by_item(sums: DataFrame, by_query: DataFrame, parameters: Parameters) -> Da
 def _by_query(sums: DataFrame, parameters: Parameters) -> DataFrame:
     """Return (query, item, searches, clicks, click_through_rate, score) of every item that was clicked for a query.
 
-    Beside these stands `_searches`: the searches that are taken to have shown the item.
+    The additional column `_searches` is the number of searches that count as having shown the item.
     """
     from pyspark.sql import functions as F
 
@@ -241,7 +240,7 @@ JOB = Job(
         TableOutput("ranking", Mode.REPLACE),
         TopicOutput("ranking", ("item",)),
         TableOutput("query_ranking", Mode.REPLACE),
-        # The item first: pages have no blanks, queries do, and so no two pairs have the same record key.
+        # The item first: pages contain no blanks (queries do), so no two pairs have the same record key.
         TopicOutput("query_ranking", ("item", "query"), topic="query-ranking"),
     ),
     facts=make_facts,
@@ -250,13 +249,13 @@ JOB = Job(
     mark=verdicts.marked,
     window_s=HOUR_S,
     parameters=(
-        Parameter("half_life_hours", 24.0, "after this many hours an event weighs half as much"),
-        Parameter("horizon_half_lives", 14, "events that are older than so many half-lives are left out"),
-        Parameter("view_points", 1, "what a view adds to an item's score"),
-        Parameter("click_points", 3, "what a click adds"),
-        Parameter("vote_points", 10, "what a vote adds, or a vote against takes away"),
-        Parameter("prior_clicks", 1, "clicks that every click-through rate starts with"),
-        Parameter("prior_searches", 20, "searches that every click-through rate starts with"),
+        Parameter("half_life_hours", 24.0, "hours after which an event weighs half as much"),
+        Parameter("horizon_half_lives", 14, "maximum age of events in half-lives"),
+        Parameter("view_points", 1, "points that a view adds to an item's score"),
+        Parameter("click_points", 3, "points that a click adds"),
+        Parameter("vote_points", 10, "points that a vote adds, or a vote against subtracts"),
+        Parameter("prior_clicks", 1, "clicks added to each item for its click-through rate"),
+        Parameter("prior_searches", 20, "searches added to each item for its click-through rate"),
         verdicts.leave_out("declared_bot,crawler,scraper"),
     ),
     summarize=summarize,

@@ -1,4 +1,4 @@
-"""The report for people: one HTML file with plots, that needs nothing else (`collect` from tables, then `render`)."""
+"""The report: one self-contained HTML file with plots (`collect` the data from tables, then `render` it)."""
 
 from barnabas.pipeline.report.collect import collect
 from barnabas.pipeline.report.data import ReportData

@@ -1,7 +1,7 @@
-"""From tables to what the report shows: every list is sorted and cut by Spark, so little of them comes here.
+"""Collect the report's data from tables. Spark sorts and limits every list, so this process receives few rows.
 
-Tables are known by their names, those of the jobs reporting, security, operations and ranking; which ones there are
-decides what the report has. Equal counts are in the order of their names.
+Tables are identified by the names that the jobs reporting, security, operations and ranking use. The report has the
+parts whose tables exist. Equal counts are sorted by name.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def collect(
     made_at: datetime | None = None,
     lags: Sequence[Lag] | None = None,
 ) -> ReportData:
-    """Read what the report shows out of DataFrames by the names of their tables; unknown ones are left alone.
+    """Read the report's data from DataFrames by table name; ignore unknown tables.
 
-    `made_at` is for the foot of the page; `lags` is how far jobs are behind, which tables don't know.
+    `made_at` is shown in the page's footer; `lags` has the jobs' lags, which are not in the tables.
     """
     data = ReportData(title=title, made_at=made_at, lags=None if lags is None else tuple(lags))
     for name, read in _PARTS.items():
@@ -68,7 +68,7 @@ def _items(rows: DataFrame) -> dict[str, object]:
     return {"items": _read(best.selectExpr("*", "votes_for - votes_against AS votes"), Item)}
 
 
-# By the name of the table: how the parts of the report are read out of it.
+# Functions that read parts of the report from a table, by the table's name.
 _PARTS: dict[str, Callable[[DataFrame], dict[str, object]]] = {
     "report_totals": lambda rows: {"totals": next(iter(_read(rows, Totals)), None)},
     "report_days": lambda rows: {"days": _read(rows.orderBy("day"), Day)},
@@ -92,9 +92,9 @@ def _first(rows: DataFrame, most: int, *order: str) -> DataFrame:
 
 
 def _read(rows: DataFrame, shown: type[_Shown]) -> tuple[_Shown, ...]:
-    """Read the columns that a row of the report has."""
+    """Read the columns that are fields of `shown`."""
     types = dict(rows.dtypes)
-    # Times as numbers: as times they would come in the time zone of this process.
+    # Read times as numbers: PySpark would convert them to the time zone of this process.
     columns = [f"unix_micros({name})" if types[name] == "timestamp" else name for name in shown._fields]
     found = []
     for row in rows.selectExpr(*columns).collect():
@@ -111,14 +111,14 @@ def _time(micros: int | None) -> datetime | None:
 
 
 def _ranking(rows: DataFrame, name: str, count: str) -> Ranking:
-    """Add up the days, and return the names with the most."""
+    """Sum a count over the days, and return the names with the highest sums."""
     numbers = rows.groupBy(name).agg({count: "sum"}).toDF("name", "number").where("number > 0")
     total = numbers.selectExpr("coalesce(sum(number), 0)").collect()[0][0]
     return Ranking(_read(_first(numbers, _TOP, "-number", "name"), Counted), total)
 
 
 def _steps(rows: DataFrame, place: str, name: str, count: str) -> tuple[Counted, ...]:
-    """Add up the days of each step, and return the steps in order."""
+    """Sum a count over the days for each step, and return the steps in order."""
     steps = rows.selectExpr(f"{place} AS place", f"string({name}) AS name", count)
     numbers = steps.groupBy("place", "name").agg({count: "sum"}).orderBy("place", "name")
     return _read(numbers.toDF("place", "name", "number"), Counted)

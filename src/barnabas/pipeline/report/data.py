@@ -1,7 +1,7 @@
-"""Contents of the report as plain values: small lists, made by `collect.py` or by hand.
+"""Data of the report as plain values: small lists, from `collect.py` or from other code.
 
-The fields of a row are named as the columns of its table. Times are UTC and aware or naive alike; they are shown as
-they stand. Text may be anything: the page makes it harmless.
+Fields have the names of the table's columns. Times are aware, or naive and in UTC; the page shows UTC. Texts are not
+trusted: the page escapes them.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Totals(NamedTuple):
-    """Over the whole time; `session_length_p50_s` is None where there is no session."""
+    """Totals over all days; `session_length_p50_s` is None if there is no session."""
 
     first_event: datetime | None
     last_event: datetime | None
@@ -27,7 +27,7 @@ class Totals(NamedTuple):
 
 
 class Day(NamedTuple):
-    """One day; `session_length_s` is of all its sessions together."""
+    """One day; `session_length_s` is the sum over its sessions."""
 
     day: date
     views: int
@@ -39,7 +39,7 @@ class Day(NamedTuple):
 
 
 class Hour(NamedTuple):
-    """One hour in which something was viewed; hours without a view may be missing."""
+    """One hour; hours without a view may be missing."""
 
     hour: datetime
     views: int
@@ -49,21 +49,21 @@ class Hour(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A name and how often it was."""
+    """A name and its count."""
 
     name: str
     number: int
 
 
 class Ranking(NamedTuple):
-    """The names with the most; `total` counts those that are left out, too, and is what shares are of."""
+    """The names with the highest counts; `total`, the whole for shares, includes names that are left out."""
 
     top: tuple[Counted, ...]
     total: int
 
 
 class Verdict(NamedTuple):
-    """A verdict of the security job: who is taken for what, and why."""
+    """A verdict of the security job: its subject, the accusation (`what`) and the reasons (`why`)."""
 
     subject: str
     what: str
@@ -74,7 +74,7 @@ class Verdict(NamedTuple):
 
 
 class Alert(NamedTuple):
-    """Something that was wrong; `resolved_at` None: it still is."""
+    """An alert; `resolved_at` is None while it fires."""
 
     alert: str
     subject: str
@@ -106,7 +106,7 @@ class Lag(NamedTuple):
 class ReportData:
     """All parts of the page, each list in the order in which it is shown.
 
-    A part that is None was not asked for and does not appear; one that is empty appears and says so.
+    A part that is None does not appear on the page; an empty part appears with a sentence that says so.
     """
 
     title: str = "Activity report"

@@ -1,8 +1,8 @@
-"""The report as one HTML file: nothing is loaded from anywhere, no script runs, and any text in it is harmless.
+"""The report as one HTML file, which loads nothing, runs no scripts and escapes all text.
 
-The page itself forbids the browser all requests (its content security policy), so that a report can be mailed and
-opened anywhere. It follows the reader's system (dark or light), and is as wide as its window: two columns of cards, or
-one on a phone. What it looks like stands in `page.html.jinja` and `style.css`; `sections.py` works out what it shows.
+The page's content security policy forbids all requests, so a report can be mailed and opened anywhere. The page follows
+the system's dark or light mode. It is as wide as its window: two columns of cards, or one on a phone. `page.html.jinja`
+and `style.css` define the layout; `sections.py` computes the contents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render(data: ReportData) -> str:
-    """Return the whole page; it can be written as UTF-8 whatever the data holds."""
+    """Return the whole page; it can be encoded as UTF-8, whatever the data contains."""
     return _template().render(data=data, sections=sections)
 
 

@@ -1,4 +1,4 @@
-"""Contents of the page's sections that are more than a list; the template shows those that are not empty."""
+"""Contents of the page's sections that need more than a list; plots, `depth`, `spans`, `lags` take no empty list."""
 
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta
@@ -15,9 +15,9 @@ _MOST_LAGS = 24
 
 
 class Bar(NamedTuple):
-    """A row with a bar: `name` may be anything; `said` is the value as people read it.
+    """A row with a bar: `name` may be any text; `said` is the formatted value.
 
-    `note` stands below the value and is short, `detail` below the bar.
+    The page shows the short `note` below the value, and `detail` below the bar.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Bar(NamedTuple):
 
 
 class Span(NamedTuple):
-    """An alert, and where its time lies in that of all: percent from the left, and of the width."""
+    """An alert and its bar on the time axis of all alerts: left end and width, in percent of the axis."""
 
     alert: Alert
     length_s: float
@@ -37,7 +37,7 @@ class Span(NamedTuple):
 
 
 def tiles(totals: Totals) -> list[tuple[str, str]]:
-    """Return the figures on top of the page, each with its name."""
+    """Return the figures at the top of the page, as (name, value)."""
     length = totals.session_length_p50_s
     return [
         ("Views", labels.number(totals.views)),
@@ -97,25 +97,25 @@ def crawlers_share(days: Sequence[Day]) -> TimePlot:
 
 
 def ranked(ranking: Ranking | None) -> list[Bar] | None:
-    """Return the names with the most."""
+    """Return the names of a ranking with their counts and shares."""
     return None if ranking is None else _counted(ranking.top, ranking.total)
 
 
 def steps(data: ReportData) -> list[Bar] | None:
-    """Return how far visitors came in the funnel; None where only views are known."""
+    """Return the number of visitors who reached each step of the funnel; None if only views are known."""
     counts = data.funnel or ()
     is_more_than_views = any(step.number for step in counts[1:])
     return _counted(counts, counts[0].number) if is_more_than_views else None
 
 
 def depth(counts: Sequence[Counted]) -> list[Bar]:
-    """Return how many pages sessions had."""
+    """Return the number of sessions by their minimum number of pages."""
     named = [Counted(f"{pages} page{'s' * (pages != '1')} or more", number) for pages, number in counts]
     return _counted(named, counts[0].number)
 
 
 def items(ranking: Sequence[Item] | None) -> list[Bar] | None:
-    """Return what people care for most."""
+    """Return the items of the ranking with their scores."""
     return None if ranking is None else [_item(*item) for item in ranking]
 
 
@@ -125,7 +125,7 @@ def _item(name: str, score: float, views: int, clicks: int, votes: int) -> Bar:
 
 
 def spans(alerts: Sequence[Alert], totals: Totals | None) -> tuple[str, list[Span]]:
-    """Return when what was wrong was so: a sentence, and where each alert lies in the time of all."""
+    """Return a sentence about the alerts, and the bar of each on their common time axis."""
     times = [time for alert in alerts for time in (alert.since, alert.resolved_at)]
     times += [totals.first_event, totals.last_event] if totals else []
     known = [text.naive(time) for time in times if time]
@@ -144,7 +144,7 @@ def _span(alert: Alert, begin: datetime, end: datetime) -> Span:
 
 
 def lags(partitions: Sequence[Lag]) -> tuple[str, list[Bar]]:
-    """Return how far jobs are behind: a sentence, and the partitions with most records left."""
+    """Return a sentence about the jobs' lag, and the partitions with the largest lags."""
     most = sorted(partitions, key=lambda lag: (-lag.records, *lag))[:_MOST_LAGS]
     total = labels.number(sum(lag.records for lag in partitions))
     about = f"Records of a partition that the job has not read yet: {total} in {len(partitions)} partitions"
@@ -157,7 +157,7 @@ def lags(partitions: Sequence[Lag]) -> tuple[str, list[Bar]]:
 
 
 def _columns(hours: Sequence[Hour]) -> tuple[datetime, timedelta, list[Hour]]:
-    """Add up hours for the columns of a plot; return start of the first, length of each, and the sums."""
+    """Sum hours into the columns of a plot; return the first column's start, the columns' length, and the sums."""
     moments = [text.naive(hour.hour) for hour in hours]
     start, step, count = buckets(min(moments), max(moments))
     sums = [[0] * (len(Hour._fields) - 1) for _ in range(count)]
@@ -175,7 +175,7 @@ def _step_name(step: timedelta) -> str:
 
 
 def _whole_days(days: Sequence[Day]) -> list[Day]:
-    """Return the last year of days, in order and with those on which nothing was."""
+    """Return the days of the last year in order; days without data are all zeros."""
     known = {day.day: day for day in days}
     last = max(known)
     first = max(min(known), last - (_MOST_DAYS - 1) * _DAY)

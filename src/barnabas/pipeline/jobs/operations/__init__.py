@@ -1,17 +1,17 @@
 """Operations: figures per minute of site, services, hosts, brokers and topics, and alerts that fire and are resolved.
 
-**Shape.** `make_facts` makes one slim fact of each event, whatever its type. `aggregate` computes from them the figures
-of each minute, of the hours with new facts only. `refresh` takes the last `history_hours` hours of that, adds the
-minutes without facts (`minute_metrics.py`), judges each minute by rules (`rules.py`) and makes alerts of bad minutes
-(`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest event.
+**Computation.** `make_facts` returns one slim fact for each event of any type. `aggregate` computes the figures of each
+minute from facts, only for hours with new facts. `refresh` reads the last `history_hours` hours of figures. It adds the
+minutes without facts (`minute_metrics.py`), judges each minute by rules (`rules.py`) and turns bad minutes into alerts
+(`alerts.py`). Time is event time; "now" is the start of the minute of the latest event.
 
-**Why not windows in Spark's state**, which is the usual way? A stream of several topics has the watermark of the one
-that is furthest behind: when a topic falls silent, its watermark stops, and no window of any topic ends any more. So
-the very thing that is to be noticed would hold up the news of it. And the last minutes of a stream would stay in the
-state, late events would be missing in the figures, and a rule could not be changed for the time that has passed. From
-facts all of this is right, and what an alert says does not depend on when its events came.
+**Why not windows in Spark's state**, the usual way? A stream of several topics uses the watermark of the topic that is
+furthest behind. When a topic falls silent, its watermark stops, and no window of any topic closes: the silence would
+delay its own alert. In addition, the last minutes of a stream would stay in the state, late events would be missing
+from the figures, and a changed rule could not apply to the past. Figures computed from facts have none of these
+problems, and an alert does not depend on when its events arrived.
 
-docs/pipeline/operations.md lists figures, alerts and parameters, and says what the job gets wrong.
+docs/pipeline/operations.md lists figures, alerts, parameters and limitations.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _COLUMNS = {
 
 
 def make_facts(name: str, events: pa.Table) -> pa.Table:
-    """Return the facts of events: of hosts, brokers and services what they say, of views how they were answered."""
+    """Return the facts of events: metrics of hosts and brokers, levels of service logs, responses to views."""
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
@@ -79,7 +79,7 @@ def make_facts(name: str, events: pa.Table) -> pa.Table:
 
 
 def aggregate(tables: Frames, parameters: Parameters) -> Frames:
-    """Compute what the facts of some hours tell of each minute."""
+    """Compute the figures of each minute from the facts of some hours."""
     from pyspark.sql import functions as F
 
     facts = tables["operations_facts"].withColumn("topic", F.col("_topic")).withColumn("believed", believed_micros())
@@ -88,11 +88,11 @@ def aggregate(tables: Frames, parameters: Parameters) -> Frames:
 
 
 def refresh(tables: Frames, parameters: Parameters) -> Frames:
-    """Compute figures and alerts from what is told of each minute."""
+    """Compute figures without gaps, and alerts, from the figures of minutes with facts."""
     from pyspark.sql import functions as F
 
     told = tables["operations_minutes"]
-    # The minute of the latest event is still going on.
+    # Leave out the minute of the latest event, which is not over.
     end = latest_micros(told, F.col("latest")) // (MINUTE_S * MICROS)
     start = end - int(float(parameters["history_hours"]) * HOUR_S) // MINUTE_S
     found = without_gaps(told.where(F.col("minute").between(start, end - 1)), end - 1)
@@ -104,7 +104,7 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
 
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
-    """Show the alerts, those that fire first, and the last hour of each figure."""
+    """Return the alerts, firing ones first, and the last hour of each figure."""
     from pyspark.sql import functions as F
 
     told = tables["alerts"].orderBy(F.col("state") != FIRING, F.desc("since"), "alert", "subject").limit(20)
@@ -141,6 +141,6 @@ JOB = Job(
     refresh=refresh,
     aggregate=aggregate,
     window_s=HOUR_S,
-    parameters=(Parameter("history_hours", 24.0, "figures and alerts reach back so far"), *PARAMETERS),
+    parameters=(Parameter("history_hours", 24.0, "hours of figures and alerts that are kept"), *PARAMETERS),
     summarize=summarize,
 )

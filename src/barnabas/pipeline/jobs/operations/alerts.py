@@ -1,11 +1,11 @@
-"""Alerts: what becomes of bad minutes.
+"""Turn bad minutes into alerts.
 
-The judged minutes of an alert and subject are runs of bad and of good ones. An alert fires at the minute in which a bad
-run has become long enough, and is resolved at the minute in which a good run has; in between it stays what it is. So
-one good minute among bad ones does not end it, nor one bad minute bring it back.
+The judged minutes of an alert and subject form runs of bad minutes and of good minutes. An alert fires in the minute in
+which a bad run becomes long enough. It is resolved in the minute in which a good run becomes long enough. Shorter runs
+do not change its state.
 
-Times: `since` is when the bad run began that made it fire, `fired_at` the end of the minute that made it certain,
-`resolved_at` when the good run began that ended it.
+Times: `since` is the start of the bad run that made it fire, `fired_at` the end of the minute in which it fired,
+`resolved_at` the start of the good run that resolved it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def alerts(figures: DataFrame, parameters: Parameters) -> DataFrame:
     """Return the last state of every alert that has fired.
 
     Args:
-        figures: Rows (minute, subject, figure, value, count, detail), one for each of the first three.
+        figures: Rows (minute, subject, figure, value, count, detail), one for each (minute, subject, figure).
         parameters: The job's.
 
     Returns:
-        Rows `_COLUMNS`, one for each alert and subject; `value` is the worst while it fired, `detail` what else was
-        known then.
+        Rows `_COLUMNS`, one for each alert and subject; `value` is the worst value while it fired, `detail` the
+        detail of that minute.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -70,7 +70,7 @@ def alerts(figures: DataFrame, parameters: Parameters) -> DataFrame:
 
 @dataclass(slots=True)
 class _Incident:
-    """A time in which an alert fires; `bad` are the bad minutes of it."""
+    """A period in which an alert fires; `bad` contains its bad minutes."""
 
     since: int
     fired: int
@@ -119,7 +119,7 @@ def alert(rule: Rule, subject: str, figures: Iterable[Figure], parameters: Param
 
 
 def _sentence(rule: Rule, subject: str, worst: Judged) -> str:
-    """Say in words what happened: for the one whom it wakes."""
+    """Return the alert in words, for the person on call."""
     bound = "at most" if rule.is_rise else "at least"
     usual = {
         LIMIT: f"{rule.figure} of {{subject}} was {{value}}, the limit is {{limit}}",
@@ -136,7 +136,7 @@ def _sentence(rule: Rule, subject: str, worst: Judged) -> str:
 
 
 def _in_words(number: float) -> str:
-    """Return a number with three decimals at the most, and none that are 0."""
+    """Return a number with at most three decimals, without trailing zeros."""
     return f"{number:.3f}".rstrip("0").rstrip(".")
 
 

@@ -1,13 +1,13 @@
-"""Facts of brokers' metrics: the entity of each value, and its details in words.
+"""Facts of brokers' metrics: the entity of each value, and details in words.
 
-| metrics | are of (`instance`) | `detail` |
+| metrics | entity (`instance`) | `detail` |
 | --- | --- | --- |
-| throttle_ms | client ID of user NAME at broker N | the limit, where it stands, the rate, who shares it |
-| lag | group ID on topic NAME; the run itself | the partition that is furthest behind |
-| others | the broker itself, or the cluster (null) | some of what was counted |
+| throttle_ms | client ID of user NAME at broker N | the limit, its place and level, the rate, the sharing clients |
+| lag | group ID on topic NAME; the run itself (null) | the partition that is furthest behind |
+| others | the broker itself, or the cluster (null) | examples of the counted entities |
 
-Whoever tells, a broker, the cluster or a run of the pipeline, is the fact's `subject`: by that it is noticed when
-nothing is told any more.
+The fact's `subject` is the reporter: a broker, the cluster or a run of the pipeline. So the job detects a reporter that
+falls silent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def of_broker(metric: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limit(metric: dict[str, Any]) -> str | None:
-    """Say which limit holds a client, as far as it is known; None: it is not."""
+    """Describe the limit that throttles a client, as far as it is known; None if it is unknown."""
     if metric["quota"] is None:
         return None
     unit: str | None = metric["quota_unit"]
@@ -49,7 +49,7 @@ def _limit(metric: dict[str, Any]) -> str | None:
     if level is not None:
         place = metric["quota_path"] if metric["quota_path"] is not None else "the broker's file"
         said += f" in {place} (level {level})"
-    # Between two bursts, and at the end of a hold, the rate is below the limit and explains nothing.
+    # Between two bursts, and at the end of throttling, the rate is below the limit and explains nothing.
     if limit is not None and rate is not None and rate >= limit:
         said += f", measured {amount('rate')}"
     if metric["shared_with"] is not None:

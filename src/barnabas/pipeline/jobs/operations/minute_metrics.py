@@ -1,14 +1,14 @@
-"""Figures per minute: what happened to each subject, from facts.
+"""Figures of each subject per minute, computed from facts.
 
-A figure is a row (minute, subject, figure, value, count, detail): `minute` counts minutes since 1970, `count` says how
-many events the value was computed from, `detail` what else is known of it, in words.
+A figure is a row (minute, subject, figure, value, count, detail): `minute` counts minutes since 1970, `count` is the
+number of events behind the value, `detail` has more information in words.
 
 docs/pipeline/operations.md lists subjects and figures.
 
-Invariants: `events` and `requests` have a value for each minute from the subject's first on, 0 where nothing came.
-`throttle_ms` and `lag` are told of those clients and groups alone that are held or lag, so they are 0 where nothing
-came within an hour of something. The other figures are there only where something came to compute them from. Values
-don't depend on the order of the facts: counts, shares of counts, sums, the highest and lowest, and exact percentiles.
+Invariants: `events` and `requests` have a value for each minute from the subject's first on, 0 if it has no events.
+`throttle_ms` and `lag` are reported only for throttled clients and lagging groups, so they are 0 in minutes without a
+report, for an hour after the last one. The other figures exist only in minutes with events for them. Values do not
+depend on the order of facts: they are counts, shares of counts, sums, maxima, minima and exact percentiles.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ MINUTE_S = 60
 
 SITE = "site"
 
-# These are 0 where nothing came.
+# Figures that are 0 in minutes without events.
 COUNTED = ("events", "requests")
 
-# These as well, for so many minutes: by then nobody waits for more to say that it is over.
+# Figures that are 0 only for `_NAMED_MINUTES` after their last report, which is enough to resolve an alert.
 _NAMED_WHILE_BAD = ("throttle_ms", "lag")
 _NAMED_MINUTES = 60
 
-# Of brokers' figures these are added up, as each says what came since the look before, and these are told at their
-# lowest; of all others the highest counts.
+# Several values of a broker's figure in a minute: figures of `SINCE_LAST_LOOK` are summed, because each value covers
+# the time since the previous collection. The lowest value counts for `_LOWEST`, the highest for all other figures.
 SINCE_LAST_LOOK = ("loop_stalls", "loop_stalled_ms", "failed_logins", "failed_requests")
 _LOWEST = "lag"
 
@@ -66,16 +66,16 @@ _OF_KIND: dict[str, tuple[tuple[str, ...], ...]] = {
 
 
 def minute_figures(facts: DataFrame) -> DataFrame:
-    """Compute the figures of each minute from its facts, as far as they tell any; and `latest`, see `believed_micros`.
+    """Compute the figures of each minute from its facts, with the latest `believed_micros` of the facts as `latest`.
 
     Args:
-        facts: Distinct ones (kind, topic, subject, instance, figure, value, status, bytes, latency_ms, detail, time,
+        facts: Distinct facts (kind, topic, subject, instance, figure, value, status, bytes, latency_ms, detail, time,
             believed).
     """
     from pyspark.sql import functions as F
 
     told = _aggregated(facts).select("minute", "latest", F.inline(_figure_rows()))
-    # Of a service there is a row for each level, of a host for each metric: counts add up, all else stands alone.
+    # A service has a row for each level, a host for each metric: their counts are summed, other figures have one row.
     added = told.groupBy("minute", "subject", "figure").agg(
         F.sum("value").alias("value"),
         F.sum("count").alias("count"),
@@ -108,7 +108,7 @@ def _aggregated(facts: DataFrame) -> DataFrame:
 
 
 def _figure_rows() -> Column:
-    """Return what a row of `_aggregated` tells: an array of (subject, figure, value, count, detail)."""
+    """Return the figures of a row of `_aggregated`, as an array of (subject, figure, value, count, detail)."""
     from pyspark.sql import functions as F
 
     def array(rows: Sequence[tuple[str, ...]]) -> str:
@@ -124,9 +124,9 @@ def _figure_rows() -> Column:
 
 
 def without_gaps(told: DataFrame, last_minute: int) -> DataFrame:
-    """Put a 0 into each minute in which nothing came of a subject's figure that is 0 then, from its first one on.
+    """Add rows with the value 0 for minutes in which a figure is missing, if 0 is then its value (see above).
 
-    `last_minute` is the last one that is complete, since 1970.
+    `last_minute` is the last complete minute, in minutes since 1970.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F

@@ -1,26 +1,26 @@
-"""Rules: which minutes of which figures are bad. What becomes of them is in `alerts.py`.
+"""Rules that decide which minutes of a figure are bad; `alerts.py` turns bad minutes into alerts. Pure.
 
-`judged` says of each minute of a figure whether it is bad: so many bad ones in a row make the alert fire, so many good
-ones end it. A minute without its figure is neither, nor is one whose figure is beyond a limit and comes from too few
-events to say so. Pure.
+`judged` decides for each minute of a figure whether it is bad. A number of bad minutes in a row makes the alert fire; a
+number of good minutes in a row resolves it. A minute without the figure is neither bad nor good. The same applies to a
+figure beyond a limit that is computed from too few events.
 
 Four kinds of rule:
 
-- A limit: the figure is at or beyond a number.
-- A change: the figure is far from what it was in the hour before, by three measures at once, since each alone cries
-  wolf. It is `change_deviations` times as far from the median as is usual (the median distance from the median,
-  × 1.4826 to be as large as a standard deviation would be; a square root of the median at least for counts, a tenth of
-  the median at least for others); it is `change_factor` times the median or more, or that part of it or less; and all
-  that for `change_minutes`. The median does not move while less than half of the hour is bad; what has lasted for
-  longer is usual.
-- Growth: the figure has not fallen once in `lag_growth_minutes`, is higher than at their begin, and at least
-  `lag_growth_least`. One that stands still does not grow: where nothing is written, a group that reads nothing stays as
-  far behind as it is, and records that nobody is given, such as the markers of transactions, are behind it for good.
-- Silence: nothing came of a subject that was heard in at least half of the minutes of the hour before. It fires when
-  that is no chance any more: where a share p of the minutes was empty, n empty ones in a row have the chance p^n, and
-  one in a thousand million counts (not one in a million: minutes are not independent, as people come in visits, and
-  this leaves room for it). That is at `silence_minutes` for a subject that is heard in each minute, and later for one
-  that is heard now and then. The first event ends it.
+- Limit: the figure is at or above a number.
+- Change: the figure is far from its values in the hour before. Three conditions must be true, because each alone causes
+  false alarms. (1) The figure is more than `change_deviations` times the usual distance from the median: the median
+  distance from the median, × 1.4826 to match a standard deviation. The minimum of that distance is the square root of
+  the median for counts, and a tenth of the median for others. (2) It is more than `change_factor` times the median, or
+  less than the median divided by it. (3) Both last for `change_minutes`. The median does not move while less than half
+  of the hour is bad; a longer change counts as normal.
+- Growth: the figure has not fallen once in `lag_growth_minutes`, is higher than at their start, and at least
+  `lag_growth_least`. A constant figure does not grow. An idle group's lag is constant if nothing is written, or if the
+  lag consists of records that no consumer receives, such as transaction markers.
+- Silence: a subject sends nothing, and sent events in at least half of the minutes of the hour before. The rule fires
+  when chance is improbable: if a share p of the minutes was empty, n empty minutes in a row have the probability p^n,
+  which must be at most 10^-9. (Not 10^-6: minutes are not independent, because people come in visits.) That takes
+  `silence_minutes` for a subject with events in each minute, and longer for other subjects. The first event resolves
+  the alert.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from typing import NamedTuple
 from barnabas.pipeline.job import Parameter, Parameters
 from barnabas.pipeline.jobs.operations.minute_metrics import SITE
 
-# Of these so many minutes are looked back.
+# Minutes of the hour before, which is the baseline of a change or silence.
 BASELINE_MINUTES = 60
 
-# A baseline with fewer minutes says nothing.
+# A baseline with fewer minutes is ignored.
 LEAST_BASELINE_MINUTES = 30
 
 LEAST_CHANCE = 1e-9
@@ -59,13 +59,13 @@ class Rule:
     Attributes:
         kind: LIMIT, CHANGE, GROWTH or SILENCE.
         alert, figure: Names of the alert, and of the figure that is judged.
-        subjects: Beginning of the names of its subjects.
+        subjects: Prefix of its subjects' names.
         limit: The value at which a limit fires.
         after: Bad minutes in a row until it fires.
-        least: Fewer events behind a limit's figure, or a smaller value of a change or growth, don't count.
-        least_hits: The same for events behind a limit's figure times the figure, where that is a share.
-        is_rise, is_count: Whether a change is one to a larger value; whether its figure is a number of events.
-        says: The sentence where the usual one would not do, with places for subject, value, limit and detail.
+        least: Minimum number of events behind a limit's figure; or minimum value of a change or growth.
+        least_hits: Minimum product of events and figure, for a limit whose figure is a share.
+        is_rise, is_count: Whether a change is a rise; whether its figure is a number of events.
+        says: The sentence, if the usual one is not suitable, with fields for subject, value, limit and detail.
     """
 
     kind: str
@@ -121,7 +121,7 @@ RULES = (
     _limit("log-dirs", "broker ", "offline_log_dirs", "failed_limit", "failed_minutes"),
     _limit("offline-partitions", "cluster", "offline_partitions", "failed_limit", "failed_minutes"),
     _limit("under-replicated", "cluster", "under_replicated_partitions", "failed_limit", "failed_minutes"),
-    # One visitor more or less brings ten requests, and is no change.
+    # One more visitor makes about ten requests, which is not a change.
     _change("requests-rose", SITE, "requests", least=30),
     _change("requests-fell", SITE, "requests", is_rise=False),
     _change("errors-rose", SITE, "errors", least=5),
@@ -137,40 +137,36 @@ PARAMETERS = (
     Parameter("cpu_percent_limit", 95.0, "median of a minute at which cpu fires"),
     Parameter("memory_percent_limit", 95.0, "median of a minute at which memory fires"),
     Parameter("disk_percent_limit", 90.0, "median of a minute at which disk fires"),
-    Parameter("throttle_ms_limit", 1.0, "mean hold of a request at which throttled fires: held at all"),
-    Parameter("lag_limit", 100_000.0, "records that a group is behind on a topic, or a run on all, at which lag fires"),
-    Parameter("lag_growth_least", 1_000.0, "records behind from which on lag-grows fires: less is soon read"),
-    Parameter("run_silent_limit_s", 60.0, "seconds without a word from a run at which run-silent fires"),
-    Parameter("loop_stalled_ms_limit", 500.0, "of a minute in which a broker stood still, at which stalls fires"),
-    Parameter("busy_percent_limit", 70.0, "of a broker's time at which broker-busy fires: beyond, all wait for longer"),
-    Parameter("failed_logins_limit", 10.0, "logins refused in a minute at which failed-logins fires: above mistyping"),
+    Parameter("throttle_ms_limit", 1.0, "mean throttle time of a request at which throttled fires"),
+    Parameter("lag_limit", 100_000.0, "lag of a group on a topic, or of a run on all topics, at which lag fires"),
+    Parameter("lag_growth_least", 1_000.0, "minimum lag at which lag-grows fires"),
+    Parameter("run_silent_limit_s", 60.0, "seconds without a status from a run at which run-silent fires"),
+    Parameter("loop_stalled_ms_limit", 500.0, "stalls of a broker's event loop within a minute at which stalls fires"),
+    Parameter("busy_percent_limit", 70.0, "busy share of a broker's event loop at which broker-busy fires"),
+    Parameter("failed_logins_limit", 10.0, "refused logins within a minute at which failed-logins fires"),
+    Parameter("failed_limit", 1.0, "failed logs, threads, log directories or partitions at which their alerts fire"),
     Parameter(
-        "failed_limit", 1.0, "logs, threads, log directories or partitions that failed at which their alerts fire"
+        "dirty_percent_limit", 90.0, "uncompacted share of a log at which cleaner-behind fires; compaction starts at 50"
     ),
-    Parameter(
-        "dirty_percent_limit", 90.0, "of a log not compacted at which cleaner-behind fires; 50 is where it begins"
-    ),
-    Parameter("fire_minutes", 1, "bad minutes in a row until alerts fire for which nothing else is said"),
+    Parameter("fire_minutes", 1, "bad minutes in a row until an alert without its own parameter fires"),
     Parameter("slow_minutes", 2, "bad minutes in a row until latency fires"),
     Parameter("host_minutes", 3, "bad minutes in a row until cpu, memory and disk fire"),
-    Parameter(
-        "throttled_minutes", 5, "bad minutes in a row until throttled fires: a limit that cuts peaks does its work"
-    ),
-    Parameter("lag_minutes", 5, "bad minutes in a row until lag fires: a rebalance or a restart is over by then"),
-    Parameter("lag_growth_minutes", 10, "minutes in which lag must not have fallen until lag-grows fires"),
+    Parameter("throttled_minutes", 5, "bad minutes in a row until throttled fires: throttled peaks are normal"),
+    Parameter("lag_minutes", 5, "bad minutes in a row until lag fires: longer than a rebalance or a restart"),
+    Parameter("lag_growth_minutes", 10, "minutes without a decrease of lag until lag-grows fires"),
     Parameter("busy_minutes", 5, "bad minutes in a row until broker-busy fires"),
-    Parameter("failed_minutes", 3, "bad minutes in a row until alerts of what failed fire: a restart is no failure"),
-    Parameter("dirty_minutes", 30, "bad minutes in a row until cleaner-behind fires: a large log takes its time"),
+    Parameter("failed_minutes", 3, "bad minutes in a row until alerts about failures fire: longer than a restart"),
+    Parameter("dirty_minutes", 30, "bad minutes in a row until cleaner-behind fires: a large log takes long"),
     Parameter("resolve_minutes", 5, "good minutes in a row until an alert is resolved"),
-    Parameter("change_deviations", 6.0, "how many times as far from the median as is usual a change must be"),
-    Parameter("change_factor", 2.0, "how many times the median a rise must be, or what part of it a fall"),
+    Parameter("change_deviations", 6.0, "minimum distance of a change from the median, in usual distances"),
+    Parameter("change_factor", 2.0, "minimum ratio of a rise to the median, or of the median to a fall"),
     Parameter("change_minutes", 3, "changed minutes in a row until an alert for a change fires"),
-    Parameter("silence_minutes", 5, "empty minutes in a row until silence fires, at the least"),
+    Parameter("silence_minutes", 5, "minimum number of empty minutes in a row until silence fires"),
 )
 
 
 class Figure(NamedTuple):
-    """A figure of a subject in a minute; `event_count` is of the events behind it."""
+    """A figure of a subject in a minute; `event_count` is the number of events behind it."""
 
     minute: int
     value: float
@@ -179,7 +175,7 @@ class Figure(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A minute that is good or bad; `fire_after`: so many bad ones in a row make the alert fire."""
+    """A minute that is good or bad; the alert fires after `fire_after` bad minutes in a row."""
 
     minute: int
     value: float
@@ -228,7 +224,7 @@ def _grown(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> Ite
     within, least = int(parameters["lag_growth_minutes"]), _number(rule.least, parameters)
     for place in range(within, len(figures)):
         minute, value, _, detail = figures[place]
-        # It was told in each minute since.
+        # The figure has a value in each minute since then.
         if figures[place - within].minute == minute - within:
             values = [each.value for each in figures[place - within : place + 1]]
             has_fallen = any(later < earlier for earlier, later in pairwise(values))
@@ -245,8 +241,8 @@ def _silent(rule: Rule, figures: Sequence[Figure], parameters: Parameters) -> It
             heard.append(minute)
             while heard[0] <= minute - BASELINE_MINUTES:
                 heard.popleft()
-            # Half an empty one and half a heard one more than were seen: 60 of 60 is no proof that a minute is never
-            # empty.
+            # Add half an empty minute and half a minute with events: events in 60 of 60 minutes do not prove that no
+            # minute is ever empty.
             empty_share = (BASELINE_MINUTES - len(heard) + 0.5) / (BASELINE_MINUTES + 1)
             by_chance = ceil(log(LEAST_CHANCE) / log(empty_share))
             needed = max(least_minutes, by_chance) if 2 * len(heard) >= BASELINE_MINUTES else inf

@@ -1,9 +1,9 @@
-"""Reporting: who came, what they looked at, how they got there, how far they went, and what failed.
+"""Reporting: visitors, pages, referrers, sessions, funnels and errors.
 
-`make_facts` (`facts.py`) keeps a slim row of each event, appended once. The result tables are computed from them
-(`results.py`), so late and repeated events are counted right, and a stopped run has nothing to lose: those that tell of
-one day alone for the days with new facts or other verdicts on who is in them (`aggregate`), sessions and what goes over
-several days from these (`refresh`).
+`make_facts` (`facts.py`) returns one slim row for each event, which is appended once. The result tables are computed
+from these rows (`results.py`), so late and repeated events are counted correctly, and a stopped run loses nothing.
+`aggregate` computes the tables by day, only for days with new facts or changed verdicts on their visitors. `refresh`
+computes sessions, and all tables that span several days, from the tables by day.
 """
 
 from barnabas.pipeline import verdicts
@@ -15,7 +15,7 @@ from barnabas.pipeline.jobs.reporting.results import CRAWLERS, compute_days, com
 from barnabas.pipeline.jobs.reporting.sessions import SECONDS_PER_DAY
 from barnabas.pipeline.jobs.reporting.summary import summarize
 
-# By day, of which those with new facts are computed anew; the last three are what the others are made of.
+# Tables by day, recomputed for days with new facts; `RESULTS` are computed from the last three.
 DAYS = (
     "report_hours",
     "report_referrers",
@@ -43,16 +43,20 @@ JOB = Job(
     mark=verdicts.marked,
     window_s=SECONDS_PER_DAY,
     parameters=(
-        Parameter("session_gap_s", 1_800, "the longest pause within a session"),
-        Parameter("funnel", funnel.DEFAULT, "the steps: event types with | between, a blank and a pattern; next step"),
-        Parameter("crawlers", CRAWLERS, "an agent with this pattern in it is a declared crawler; empty: none is"),
-        Parameter("assets", ASSETS, "a target with this pattern in it is no page; empty: all are pages"),
+        Parameter("session_gap_s", 1_800, "longest pause within a session, in seconds"),
+        Parameter(
+            "funnel",
+            funnel.DEFAULT,
+            "steps separated by ;, each event types separated by |, then perhaps a blank and a pattern",
+        ),
+        Parameter("crawlers", CRAWLERS, "pattern in the agents of declared crawlers; empty: no agent"),
+        Parameter("assets", ASSETS, "pattern in targets that are not pages; empty: all targets are pages"),
         Parameter(
             "count_crawlers", True, "whether declared crawlers count in pages, referrers, sessions, funnel, searches"
         ),
-        # Who says so himself is the business of the parameters above.
+        # The parameters above decide about declared crawlers.
         verdicts.leave_out("crawler,scraper"),
-        Parameter("own_hosts", "", "the site's own host names, comma between: not where visitors come from"),
+        Parameter("own_hosts", "", "the site's own host names, separated by commas: not referrers"),
     ),
     summarize=summarize,
 )

@@ -3,21 +3,21 @@
 | column | of | meaning |
 | --- | --- | --- |
 | type, id, time | all | as in the event |
-| address, agent | all | as in the event; an agent that is missing is "" |
+| address, agent | all | as in the event; agent: "" if it is missing |
 | subject | page_view | the page: the request's target up to its first `?` or `#` |
 | | click | the item, cut like a page |
 | | vote, post | the item |
 | | search | the query, as in `query` |
 | | login | the service |
-| query | search, click | in lower case, blanks (and tabs and line ends) run together, none at its ends |
-| referrer_host | page_view | in lower case, without user and port; null: no referrer; "": one that is no URL |
+| query | search, click | in lower case; runs of blanks, tabs and line ends become one blank; trimmed |
+| referrer_host | page_view | in lower case, without user and port; null: no referrer; "": referrer is not a URL |
 | status, bytes | page_view | as in the event |
 | is_success | login | as in the event |
 | result_count | search | as in the event |
-| `_topic`, `_partition`, `_offset`, `_timestamp` | all | where the record stands |
+| `_topic`, `_partition`, `_offset`, `_timestamp` | all | position of the record |
 
-Invariants: one row for each event that came, repeats included (`results.py` leaves them out, by type and id); what a
-row holds depends on its event alone.
+Invariants: one row for each received event, repeats included (`results.py` drops them by type and id); a row depends
+only on its event.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _plain(query: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _host(referrer: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cut the host out of a URL; "" where there is none."""
+    """Return the host of each URL; "" if it has none, null for null."""
     import pyarrow.compute as pc
 
     authority = pc.struct_field(pc.extract_regex(referrer, "^[A-Za-z][A-Za-z0-9+.-]*://(?P<authority>[^/?#]*)"), 0)

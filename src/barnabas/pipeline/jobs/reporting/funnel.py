@@ -1,14 +1,14 @@
-"""How many visitors of a day got how far along a path of steps.
+"""Count the visitors of a day who reached each step of a path.
 
-Notation of the steps, in the job's parameter `funnel`: steps with `;` between, each of one or more event types with `|`
-between, then perhaps a blank and a regular expression (Java's) that is to be found in the fact's subject (page, item,
-query; `facts.py`):
+The job's parameter `funnel` lists the steps, separated by `;`. A step has one or more event types, separated by `|`. It
+may also have a blank and a regular expression (Java's), which must occur in the fact's subject (page, item, query;
+`facts.py`):
 
     page_view ^/shop/; click; search | page_view ^/find; page_view ^/thanks$
 
-A visitor ((address, agent), on a UTC day) reaches the first step with the first event that fits it, and each later step
-with the first event that fits it and is not earlier than the one with which the step before was reached. One event may
-so reach two steps that follow each other. Events without an address reach none.
+A visitor ((address, agent), on a UTC day) reaches the first step with the first event that matches it. The visitor
+reaches each later step with the first matching event that is not earlier than the event of the previous step. So one
+event may reach two consecutive steps. Events without an address reach no step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STEP = re.compile(r"(?P<types>\w+(?:\s*\|\s*\w+)*)(?:\s+(?P<pattern>.+))?", re.
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: `name` is what people read, `pattern` "" where any subject fits."""
+    """One step; `name` is shown to users, `pattern` is "" if any subject matches."""
 
     name: str
     types: tuple[str, ...]
@@ -61,14 +61,14 @@ def funnel(activity: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
 
     Args:
         activity: Distinct facts with their `day` and `visitor`.
-        steps: In order.
+        steps: The steps in order.
 
     Returns:
         Rows (day, step from 1, name, visitors), all steps for each day with an event that has an address.
     """
     from pyspark.sql import functions as F
 
-    # Of the first step the earliest time will do: the others' are few where the first is every view.
+    # The first step, often every view, needs only its earliest time. The others need all times, which are fewer.
     moments = [F.when(_fits(step), F.unix_micros("time")) for step in steps]
     gathered = [F.min(moments[0]), *map(F.collect_set, moments[1:])]
     per_visitor = (

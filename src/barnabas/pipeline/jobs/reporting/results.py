@@ -1,8 +1,8 @@
 """Results of the reporting job, computed from its facts; `docs/pipeline/reporting.md` says what each column means.
 
-Invariants: a fact that came more than once counts once (by type and id); the results depend on the set of facts alone,
-not on the order in which they came; counts are integers, and a share is one division of two of them. Days and hours are
-UTC, whatever the session's time zone.
+Invariants: a repeated fact counts once (by type and id); results depend only on the set of facts, not on their order;
+counts are integers, and a share is one division of two of them. Days and hours are in UTC, whatever the session's time
+zone.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.job import Frames, Parameters
 
-# The agent says by itself that it is a bot, a crawler or a feed reader; case does not matter. Agents that lie are the
-# security job's business.
+# Agents that declare themselves a bot, a crawler or a feed reader, in upper or lower case. The security job detects
+# agents that lie.
 CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss|\+https?://"
 
 _MISSING = (404, 410)
 
 
 def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
-    """Compute the tables that tell of some days what depends on no other day.
+    """Compute the tables whose rows depend on one day only, for some days.
 
     Each table reads the columns that it needs from the facts' files. This is faster than a copy of the distinct facts,
     and needs no memory for it. Only the repeats and the crawlers are computed first, because they are few.
 
     Args:
         frames: `report_facts`, and the verdicts, if there are any.
-        parameters: Those of the job.
+        parameters: The job's.
 
     Returns:
         The tables by name.
 
     Raises:
-        ValueError: the parameter `funnel` can't be read.
+        ValueError: the parameter `funnel` is invalid.
     """
     steps = funnel.parse(str(parameters["funnel"]))
     activity = _activity(frames[FACTS], frames, parameters)
@@ -63,11 +63,11 @@ def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]
 
 
 def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
-    """Compute the other tables, from what each day tells: sessions go past midnight, visitors come on several days.
+    """Compute the other tables from the tables by day: sessions span midnight, visitors come on several days.
 
     Args:
-        frames: What `compute_days` gives, of all days.
-        parameters: Those of the job.
+        frames: The tables of `compute_days`, for all days.
+        parameters: The job's.
 
     Returns:
         The tables by name.
@@ -92,9 +92,9 @@ def _window_of(rows: DataFrame) -> Column:
 
 
 def _activity(facts: DataFrame, frames: Frames, parameters: Parameters) -> DataFrame:
-    """Drop repeats, and count how often each fact came (`copies`).
+    """Drop repeats, and count the copies of each fact (`copies`).
 
-    Adds unit, day, visitor, is_asset, is_crawler (declared or found), and whether crawlers are left out of activity.
+    Adds unit, day, visitor, is_asset, is_crawler (declared or found), and is_left_out for crawlers that do not count.
     """
     from pyspark.sql import functions as F
 
@@ -125,7 +125,7 @@ def _crawling(rows: DataFrame, frames: Frames, parameters: Parameters) -> DataFr
     visitors = verdicts.marked(rows.select("visitor", "address", "agent").distinct(), frames, parameters)
     is_found, is_declared = F.col("mark").isNotNull(), _matches("agent", str(parameters["crawlers"]))
     is_left_out = is_found | (is_declared & F.lit(not parameters["count_crawlers"]))
-    # Counts, because Spark would apply other conditions to each fact, and the pattern is slow.
+    # Count, because Spark would evaluate a plain condition on each fact, and the pattern is slow.
     flags = visitors.groupBy("visitor").agg(
         F.count_if(is_found | is_declared).alias("_marks"), (F.count_if(is_left_out) > 0).alias("_is_left_out")
     )
@@ -133,13 +133,13 @@ def _crawling(rows: DataFrame, frames: Frames, parameters: Parameters) -> DataFr
 
 
 def _matches(column: str, pattern: str) -> Column:
-    """Return whether a text has the pattern in it; no text and no pattern: it has not."""
+    """Return whether a text contains the pattern; false if the text is null or the pattern is empty."""
     from pyspark.sql import functions as F
 
     return F.coalesce(F.col(column).rlike(pattern), F.lit(False)) if pattern else F.lit(False)
 
 
-# Texts of Spark SQL, not calls on columns: each call goes to the JVM and back, and a refresh has hundreds of them.
+# SQL texts instead of calls on columns: each call is a round trip to the JVM, and a refresh would have hundreds.
 _TRAFFIC = (
     "count_if(type = 'page_view') AS views",
     "count_if(type = 'page_view' AND NOT is_asset) AS page_views",
@@ -160,7 +160,7 @@ _OTHERS = (
 _SUMS = ("page_views", "crawler_views", "left_out_views", "bytes", "client_errors", "server_errors")
 _OTHER_SUMS = ("clicks", "searches", "votes", "posts", "logins", "failed_logins")
 
-# Sums over rows of one visitor each; of whom there is no view is no visitor.
+# Sums over one row per visitor; an address and agent without views do not count as a visitor.
 _PER_VISITOR_SUMS = (
     "coalesce(sum(views), 0) AS views",
     "count_if(views > 0) AS visitors",
@@ -185,23 +185,23 @@ def _named(texts: Iterable[str]) -> Iterator[Column]:
 
 
 def _visitors(activity: DataFrame) -> DataFrame:
-    """Sum up what each visitor did on each day."""
+    """Sum the events of each visitor on each day."""
     events = ("count(*) AS events", "sum(copies) AS facts", "min(time) AS first", "max(time) AS last")
     return activity.groupBy("day", "address", "agent", "is_crawler").agg(*_named((*_TRAFFIC, *_OTHERS, *events)))
 
 
 def _days(visitors: DataFrame, visits: DataFrame) -> DataFrame:
     traffic = visitors.groupBy("day").agg(*_named(_PER_VISITOR_SUMS))
-    # Each session begins with a view, so there is no day with sessions and without traffic.
+    # Each session begins with a view, so every day with sessions has traffic.
     joined = traffic.join(visits.groupBy("day").agg(*_named(_VISIT_SUMS)), "day", "left")
     return joined.fillna(0, ["sessions", "bounces", "session_length_s"])
 
 
 def _totals(visitors: DataFrame, visits: DataFrame) -> DataFrame:
-    """One row over all days; visitors are counted once, on however many days they came."""
+    """Return one row over all days; a visitor who came on several days counts once."""
     per_visitor = visitors.groupBy("address", "agent").agg(
         *_named(f"sum({name}) AS {name}" for name in ("views", *_SUMS, *_OTHER_SUMS, "events", "facts")),
-        # Days whose facts are not kept know nothing of a verdict that came later.
+        # Days whose facts have been deleted do not reflect later verdicts.
         *_named(("max(is_crawler) AS is_crawler", "min(first) AS first", "max(last) AS last")),
     )
     events = ("min(first) AS first_event", "max(last) AS last_event", "coalesce(sum(events), 0) AS events")
@@ -233,7 +233,7 @@ def _views(views: DataFrame) -> DataFrame:
 
 
 def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
-    """Add to the views of pages how many sessions began and ended with them."""
+    """Add the number of sessions that began and ended with each page to the views of pages."""
     from pyspark.sql import functions as F
 
     sums = ("views", "visitors", "bytes", "missing", "entries", "exits")
@@ -245,7 +245,7 @@ def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
         return counts.withColumns({"is_asset": F.lit(False)}).select("*", *zeros)
 
     seen = views.select("day", "page", "is_asset", *sums[:4], *(zero.alias(name) for name in sums[4:]))
-    # A session of yesterday may end on a page that nobody viewed yesterday.
+    # A session past midnight may end on a page without views on the session's day.
     both = seen.unionByName(ends("entry_page", "entries")).unionByName(ends("exit_page", "exits"))
     return both.groupBy("day", "page", "is_asset").agg(*(F.sum(name).alias(name) for name in sums))
 
@@ -265,7 +265,7 @@ def _crawlers(views: DataFrame) -> DataFrame:
 
 
 def _searches(activity: DataFrame) -> DataFrame:
-    """Searches by query, and the clicks on their results."""
+    """Count the searches by day and query, and the clicks on their results."""
     asked = activity.where("type IN ('search', 'click') AND query IS NOT NULL")
     return asked.groupBy("day", "query").agg(
         *_named(

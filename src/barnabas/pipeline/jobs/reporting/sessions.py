@@ -1,10 +1,10 @@
-"""Visits: a visitor's page views with no long pause between them.
+"""Sessions: a visitor's page views without a long pause between them.
 
-A visitor is an (address, agent) pair. A view that comes more than the gap after the visitor's last one begins a new
-session. Within one second, which is as fine as most logs are, views stand in the order in which they were sent. A
-session may go past midnight; it belongs to the day on which it begins (UTC).
+A visitor is an (address, agent) pair. A view begins a new session if it is more than the gap after the visitor's
+previous view. Views at the same time are ordered by their position in the topic; most logs have a resolution of one
+second. A session may span midnight; it belongs to the day on which it begins (UTC).
 
-Invariant: each page view is in one session; the sessions are the same in whatever order the views came.
+Invariant: each page view is in one session; the order of arrival matters only between views at the same time.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ MICROS_PER_S = 1_000_000
 SECONDS_PER_DAY = 86_400
 _VISITOR = ["address", "agent", "is_crawler"]
 
-# At least so many pages: the steps of a funnel for a site of which nothing but its views is known.
+# Minimum numbers of pages: the funnel steps of a site that sends only page views.
 DEPTHS = (1, 2, 3, 5, 10)
 
 
 def parts_of_sessions(views: DataFrame, gap_s: int) -> DataFrame:
-    """Cut the page views of each day into sessions, as if there were no other day.
+    """Split the page views of each day into parts of sessions, regardless of other days.
 
     Args:
         views: Distinct page views: unit (the day's number), visitor (a hash of address and agent), address, agent,
-            is_crawler, time, subject and the place's columns.
+            is_crawler, time, subject and the columns of the record's position.
         gap_s: The longest pause within a session, in seconds.
 
     Returns:
@@ -49,10 +49,10 @@ def parts_of_sessions(views: DataFrame, gap_s: int) -> DataFrame:
 
 
 def sessions(parts: DataFrame, gap_s: int) -> DataFrame:
-    """Join the parts of sessions that go past midnight.
+    """Join the parts of sessions that span midnight.
 
     Args:
-        parts: Those of all days.
+        parts: The parts of all days.
         gap_s: The longest pause within a session, in seconds.
 
     Returns:
@@ -75,7 +75,7 @@ def sessions(parts: DataFrame, gap_s: int) -> DataFrame:
 
 
 def _joined(parts: DataFrame, whose: list[str], order: list[str], gap_s: int) -> DataFrame:
-    """Join parts with no longer pause between them than the gap."""
+    """Join consecutive parts if the pause between them is at most the gap."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -95,7 +95,7 @@ def _joined(parts: DataFrame, whose: list[str], order: list[str], gap_s: int) ->
             "_pages": F.sum("pages").over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
         }
     )
-    # Of each session its first part, and its last, where that is another one.
+    # Keep the first part of each session, and the last one if it is another part.
     both = marked.where("_begins OR _ends").select(
         *(name for name in marked.columns if name not in ("ended", "exit_page", "_pages")),
         *map(at_end, ("ended", "exit_page", "_pages")),
@@ -105,7 +105,7 @@ def _joined(parts: DataFrame, whose: list[str], order: list[str], gap_s: int) ->
 
 
 def depth(visits: DataFrame) -> DataFrame:
-    """Count sessions by how deep they went.
+    """Count sessions by their minimum number of pages.
 
     Returns:
         Rows (day, pages_at_least, sessions), one for each day with a session and each of `DEPTHS`.

@@ -14,11 +14,11 @@ _ROWS = 10
 
 
 def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
-    """Return the days, and of the lists over all days the first rows; equal ones by name.
+    """Return the latest days, and the first rows of the lists over all days; equal counts are sorted by name.
 
     Args:
         frames: The job's result tables by name, and the verdicts, if there are any.
-        parameters: Those of the job.
+        parameters: The job's.
     """
     from pyspark.sql import functions as F
 
@@ -45,11 +45,11 @@ def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
             pages.where("NOT is_asset").orderBy(F.desc("views"), "page").select("page", "views").limit(_ROWS),
         ),
         Summary(
-            "Pages that are not there",
+            "Pages that do not exist",
             pages.where("missing > 0").orderBy(F.desc("missing"), "page").select("page", "missing").limit(_ROWS),
         ),
         Summary(
-            "Where visitors come from",
+            "Referrers",
             referrers.agg(F.sum("views").alias("views")).orderBy(F.desc("views"), "host").limit(_ROWS),
         ),
         Summary("Funnel: visitors per step, summed over days", steps.orderBy("step", "name")),

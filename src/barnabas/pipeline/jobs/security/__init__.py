@@ -1,9 +1,9 @@
-"""Security: who crawls, scrapes, spams, votes in rings, tries stolen passwords or asks too fast; and why we think so.
+"""Security: find crawlers, scrapers, spammers, vote rings, credential stuffing and too many requests, with reasons.
 
-`make_facts` keeps of each event what the rules need, as a row of `security_facts`. `aggregate` drops repeats and sums
-up all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the
-sums (`scoring.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events
-that speak for it; its delay is the time between two refreshes.
+`make_facts` keeps the fields of each event that the rules need, as a row of `security_facts`. `aggregate` drops repeats
+and sums all facts of each visitor and user with new facts, and logins and votes by hour. `refresh` judges the sums
+(`scoring.py`). So a verdict does not depend on the order of events, and it disappears with the events that support it.
+Verdicts are delayed by the time between two refreshes.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ HOUR_S, DAY_S = 3600, 24 * 3600
 
 
 def aggregate(frames: Frames, parameters: Parameters) -> Frames:
-    """Sum up the facts of some hours, and all facts of the visitors and users who are in them."""
+    """Sum the facts of some hours, and all facts of the visitors and users in these hours."""
     from pyspark.sql import functions as F
 
     agent, days = F.coalesce("agent", F.lit(NO_AGENT)), int(parameters["lookback_days"])
     every = frames[f"all_{FACTS}"].withColumn("agent", agent)
     some = every if frames[FACTS] is frames[f"all_{FACTS}"] else frames[FACTS].withColumn("agent", agent)
 
-    # Where all facts are new, these are the same three times.
+    # If all facts are new, and without a lookback, the three calls get the same DataFrame.
     distinct = cache(once)
 
     def own(*key: str) -> DataFrame:
@@ -63,9 +63,9 @@ def aggregate(frames: Frames, parameters: Parameters) -> Frames:
 
 
 def _hours(facts: DataFrame, parameters: Parameters) -> DataFrame:
-    """Sum up logins by address and user, votes by user and target, and what else there is by kind.
+    """Sum logins by address and user, votes by user and target, and all other events of an hour together.
 
-    Where there is a limit to request rates, rows of the kind `rate` tell of those who were beyond it.
+    If a limit of request rates is set, rows of the kind `rate` contain the subjects that exceeded it.
     """
     from pyspark.sql import functions as F
 
@@ -90,7 +90,7 @@ def _hours(facts: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def refresh(frames: Frames, parameters: Parameters) -> Frames:
-    """Judge all that the sums tell of."""
+    """Compute the verdicts from the sums."""
     from pyspark.sql import functions as F
 
     hours = frames[HOURS]
@@ -106,7 +106,7 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
     )
     verdicts = (
         declared_bots(figures.where("is_declared"), parameters)
-        # Who says himself what he is has that verdict with each of his visitors.
+        # Visitors whose agent declares itself have their verdict already.
         .unionByName(find_crawlers(figures.where("NOT is_declared"), parameters))
         .unionByName(find_credential_stuffing(logins, parameters))
         .unionByName(find_spammers(users, parameters))
@@ -118,16 +118,16 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
 
 
 def _once(figures: DataFrame) -> DataFrame:
-    """Compute figures here and now, and keep them: several rules look at them, and plan long to read them again.
+    """Compute figures now and keep them, because several rules read them and planning a second read takes long.
 
-    Not `persist`, which keeps for the whole session what nobody gives back: this is gone with the last reference to it.
-    What it costs: when an executor is lost meanwhile, the refresh fails and has to be done again.
+    Not `persist`, which keeps data until the session ends or it is released: a checkpoint is deleted with the last
+    reference to it. Cost: the refresh fails, and must be repeated, if an executor is lost.
     """
     return figures.localCheckpoint()
 
 
 def _recent(facts: DataFrame, lookback_days: int, key: tuple[str, ...]) -> DataFrame:
-    """Leave out what is so many days before the subject's newest fact, if not 0."""
+    """Keep the facts of the last `lookback_days` days up to the subject's newest fact; 0 keeps all facts."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -138,7 +138,7 @@ def _recent(facts: DataFrame, lookback_days: int, key: tuple[str, ...]) -> DataF
 
 
 def _not_allowed(verdicts: DataFrame, allowed: str) -> DataFrame:
-    """Leave out addresses, agents, users and tokens that are not to be judged: one's own probes."""
+    """Leave out addresses, agents, users and tokens that must not get a verdict, such as your own probes."""
     from pyspark.sql import functions as F
 
     names = [name.strip() for name in allowed.split(",") if name.strip()]
@@ -148,7 +148,7 @@ def _not_allowed(verdicts: DataFrame, allowed: str) -> DataFrame:
 
 
 def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
-    """Show how many there are of each kind, and the surest of those that don't say themselves what they are."""
+    """Return the number of verdicts of each kind, and the most certain verdicts that are not declarations."""
     from pyspark.sql import functions as F
 
     verdicts = frames[VERDICTS]

@@ -1,21 +1,21 @@
-"""The rules for crawlers: what they rest on, and why.
+"""The rules for crawlers, and the reason for each sign.
 
-| sign | points | why it tells |
+| sign | points | reason |
 | --- | --- | --- |
-| no_assets | 3 | a browser asks for the images and styles of the pages it shows; counts where the site serves any |
-| steady_pace | 3 | people read one page longer than another; a timer does not |
+| no_assets | 3 | a browser requests the images and styles of its pages; counts only if the site serves any |
+| steady_pace | 3 | people read some pages longer than others; a timer does not |
 | around_the_clock | 3 | people sleep |
-| no_referrer | 2 | who follows a link says where it stood; counts where visitors of the site do |
-| one_referrer | 2 | or always the same place: nobody goes back there for each page |
-| robots_txt | 2 | it is written for crawlers, and no page links to it |
-| one_page | 2 | the same page over and over, for hours: what feed readers and probes do |
-| heads | 2 | browsers don't ask for headers alone |
-| fast | 2 | nobody reads page after page in two seconds each |
-| breadth | 1 | hardly any page twice, and many of them: whoever takes all |
-| errors | 1 | links that people are shown work |
+| no_referrer | 2 | a click sends a referrer; counts only if the site's visitors send referrers |
+| one_referrer | 2 | people do not return to the same place for each page |
+| robots_txt | 2 | the file is for crawlers, and no page links to it |
+| one_page | 2 | feed readers and probes request the same page for hours |
+| heads | 2 | browsers do not request headers only |
+| fast | 2 | people do not read page after page in two seconds each |
+| breadth | 1 | it downloads everything: many pages, and hardly any of them twice |
+| errors | 1 | links on pages work |
 | takes_part | -3 | it votes or posts |
 
-One sign alone convicts nobody: `least_points` is above each. A visitor with few pages is not judged at all.
+No sign alone leads to a verdict: `least_points` exceeds the points of each. Visitors with few pages are not judged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from barnabas.pipeline.jobs.security.visitors import agent_figures
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Of a site whose visitors fetch no assets, or name no referrer (a log in the common format), their lack says nothing.
+# If no visitor of a site requests assets or sends referrers (a log in the common format), their lack proves nothing.
 _NO_ASSETS = Sign(
     "no_assets",
     3,
@@ -59,7 +59,7 @@ _TAKES_PART = Sign(
     "concat('but voted or posted ', actions, ' times')",
 )
 
-# Who takes so many different pages takes the site's content.
+# A crawler that requests this many different pages copies the site's content.
 _SCRAPED_PAGES = 50
 
 VISITOR_SIGNS = (
@@ -67,7 +67,7 @@ VISITOR_SIGNS = (
     Sign(
         "steady_pace",
         3,
-        # Of people's times between, which are log-normal with a spread of about 1, one run in 10,000 looks so steady.
+        # People's intervals are log-normal with a spread of about 1: one series in 10,000 looks this steady.
         "pace_variation <= CASE WHEN paced_gaps >= 30 THEN 0.45 WHEN paced_gaps >= 20 THEN 0.4 "
         "WHEN paced_gaps >= 15 THEN 0.35 WHEN paced_gaps >= 12 THEN 0.3 END",
         "concat('a page every ', seconds_between_pages, ' s, give or take ', int(100 * pace_variation), ' %')",
@@ -104,9 +104,9 @@ VISITOR_SIGNS = (
     _TAKES_PART,
 )
 
-# What many visitors do, each on his own, says nothing of paces, times of day and favourite pages.
+# Pace, times of day and favourite pages are not signs here, because they mix many independent visitors.
 #
-# They count by address, not by request: one scraper with a browser's agent does not make crawlers of the others.
+# Addresses count, not requests: one scraper with a browser's agent must not accuse the other visitors.
 AGENT_SIGNS = (
     Sign(
         "no_assets",
@@ -133,10 +133,10 @@ AGENT_SIGNS = (
 
 
 def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
-    """Judge visitors and agents by what they did: the agent's words are not read.
+    """Judge visitors and agents by their behaviour, without reading the agent's text.
 
     Args:
-        figures: What `with_shares` gives.
+        figures: The result of `with_shares`.
         parameters: The job's.
     """
     points = int(parameters["crawler_points"])
@@ -150,7 +150,7 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
         ("address", "agent"),
         lapse_hours,
     )
-    # One address is judged as a visitor, with more to go by.
+    # An agent with one address is judged as a visitor, which has more signs.
     of_agents = judge(
         agent_figures(figures).where(f"pages >= {least_pages} AND addresses > 1"),
         Rule("'crawler'", AGENT_SIGNS, points),
@@ -162,10 +162,10 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def declared_bots(figures: DataFrame, parameters: Parameters) -> DataFrame:
-    """Return a verdict for each of these visitors: its agent declares itself, be it for one request.
+    """Return a verdict for each of these visitors, even for one request: its agent declares itself.
 
     Args:
-        figures: What `with_shares` gives.
+        figures: The result of `with_declared`, only visitors whose agent declares itself.
         parameters: The job's.
     """
     return shaped(
@@ -183,8 +183,8 @@ def with_declared(figures: DataFrame) -> DataFrame:
     """Add whether a visitor's agent declares itself (`is_declared`)."""
     from pyspark.sql import functions as F
 
-    # The pattern is a long one: each agent is held against it once. An aggregate of the key, not the key itself, as
-    # Spark would move the filter below the aggregate.
+    # The pattern is long, so it is matched once per agent. It is matched against an aggregate of the key: Spark would
+    # push a filter on the key itself below the aggregate.
     agents = figures.groupBy("agent").agg(F.max("agent").alias("says"))
     declared = agents.where(F.col("says").rlike(declared_pattern())).select("agent", F.lit(True).alias("is_declared"))
     return figures.join(F.broadcast(declared), "agent", "left").na.fill(False, ["is_declared"])

@@ -1,21 +1,20 @@
-"""Of each event what the rules need, one row an event: the table `security_facts`.
+"""Facts of the security job: the fields that the rules need, one row per event, in the table `security_facts`.
 
 | column | page_view | vote | post | follow | login |
 | --- | --- | --- | --- | --- | --- |
 | target | path and query | item | parent | followee | service |
-| number | status | value | | 1 follows, 0 no longer | 1 let in, 0 not |
+| number | status | value | | 1 follow, 0 unfollow | 1 success, 0 failure |
 | is_asset | image, style, script, ... | | | | |
-| is_page | GET or HEAD of something else | | | | |
-| referrer_key, is_head | as said | | | | |
+| is_page | GET or HEAD of anything else | | | | |
+| referrer_key, is_head | key of the referrer; HEAD | | | | |
 | text_key, has_link | | | of the text | | |
 
-Clicks and searches are not among them: those of an access log are made from the referrers of its views, and say nothing
-that the views do not.
+Clicks and searches are left out: in access logs they are derived from the views' referrers and add no information.
 
-The keys are hashes: the same for the same referrer, and for texts that are the same but for links, figures, signs and
-case. A text of fewer than `LEAST_WORDS` words has none: people do write "thank you" often.
+The keys are hashes. Equal referrers have the same key. Texts have the same key if they differ only in links, digits,
+punctuation and case. A text of fewer than `LEAST_WORDS` words has no key, because people often write "thank you".
 
-All rows have kind, id, time, day, and address, agent and user as far as the event knows them, then `PLACE`.
+All rows have kind, id, time, day, and the event's address, agent and user if it has them, then `PLACE`.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
 
 FACTS = "security_facts"
 
-# What a browser fetches by itself for a page that it shows; text, archives and feeds are asked for by somebody.
+# Files that a browser requests by itself to show a page. Text, archives and feeds are requested on purpose.
 ASSET_PATTERN = r"(?i)\.(css|js|mjs|map|png|jpe?g|gif|ico|svg|webp|avif|bmp|woff2?|ttf|otf|eot)$"
 
 LEAST_WORDS = 4
 
 _LINK_PATTERN = r"(?i)(https?://|www\.)\S+"
 
-# By kind of event: the field that is the fact's target, and the one that is its number.
+# By kind of event: the fields that become the fact's target and number.
 _OF_KIND = {
     "page_view": ("page", "status"),
     "vote": ("item", "value"),
@@ -69,7 +68,7 @@ def make_facts(kind: str, events: pa.Table) -> pa.Table:
     import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
     target, number = _OF_KIND[kind]
-    # A date is one in UTC.
+    # The day is in UTC.
     made: dict[str, Any] = {"kind": kind, "day": events["time"].cast("timestamp[us]").cast("date32", safe=False)}
     made["target"] = events[target]
     if number is not None:
@@ -93,7 +92,7 @@ def make_facts(kind: str, events: pa.Table) -> pa.Table:
 
 
 def _keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return hashes of texts, as Spark's `xxhash64`."""
+    """Return hashes of texts, equal to Spark's `xxhash64`."""
     import pyarrow as pa
     from xxhash import xxh64_intdigest
 

@@ -1,7 +1,7 @@
-"""At what pace somebody does one thing after another: exact sums over the times between, and what follows from them.
+"""The pace of a subject's actions: exact sums over the intervals between actions, their mean and their variation.
 
-A timer's times between are alike: their standard deviation is a small part of their mean (the variation). People's are
-not: theirs is the mean or more, with or without the pauses between two visits.
+The variation is the standard deviation divided by the mean. It is small for a timer's intervals, and 1 or more for
+people's intervals, with or without the pauses between two visits.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-# A pause as long as this ends a visit: the usual measure.
+# A pause longer than this ends a visit, by the usual definition.
 _VISIT_PAUSE_MS = 30 * 60 * 1000
 
-# The times between within a visit (`near`) and the longer ones: how many, their sum, and the sum of their squares.
+# Number, sum, and sum of squares of the intervals within a visit (`near`), and of the longer ones (`far`).
 GAPS = ("near_gaps", "near_gap_ms_sum", "near_gap_ms2_sum", "far_gaps", "far_gap_ms_sum", "far_gap_ms2_sum")
 
 
 def gap_sums() -> list[Column]:
-    """Return the sums over a column `gap_ms`, named as `GAPS` says; sums of them are sums again."""
+    """Return the sums over a column `gap_ms`, with the names of `GAPS`; the sums of several groups can be added."""
     from pyspark.sql import functions as F
 
     near, far = (f"CASE WHEN gap_ms {how} {_VISIT_PAUSE_MS} THEN gap_ms END" for how in ("<=", ">"))
-    # Sums of whole numbers are exact in any order. Squares of months need a decimal, which is slow to add.
+    # Sums of integers are exact in any order. Squares of months need a decimal, which is slow to add.
     decimal = f"CAST({far} AS DECIMAL(15, 0))"
     squares = f"({near}) * ({near})", f"{decimal} * {decimal}"
     parts = (
@@ -38,9 +38,9 @@ def gap_sums() -> list[Column]:
 
 
 def pace() -> tuple[Column, Column, Column]:
-    """Return, from the columns `GAPS`: how many times between were looked at, their mean in seconds, their variation.
+    """Return from the columns `GAPS` the number of intervals, their mean in seconds, and their variation.
 
-    Looked at are those within visits, but of who comes rarely, as feed readers do, all.
+    Only intervals within visits count, unless most are longer, as for feed readers: then all intervals count.
     """
     from pyspark.sql import functions as F
 

@@ -1,10 +1,10 @@
-"""Credential stuffing: names and passwords that leaked elsewhere are tried here, one after another.
+"""Credential stuffing: attempts to log in with names and passwords that leaked elsewhere, one after another.
 
-Two shapes of it. From one address: many names that never get in, beside few that do. From many addresses, a few names
-each: any one of them might be a clumsy household, but in the same hours there are many such households. An office whose
-people mistype passwords all day, and get in then, is neither; nor is who has forgotten his own password.
+It has two forms. From one address: many names that never log in, and few that do. From many addresses with a few names
+each: one such address might be a household that mistypes passwords, but many in the same hours are a campaign. Two
+cases do not count: an office whose users mistype passwords but then log in, and a user with a forgotten password.
 
-`password_guessing` is the third: many tries at few names, as SSH servers see it.
+`password_guessing` is a third form: many attempts with few names, as on SSH servers.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
-    """Count what each address tried.
+    """Count the login attempts of each address.
 
     Args:
-        logins: Attempts and failures of each address and user by hour (`unit`), with the first and the last of them.
-        least_strange_names: So many names that never got in make an address strange.
+        logins: Attempts and failures of each address and user by hour (`unit`), with the times of the first and last.
+        least_strange_names: Number of names without a successful login that makes an address strange (suspicious).
 
     Returns:
-        A row for each address. `campaign_addresses` says how many strange addresses failed in the hour of its failures
-        in which there were most, itself included; `campaign_names` how many names they tried in it.
+        A row for each address. For a strange address, `campaign_addresses` is the number of strange addresses with
+        failures in the same hour, itself included, and `campaign_names` the number of names that failed there. The
+        hour is the one with the most such addresses.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -55,7 +56,7 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
     figures = figures.withColumn("failure_share", F.round(F.col("failures") / F.col("attempts"), 3)).localCheckpoint()
     strange = figures.where(is_strange(least_strange_names)).select("address")
     hours = logins.where("failures > 0").join(strange, "address", "left_semi").repartition("unit")
-    # Of each address and of each user in an hour one row counts.
+    # Count one row for each address, and one for each user, in an hour.
     first = {
         name: F.row_number().over(Window.partitionBy("unit", name).orderBy("first_seen")) == 1
         for name in ("address", "user")
@@ -76,12 +77,12 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
 
 
 def is_strange(least_names: int) -> str:
-    """Return the condition: several names, and hardly one of them gets in."""
+    """Return the condition of a strange address: several names that never log in, and few that do."""
     return f"names_never_let_in >= {least_names} AND names_let_in <= 0.34 * names_tried"
 
 
 def find_credential_stuffing(figures: DataFrame, parameters: Parameters) -> DataFrame:
-    """Judge addresses by what `login_figures` gives."""
+    """Judge addresses by the result of `login_figures`."""
     least_names = int(parameters["stuffing_names"])
     strange = is_strange(int(parameters["strange_names"]))
     signs = (

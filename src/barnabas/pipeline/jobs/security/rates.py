@@ -1,7 +1,7 @@
-"""Request rates: who asks for more within a minute than is stated, be it a person or a program. An API has such a rule.
+"""Request rates: find people and programs with more requests per minute than allowed, for example by an API.
 
-It is counted by the clock's minutes: twice as much may come within sixty seconds of two of them and is not seen. A
-minute of one subject with too much makes the verdict, which is certain: there is nothing to be weighed.
+Requests are counted per clock minute, so up to twice the limit within sixty seconds may be undetected. One minute above
+the limit is enough for a verdict, which is certain.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PARAMETERS = (
 
 
 def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
-    """Find the minutes of some hours in which a subject asked for too much, from facts that are each there once.
+    """Find the minutes in which a subject exceeded the limit, from distinct facts of some hours.
 
     Returns:
-        Rows of `security_hours`, for each hour and subject, which stands in one of its columns address, user, target;
-        `events` is the most in a minute, `failures` the number of such minutes.
+        Rows of `security_hours`, one for each hour and subject. The subject is in the column address, user or target;
+        `events` is the highest number of requests in a minute, `failures` the number of minutes above the limit.
 
     Raises:
-        ValueError: requests are to be counted by something else.
+        ValueError: the parameter `rate_by` is invalid.
     """
     from pyspark.sql import functions as F
 
@@ -59,7 +59,7 @@ def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def find_too_fast(hours: DataFrame, parameters: Parameters) -> DataFrame:
-    """Judge by what `fast_minutes` gives."""
+    """Judge subjects by the rows of `fast_minutes`."""
     from pyspark.sql import functions as F
 
     limit, by = int(parameters["rate_limit"]), str(parameters["rate_by"])

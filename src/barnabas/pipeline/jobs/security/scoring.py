@@ -1,9 +1,8 @@
-"""From figures to verdicts: signs, points, sentences, evidence.
+"""Turn figures into verdicts: signs, points, sentences, evidence.
 
-A rule is a list of signs. A sign is a claim about one subject's figures, in Spark SQL, with the points that it is worth
-and the sentence that says it. A subject with as many points as the rule asks for gets a verdict, and the sentences of
-the signs that hold are its reason: what is not said there did not count. `judge` is a function of figures and
-parameters alone: no clock, no state, no other subject.
+A rule is a list of signs. A sign is a claim about one subject's figures, in Spark SQL, with its points and a sentence.
+A subject with the points that the rule requires gets a verdict. Its reason consists of the sentences of all signs that
+counted. `judge` depends only on figures and parameters: not on a clock, state or other subjects.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 
 VERDICTS = "verdicts"
 
-# Who a verdict is about; a verdict has those of them that it is about, the others are null.
+# Columns for the subject of a verdict; columns that are not part of the subject are null.
 WHO = ("address", "agent", "user")
 
-# The figures that a verdict may show, and their types. One that a rule does not look at is null in its verdicts.
+# The figures that a verdict may contain, and their types. Figures that a rule does not use are null in its verdicts.
 EVIDENCE = {
     "points": "INT",
     "signs": "ARRAY<STRING>",
@@ -79,7 +78,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The signs that make a subject a `what` (Spark SQL) where they are worth `least_points` in all."""
+    """The signs that give a subject the verdict `what` (Spark SQL) if their points sum to at least `least_points`."""
 
     what: str
     signs: Sequence[Sign]
@@ -87,15 +86,15 @@ class Rule:
 
 
 def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str], lapse_hours: int) -> DataFrame:
-    """Return a verdict for each subject with points enough.
+    """Return a verdict for each subject with enough points.
 
     Args:
-        figures: One row a subject: columns `who`, first_seen, last_seen, and those that the signs name. The ones that
-            `EVIDENCE` names become the evidence.
+        figures: One row per subject: the columns `who`, first_seen, last_seen, and those that the signs use. Columns
+            with names in `EVIDENCE` become the evidence.
         rule: The signs.
-        subject_kind: What `who` makes up: "address", "visitor" (address and agent), "agent", "user", "token".
-        who: Those of `WHO` that make up the subject, or a token.
-        lapse_hours: How long after it was seen last a verdict holds.
+        subject_kind: Kind of the subject: "address", "visitor" (address and agent), "agent", "user", "token".
+        who: The columns of the subject's name: some of `WHO`, or "token".
+        lapse_hours: Hours from the subject's last event until the verdict expires.
     """
     held = [(f"CASE WHEN {sign.condition} THEN", sign) for sign in rule.signs]
     points = " + ".join(f"{case} {sign.points} ELSE 0 END" for case, sign in held)
@@ -106,7 +105,7 @@ def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str],
         .where(f"points >= {rule.least_points}")
         .selectExpr("*", f"array_compact(array({names})) AS signs", f"concat_ws('; ', {sentences}) AS why")
     )
-    # Twice the points that are needed is as sure as it gets.
+    # Twice the required points give the highest score.
     score = f"round(least(1.0D, points / {2.0 * rule.least_points}D), 2)"
     return shaped(judged, subject_kind, who, what=rule.what, score=score, lapse_hours=lapse_hours)
 
@@ -121,13 +120,13 @@ def shaped(
     lapse_hours: int,
     is_declared: bool = False,
 ) -> DataFrame:
-    """Return rows of the table `verdicts`, from ones with `who`, why, first_seen, last_seen and some of `EVIDENCE`.
+    """Return rows of the table `verdicts`, from rows with `who`, why, first_seen, last_seen and some of `EVIDENCE`.
 
     `what` and `score` are Spark SQL.
     """
     there = set(judged.columns)
-    # What is missing is null: its type is told, so that all rules' rows go into one table. One text, not forty
-    # columns: each call on a column goes to the JVM and back.
+    # Missing figures are null, with their type, so that the rows of all rules fit one table. One text instead of forty
+    # columns, because each call on a column is a round trip to the JVM.
     evidence = ", ".join(
         f"'{name}', CAST({name if name in there else 'NULL'} AS {type_name})" for name, type_name in EVIDENCE.items()
     )
@@ -147,7 +146,7 @@ def shaped(
 
 
 def strongest(verdicts: DataFrame) -> DataFrame:
-    """Keep one verdict per subject: a declaration before all, else the surest; of these the latest, then by name."""
+    """Keep one verdict per subject: a declaration first, then by highest score, latest `last_seen`, and `what`."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

@@ -1,13 +1,12 @@
 """User agents that declare themselves automated: crawlers, feed readers, previews, tools.
 
-An agent declares itself in one of four ways, and one regular expression (`declared_pattern`) holds them all, in what
-Python's and Java's regular expressions have in common:
+An agent declares itself in one of four ways. One regular expression (`declared_pattern`) covers all of them, in the
+syntax that Python and Java share:
 
-- by a word: bot, crawler, spider, feed, ... (`WORDS`), wherever it stands and however it is written;
-- by the name of a feed reader or a tool that has no such word in it (`NAMES`);
-- by saying where its owner is reached, which is what crawlers are asked to do and browsers never did: `+http://...` or
-  a mail address;
-- by a name of the list `crawler-user-agents`, which is kept by many and released every month.
+- a word: bot, crawler, spider, feed, ... (`WORDS`), anywhere in the text, in upper or lower case;
+- the name of a feed reader or a tool without such a word (`NAMES`);
+- its owner's `+http://...` or mail address, which crawlers are asked to give and browsers never give;
+- a name of the list `crawler-user-agents`, which has many maintainers and monthly releases.
 
 Source: https://github.com/monperrus/crawler-user-agents; RFC 9309, section 2.2.1.
 """
@@ -15,7 +14,7 @@ Source: https://github.com/monperrus/crawler-user-agents; RFC 9309, section 2.2.
 import re
 from functools import cache
 
-# Not after "cu": that is a maker of telephones.
+# Not after "cu": Cubot makes telephones.
 WORDS = (
     r"(?<!cu)bot",
     "robo",
@@ -30,7 +29,7 @@ WORDS = (
     "rss",
     "podcast",
     "aggregat",
-    # "2 readers", "theoldreader", "Bloglines reader"; not the readers of electronic books.
+    # "2 readers", "theoldreader", "Bloglines reader"; not e-book readers.
     r"(?<!e-)(?<!\be)(?<!fb)reader",
     "subscriber",
     "fetch",
@@ -72,7 +71,7 @@ NAMES = (
     "^curl",
     r"\bwget",
     "libcurl",
-    # Of a browser for text it is the library, too.
+    # "libwww-FM" is the library of a text browser.
     "libwww(?!-fm)",
     "libfetch",
     "lwp",
@@ -106,15 +105,15 @@ _OWNER = (r"\+ ?https?:", r"[\w.+-]+@[\w-]+\.[a-z]{2}")
 
 @cache
 def declared_pattern() -> str:
-    """Return the regular expression: an agent in which it is found declares itself."""
+    """Return the regular expression that matches a part of each agent that declares itself."""
     from crawleruseragents import CRAWLER_USER_AGENTS_DATA  # type: ignore[import-untyped]  # it has no types
 
     own = "|".join((*WORDS, *NAMES, *_OWNER))
     listed = "|".join(entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA)
-    # The list tells large letters from small ones; "BW/" is one of its names.
+    # The list is case-sensitive: "BW/" is one of its names.
     return f"(?i:{own})|(?:{listed})"
 
 
 def is_declared(agent: str) -> bool:
-    """Return whether an agent declares itself, as the job sees it."""
+    """Return whether an agent declares itself, by the job's pattern."""
     return re.search(declared_pattern(), agent) is not None

@@ -1,7 +1,7 @@
-"""Spammers and vote rings: accounts that write, follow and vote as people don't.
+"""Spammers and vote rings: accounts that write, follow and vote unlike people.
 
-A ring is a group of accounts that vote for the same items within minutes of each other, again and again. Two honest
-people meet so at a popular item now and then; what counts is how often the same two meet, beside how much they vote.
+A ring is a group of accounts that repeatedly vote for the same items within minutes of each other. Two honest people
+may meet at a popular item. So the rule counts how often the same two meet, relative to the number of their votes.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from barnabas.pipeline.jobs.security.scoring import Rule, Sign, judge
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# A vote by more people than this within one window is left out of the search for pairs: it is a popular item's, and
-# the pairs grow with the square. A ring votes for many items, and is found by the others.
+# If more people than this vote for an item within one window, the search for pairs leaves out their votes: the item is
+# popular, and the number of pairs grows with the square. A ring votes for many items, so the others reveal it.
 _MOST_VOTERS_IN_A_WINDOW = 300
 
 _TOGETHER_SHARE = 0.35
 
 
 def user_figures(facts: DataFrame) -> DataFrame:
-    """Count what each user did.
+    """Count the posts, follows and votes of each user.
 
     Args:
-        facts: Facts, each once; those of posts, follows and votes count.
+        facts: Distinct facts; only posts, follows and votes count.
 
     Returns:
-        A row for each user. `same_text` counts the posts of the text that it wrote most often, `most_..._in_an_hour`
-        are over any 60 minutes.
+        A row for each user. `same_text` is the number of posts with the user's most frequent text,
+        `most_..._in_an_hour` the highest number within any 60 minutes.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -84,31 +84,31 @@ def user_figures(facts: DataFrame) -> DataFrame:
 
 
 def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame:
-    """Find who votes together.
+    """Find users who vote together.
 
     Args:
         votes: The time (`first_seen`) of each user's first vote for each target, by hour.
-        window_s: Votes so far apart, at most, were cast together.
-        least_items: Two who voted so for fewer items than this have not met.
+        window_s: Maximum number of seconds between two votes that count as cast together.
+        least_items: Minimum number of items for which two users must have voted together to be partners.
 
     Returns:
-        A row for each user with partners: its hash (`voter`), how many, and on how many items it met the one that it
-        met most.
+        A row for each user with partners: its hash (`voter`), `ring_members` (its partners and itself),
+        `votes_with_ring` (items that it shares with its most frequent partner) and `voted_items`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    # A vote is for the item; one that is cast again, or taken back, is not another.
+    # Only a user's first vote for an item counts, not a repeated, changed or withdrawn one.
     first_seen = votes.repartition("user").groupBy("user", F.col("target").alias("item")).agg(F.min("first_seen"))
     slot = F.floor(F.col("second") / window_s).alias("slot")
     cast = first_seen.select("user", "item", F.unix_seconds("min(first_seen)").alias("second")).select(
         "*", slot, F.count("*").over(Window.partitionBy("user")).alias("items")
     )
     in_slot = cast.withColumn("voters", F.count("*").over(Window.partitionBy("item", "slot")))
-    # Most voters have too few items to meet anybody so often.
+    # Most voters have voted for too few items to be anyone's partner.
     rare = in_slot.where((F.col("voters") <= _MOST_VOTERS_IN_A_WINDOW) & (F.col("items") >= least_items))
-    # Each meets those of its own slot and of the next one; so a pair is found once, whichever of them is first. There
-    # are many pairs: a user is a hash in them.
+    # Each vote is joined with the votes of its own slot and of the next one, so each pair is found once. There are
+    # many pairs, so they contain hashes instead of users.
     voter = F.struct(F.xxhash64("user").alias("voter"), "items")
     first = rare.select("item", "slot", voter.alias("a"), F.col("second").alias("a_second"))
     second = rare.select(
@@ -124,7 +124,7 @@ def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame
         .groupBy(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
         .agg(F.count("*").alias("together"))
     )
-    # Of both their votes it must be a good part: who votes a lot meets many.
+    # The shared items must be a large part of both users' items, because active voters meet many others.
     pairs = met.where(f"together >= {least_items} AND together >= {_TOGETHER_SHARE} * greatest(a.items, b.items)")
     return (
         pairs.select(F.inline(F.array("a", "b")), "together")
@@ -138,7 +138,7 @@ def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame
 
 
 def find_spammers(figures: DataFrame, parameters: Parameters) -> DataFrame:
-    """Judge users by what `user_figures` gives."""
+    """Judge users by the result of `user_figures`."""
     signs = (
         Sign(
             "same_text",
@@ -186,7 +186,7 @@ def find_spammers(figures: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def find_vote_rings(figures: DataFrame, rings: DataFrame, parameters: Parameters) -> DataFrame:
-    """Judge users by what `user_figures` and `ring_figures` give."""
+    """Judge users by the results of `user_figures` and `ring_figures`."""
     from pyspark.sql import functions as F
 
     signs = (

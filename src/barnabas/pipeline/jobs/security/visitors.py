@@ -1,10 +1,10 @@
-"""Crawlers: figures of each visitor's page views, and the signs in them that no person sits behind.
+"""Figures of each visitor's page views, from which `crawlers.py` finds visitors that are not people.
 
-A visitor is an address with an agent: one person, some people behind one door with the same browser, or one machine. An
-agent, over all its addresses, is the second subject: large crawlers come from hundreds of addresses, a few requests
+A visitor is an address with an agent: one person, several people who share an address and a browser, or one machine.
+The second subject is an agent with all its addresses: large crawlers use hundreds of addresses, with a few requests
 from each.
 
-The figures are exact sums, so they don't depend on the order in which events came, nor on how Spark divided the work.
+The figures are exact sums, so they do not depend on the order of events or on Spark's partitions.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NO_AGENT = "-"
 
 
 def visitor_figures(facts: DataFrame) -> DataFrame:
-    """Count what each visitor did.
+    """Compute the figures of each visitor.
 
     Args:
-        facts: Facts, each once; of votes and posts, which crawlers don't do, their number alone counts.
+        facts: Distinct facts; votes and posts, which crawlers do not make, are only counted.
 
     Returns:
-        A row for each address and agent with views. `assets` are requests for images, styles and the like, `pages`
-        those to read anything else. What is sent, by forms, is neither.
+        A row for each address and agent with views. `assets` are requests for images, styles and so on, `pages` GET
+        and HEAD requests for anything else. Other requests, such as POST of a form, are neither.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -35,7 +35,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
     agent, is_view = F.coalesce("agent", F.lit(NO_AGENT)), F.col("kind") == "page_view"
     visitor = F.xxhash64("address", agent).alias("visitor")
     done = facts.where("kind IN ('page_view', 'vote', 'post') AND address IS NOT NULL").select(
-        # What is shuffled and sorted is short: a visitor is a hash in it.
+        # The rows to shuffle and sort are short: a hash identifies a visitor.
         visitor,
         "address",
         agent.alias("agent"),
@@ -62,7 +62,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
         "count_if(page_ms IS NOT NULL AND referrer_key IS NULL) AS page_no_referrer",
         "count_if(is_error) AS errors",
         "count_if(is_head) AS heads",
-        # The same page as referrer always: least and greatest are one, which no set is needed for.
+        # If all referrers are the same page, the least and the greatest are equal. This needs no set.
         "min(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS least_referrer",
         "max(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS greatest_referrer",
         "max(pause_ms) AS pause_ms",
@@ -72,7 +72,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
         "count_if(ms IS NULL) AS actions",
     )
     totals = paced.groupBy("visitor", "address", "agent").agg(*map(F.expr, sums), *gap_sums())
-    # Distinct pages need no set in memory. Most are seen once by a visitor: to sum up before the shuffle is no use.
+    # Count distinct pages without a set in memory. Shuffle before the first sum: most visitors view a page only once.
     is_robots = F.col("target").rlike(r"^/robots\.txt(\?|$)").alias("is_robots")
     of_pages = (
         facts.where(is_view & F.col("is_page"))
@@ -94,7 +94,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
 
 
 def with_shares(figures: DataFrame) -> DataFrame:
-    """Add what the signs of visitors ask for: shares, of each and of the whole site, times of day and pauses."""
+    """Add the figures that the signs of visitors use: shares of each and of the whole site, hours of day, pauses."""
     from pyspark.sql import functions as F
 
     site = figures.agg(
@@ -115,7 +115,7 @@ def with_shares(figures: DataFrame) -> DataFrame:
 
 
 def _shares() -> dict[str, Column]:
-    """Return the shares that the signs of visitors and of agents ask for."""
+    """Return the shares that the signs of visitors and of agents use."""
     return {
         "asset_share": _share("assets", "requests"),
         "no_referrer_share": _share("page_no_referrer", "pages"),
@@ -131,7 +131,7 @@ def _share(part: str, whole: str) -> Column:
 
 
 def agent_figures(figures: DataFrame) -> DataFrame:
-    """Sum up visitors by agent, from `with_shares`: what an agent did from all its addresses."""
+    """Sum the result of `with_shares` by agent, over all addresses of the agent."""
     from pyspark.sql import functions as F
 
     sums = (
