@@ -91,7 +91,7 @@ def read_committed(servers: str, topic: str, count: int) -> list[bytes]:
 
 def test_a_transaction_that_hangs_is_found_and_ended(commands: Commands, name: str) -> None:
     servers = commands.servers
-    commands.run("topics", "--create", "--topic", name, "--partitions", "2")
+    commands.run("topics", "--create", "--config", "retention.ms=-1", "--topic", name, "--partitions", "2")
     produce(servers, name, 0, b"before")
     producer_id = new_producer_id(servers)
     assert write_unannounced(servers, name, 0, producer_id, 0, b"never", b"never") == 1
@@ -131,7 +131,7 @@ def test_a_transaction_that_hangs_is_found_and_ended(commands: Commands, name: s
 
 def test_a_transaction_that_a_coordinator_knows_is_left_to_it(commands: Commands, name: str) -> None:
     servers = commands.servers
-    commands.run("topics", "--create", "--topic", name)
+    commands.run("topics", "--create", "--config", "retention.ms=-1", "--topic", name)
     producer = transactional(servers, name)
     producer.begin_transaction()
     producer.produce(name, b"ongoing", partition=0, timestamp=1_000_000)
@@ -165,7 +165,7 @@ def test_a_transaction_that_a_coordinator_knows_is_left_to_it(commands: Commands
 
 def test_a_young_transaction_is_not_taken_for_one_that_hangs(commands: Commands, name: str) -> None:
     servers = commands.servers
-    commands.run("topics", "--create", "--topic", name)
+    commands.run("topics", "--create", "--config", "retention.ms=-1", "--topic", name)
     producer_id = new_producer_id(servers)
     builder = BatchBuilder(Codec.NONE, producer_id, 0, base_sequence=0, is_transactional=True)
     builder.append(round(time.time() * 1000), None, b"young")
@@ -182,7 +182,7 @@ def test_the_marker_has_the_least_coordinator_epoch_that_the_partition_accepts(c
     """The partition has a marker of epoch 2 from the same producer: its coordinator has moved twice."""
     servers = commands.servers
     transactional(servers, name)
-    commands.run("topics", "--create", "--topic", name)
+    commands.run("topics", "--create", "--config", "retention.ms=-1", "--topic", name)
     producer_id = new_producer_id(servers)
     write_unannounced(servers, name, 0, producer_id, 0, b"first")
     marker = WritableTxnMarker(producer_id, 0, True, [WritableTxnMarkerTopic(name, [0])], 2)
@@ -229,7 +229,7 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
 
 
 def test_it_asks_before_it_aborts(commands: Commands, name: str) -> None:
-    commands.run("topics", "--create", "--topic", name)
+    commands.run("topics", "--create", "--config", "retention.ms=-1", "--topic", name)
     write_unannounced(commands.servers, name, 0, new_producer_id(commands.servers), 0, b"never")
     command = ("transactions", "abort", "--topic", name, "--partition", "0", "--start-offset", "0")
     hanging = ("transactions", "hanging", "--topic", name)
@@ -251,7 +251,18 @@ def test_it_asks_before_it_aborts(commands: Commands, name: str) -> None:
 def test_a_transaction_that_hangs_on_the_oldest_kafka_that_has_transactions(name: str) -> None:
     with QuickKafkaServer(config=ONE_BROKER, jar_set="kafka-0.11.0.3") as kafka:
         commands, servers = Commands(kafka.bootstrap_servers), kafka.bootstrap_servers
-        commands.run("topics", "--create", "--topic", name, "--partitions", "1", "--replication-factor", "1")
+        commands.run(
+            "topics",
+            "--create",
+            "--config",
+            "retention.ms=-1",
+            "--topic",
+            name,
+            "--partitions",
+            "1",
+            "--replication-factor",
+            "1",
+        )
         produce(servers, name, 0, b"before")
         write_unannounced(servers, name, 0, new_producer_id(servers), 0, b"never", version=3)
         produce(servers, name, 0, b"after")

@@ -73,7 +73,8 @@ def test_a_reassignment_is_proposed_throttled_told_of_and_cleared(registry: str,
         file = ("--reassignment-json-file", moves, *where)
         begun = run("reassign", "--execute", "--throttle", 200_000, *file)
         assert begun.returncode == 0, begun.stderr
-        assert throttled(members) == {"1": ["200000"] * 2, "2": ["200000"] * 2, TOPIC: ["0:2", "0:1"]}
+        # Each broker hears of a change from ZooKeeper.
+        until(lambda: throttled(members) == {"1": ["200000"] * 2, "2": ["200000"] * 2, TOPIC: ["0:2", "0:1"]})
         told = ""
 
         def is_told() -> bool:
@@ -91,10 +92,10 @@ def test_a_reassignment_is_proposed_throttled_told_of_and_cleared(registry: str,
 
         again = run("reassign", "--execute", "--additional", "--throttle", 100_000_000, *file)
         assert again.returncode == 0, again.stderr
-        assert throttled(members) == {"1": ["100000000"] * 2, "2": ["100000000"] * 2, TOPIC: ["0:2", "0:1"]}
+        until(lambda: throttled(members) == {"1": ["100000000"] * 2, "2": ["100000000"] * 2, TOPIC: ["0:2", "0:1"]})
         until(lambda: "is complete" in run("reassign", "--verify", "--preserve-throttles", *file).stdout)
         assert throttled(members) != {}
         ended = run("reassign", "--verify", *file)
         assert ended.stderr == f"Cleared the throttles of brokers 1, 2\nCleared the throttles of topic {TOPIC}\n"
-        assert throttled(members) == {}
+        until(lambda: throttled(members) == {})
         assert run("reassign", "--verify", *file).stderr == ""

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from functools import cache
 from struct import pack_into
 from typing import NamedTuple
 
@@ -243,9 +244,15 @@ def _codecs() -> Iterator[Kind]:
                 yield Kind(f"{codec.name}: {other.name}", data, errors, is_full=True)
 
 
+@cache
+def _bomb(codec: Codec) -> bytes:
+    """Compress a bomb once: four test modules ask for the kinds while they are collected."""
+    return bytes(compress(codec, bytes(BOMB_BYTES)))
+
+
 def _bombs() -> Iterator[Kind]:
     for codec in (Codec.GZIP, Codec.ZSTD):
-        packed = bytes(compress(codec, bytes(BOMB_BYTES)))
+        packed = _bomb(codec)
         errors = INVALID | UNKNOWN
         yield Kind(f"bomb {codec.name}", with_payload(packed, codec, is_packed=False), errors, is_full=True)
 
