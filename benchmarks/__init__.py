@@ -1,1 +1,1 @@
-"""What Barnabas costs, measured; see README.md."""
+"""Measurements of Barnabas; see README.md."""

@@ -52,16 +52,16 @@ SEED = 1
 FRAME_COUNT = 100_000
 ROUND_COUNT = 1_000
 PARTITION_COUNT = 2_000
-# The watchdog looks every 10 to 50 ms: a stall is seen in full only where it begins just before.
+# The watchdog samples every 10 to 50 ms: it measures a stall in full only if the stall begins just before a sample.
 REPEATS = 5
 GOAL_MS = 50
 
 
 class Work(NamedTuple):
-    """One hostile thing to do.
+    """One hostile load.
 
     Attributes:
-        goal_ms: For so long the event loop may stand still.
+        goal_ms: Maximum permitted stall of the event loop.
     """
 
     what: str
@@ -70,7 +70,7 @@ class Work(NamedTuple):
 
 
 def _asking(make: Callable[[], Message], version: int) -> Callable[[Broker], object]:
-    """Ask for it some times, and be answered."""
+    """Return a load that sends a request several times and waits for the answers."""
 
     def run(broker: Broker) -> None:
         request = make()
@@ -112,7 +112,7 @@ def _long_append(
 
 
 def _many_of_one_topic(broker: Broker) -> None:
-    """Everything that is done with partitions, on a topic that has very many."""
+    """All requests about partitions, on a topic with very many partitions."""
     ask(broker, new_topics(["many"], PARTITION_COUNT), 4)
     while ask(broker, FindCoordinatorRequest("g"), 0).error_code:
         pass
@@ -175,7 +175,7 @@ WORKS = (
 
 
 def longest_stall_ms(work: Work) -> int:
-    """Do it to a new broker."""
+    """Run the load on a new broker; return the longest stall."""
     with Broker(config={"auto.create.topics.enable": "false", "offsets.topic.num.partitions": "1"}) as broker:
         work.run(broker)
         broker.stop()

@@ -30,7 +30,7 @@ _TOPIC = "source"
 _PREFIX = "copy."
 _TIMEOUT_S = 600.0
 _LOOK_AGAIN_S = 0.02
-# What both producers are told: MirrorMaker's own defaults make batches of 16 KB.
+# Settings of both producers, because MirrorMaker's default batches have 16 KB.
 _BATCHES = {"batch.size": "1000000", "linger.ms": "20"}
 
 KINDS = {"kafka": "Kafka to Kafka", "barnabas": "Barnabas to Barnabas"}
@@ -48,7 +48,7 @@ LINES = tuple(
 
 
 def mirror_maker(source: Running, target: Running, directory: Path) -> tuple[list[str], str]:
-    """The command of MirrorMaker, and the topic that it writes to."""
+    """Return the command of MirrorMaker, and its target topic."""
     consumer, producer = directory / "consumer.properties", directory / "producer.properties"
     _write(
         consumer,
@@ -57,13 +57,13 @@ def mirror_maker(source: Running, target: Running, directory: Path) -> tuple[lis
     _write(producer, {"bootstrap.servers": target.address, **_BATCHES})
     arguments = ["--consumer.config", str(consumer), "--producer.config", str(producer), "--whitelist", _TOPIC]
     arguments += ["--num.streams", "2"]
-    # Those of its own script, but for the heap, which is 256 MB there.
+    # The options of its own script, except for the heap, which is 256 MB there.
     options = ("-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
     return java_command("kafka.tools.MirrorMaker", arguments, jvm_options=options), _TOPIC
 
 
 def barnabas_mirror(source: Running, target: Running, directory: Path) -> tuple[list[str], str]:
-    """The command of our mirror, and the topic that it writes to."""
+    """Return the command of `barnabas mirror`, and its target topic."""
     command = [sys.executable, "-m", "barnabas.cli.main", "mirror", "--topics", _TOPIC, "--prefix", _PREFIX, "--json"]
     command += ["--source", source.address, "--target", target.address]
     return command, _PREFIX + _TOPIC
@@ -76,7 +76,7 @@ MIRRORS: dict[str, Callable[[Running, Running, Path], tuple[list[str], str]]] = 
 
 
 def measure(name: str, kind: str, source: Running, target: Running, count: int) -> Figures:
-    """Let a mirror bring all records over, and end it."""
+    """Run a mirror until it has copied all records, and stop it."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-", ignore_cleanup_errors=True) as directory:
         command, topic = MIRRORS[name](source, target, Path(directory))
         admin = AdminClient({"bootstrap.servers": target.address})
@@ -86,7 +86,7 @@ def measure(name: str, kind: str, source: Running, target: Running, count: int) 
             first_count = _wait(record_count, 1, process)
             first_s, first_cpu_s = time.perf_counter(), _tree_cpu_s(process.pid)
             first_brokers_s = cpu(source.pid) + cpu(target.pid)
-            # A transaction's marker counts as a record here: there is one for 16 MB.
+            # Transaction markers count as records here: one per 16 MB.
             done_count = _wait(record_count, count, process) - first_count
             last_s, last_cpu_s = time.perf_counter(), _tree_cpu_s(process.pid)
             brokers_s = cpu(source.pid) + cpu(target.pid) - first_brokers_s
@@ -119,7 +119,7 @@ def _started(command: list[str], directory: Path) -> Iterator[subprocess.Popen[b
 
 @contextmanager
 def _counter(target: Running, topic: str) -> Iterator[Callable[[], int]]:
-    """Give what counts the offsets of a topic."""
+    """Yield a function that counts the offsets of a topic."""
     consumer = Consumer({"bootstrap.servers": target.address, "group.id": "nobody"})
     partitions = [TopicPartition(topic, index) for index in range(PARTITION_COUNT)]
     try:
@@ -138,7 +138,7 @@ def _wait(record_count: Callable[[], int], wanted: int, process: subprocess.Pope
 
 
 def _tree_cpu_s(pid: int) -> float:
-    """CPU time of a process and all below it, those that have ended included."""
+    """Return the CPU time of a process and its descendants, including ended ones."""
     process = psutil.Process(pid)
     used_s = 0.0
     for each in (process, *process.children(recursive=True)):
@@ -173,7 +173,7 @@ def main() -> int:
             with ExitStack() as stack:
                 source, target = (stack.enter_context(TARGETS[kind]()) for _ in range(2))
                 fill(source.address, _TOPIC, options.count)
-                # Who is first meets a cold target: in turn.
+                # Alternate the order, because the first mirror meets a cold target.
                 for name in sorted(MIRRORS, reverse=run % 2 == 0):
                     print(f"run {run}/{options.runs} {KINDS[kind]}: {name}", file=sys.stderr, flush=True)
                     figures[name] |= measure(name, kind, source, target, options.count)

@@ -47,7 +47,7 @@ _HEAD = "this tree"
 _MOST_INSTRUCTIONS, _MOST = 1.02, 1.1
 _TOPIC, _RECORD_BYTES = "regressions", 100
 _WITHOUT_SESSION = (0, -1)
-# A broker looks more closely at the first 10,000 requests of an API.
+# A broker records the first 10,000 requests of an API in full, later ones in samples.
 _WARMUP_COUNT, _IDLE_S = 10_500, 5.0
 _CROWD_COUNT, _MEMBER_COUNT = 100, 200
 
@@ -55,14 +55,14 @@ Figures = dict[str, float]
 
 
 class Instrument(NamedTuple):
-    """What counts the CPU of a broker over a piece of work.
+    """A way of counting a broker's CPU over a piece of work.
 
     Attributes:
-        unit: Of what it counts.
+        unit: The unit of its counts.
         is_exact: Whether it counts instructions.
-        request_count: How many are counted at a time.
-        rounds: How often.
-        parked_s: How long a request needs to be waiting at the broker.
+        request_count: Number of requests per count.
+        rounds: Number of counts.
+        parked_s: Time until a request is waiting at the broker.
     """
 
     unit: str
@@ -78,25 +78,25 @@ _SECONDS = Instrument(CPU_MICRO, False, 400, 60, 0.0005)
 
 
 def _instruments(works: Sequence[str]) -> dict[str, Instrument]:
-    """Choose what counts each small work: counters, else callgrind, else seconds."""
+    """Choose the instrument of each small work: counters, else callgrind, else seconds."""
     if IS_COUNTED:
         return dict.fromkeys(works, _COUNTERS)
     if not shutil.which("valgrind"):
         return dict.fromkeys(works, _SECONDS)
-    # Callgrind sees nothing of the kernel: what answers a poll by a copy instead of sendfile, and is cheaper for it,
-    # would be called dearer.
+    # Callgrind does not count the kernel. So a build that answers a poll by a copy instead of sendfile would count as
+    # more expensive, although it is cheaper.
     return {work: _SECONDS if work == "poll" else _CALLGRIND for work in works}
 
 
 class Build(NamedTuple):
-    """Sources that a broker is started from, and what is set for it (`NAME=VALUE`)."""
+    """The sources of a broker, and a setting for it (`NAME=VALUE`)."""
 
     name: str
     sources: Path
     setting: str | None = None
 
     def broker(self, prefix: Sequence[str] = ()) -> contextlib.AbstractContextManager[Running]:
-        """Start it."""
+        """Start the broker."""
         options = [] if self.setting is None else ["--override", self.setting]
         return broker_of_sources(self.sources, prefix=prefix, options=options)
 
@@ -108,7 +108,7 @@ def pinned() -> dict[str, str]:
 
 
 def checked_out(commit: str) -> Build:
-    """Return a commit's sources, in a work tree of their own that is kept in .cache."""
+    """Return a commit's sources, in a work tree that is kept in .cache."""
     place = ROOT / ".cache" / "pinned" / commit
     if not place.exists():
         subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
@@ -126,7 +126,7 @@ class Callgrind:
 
     @staticmethod
     def command(directory: Path, from_start: bool) -> list[str]:
-        """Return what a program is to be started by."""
+        """Return the words before a program's command line."""
         switch = f"--instr-atstart={'yes' if from_start else 'no'}"
         return ["valgrind", "--tool=callgrind", "-q", switch, f"--callgrind-out-file={directory}/callgrind.%p"]
 
@@ -142,7 +142,7 @@ class Callgrind:
         return count
 
     def total(self) -> float:
-        """Return the 10^9 instructions since the last call, or since they are counted."""
+        """Return the 10^9 instructions since the last call, or since counting began."""
         self._control("--dump")
         newest = max(self._directory.glob("callgrind.*.*"), key=lambda path: int(path.suffix[1:]))
         found = re.findall(r"^(?:summary|totals): (\d+)", newest.read_text(), re.MULTILINE)
@@ -169,7 +169,7 @@ class Subject:
         self._idle_per_s = 0.0
 
     def warm_up(self, works: Sequence[str]) -> None:
-        """Send enough of each request, then note what the broker does where nobody asks for anything."""
+        """Send enough of each request, then measure the idle broker."""
         for work in works:
             if work != "poll":
                 _SMALL[work](self, _WARMUP_COUNT)
@@ -186,7 +186,7 @@ class Subject:
         count = self._tool.request_count
         run = partial(_SMALL[work], self, count)
         if self._callgrind:
-            # So slow a broker has its work of each second to do more often: that is not the request's.
+            # Under callgrind a round takes longer and includes more of the broker's periodic work: subtract it.
             started = time.perf_counter()
             used = self._callgrind.counted(run)
             return (used - self._idle_per_s * (time.perf_counter() - started)) / count * 1e6
@@ -195,7 +195,7 @@ class Subject:
         return (self._used(work) - before) / count * 1e6
 
     def _used(self, work: str) -> float:
-        # An answer to a poll is copied or sent by sendfile: what the one saves in user mode it costs in the kernel.
+        # A response to a poll is copied or sent by sendfile, which costs less in user mode but more in the kernel.
         return cpu(self._pid) + (kernel_cpu(self._pid) if work == "poll" and IS_COUNTED else 0.0)
 
     def _produce(self) -> bytes:
@@ -268,10 +268,10 @@ class Row(NamedTuple):
     """A figure of the builds, round by round.
 
     Attributes:
-        title: With the unit.
-        values: By build, one for each round.
-        is_exact: Whether it is a count of instructions.
-        is_lower_better: Whether more is worse.
+        title: Title with the unit.
+        values: Values by build, one for each round.
+        is_exact: Whether the values count instructions.
+        is_lower_better: Whether lower values are better.
         most: The largest ratio that is not red; None: the usual one.
     """
 
@@ -283,12 +283,12 @@ class Row(NamedTuple):
 
     @property
     def base(self) -> str:
-        """The build that this tree is compared with."""
+        """Return the build with which this tree is compared."""
         (base,) = (name for name in self.values if name != _HEAD)
         return base
 
     def ratio(self) -> float:
-        """Return how much worse this tree is, above 1, or better, below."""
+        """Return the ratio of this tree to the other build; above 1 is worse."""
         pairs = zip(self.values[_HEAD], self.values[self.base], strict=True)
         return statistics.median(head / old if self.is_lower_better else old / head for head, old in pairs)
 
@@ -297,12 +297,12 @@ class Row(NamedTuple):
 
 
 def small(builds: list[Build]) -> list[Row]:
-    """Small requests, one at a time, to brokers that run at once."""
+    """Small requests, one at a time, to brokers that run at the same time."""
     return _of_works(builds, ("produce", "fetch", "poll", "commit"))
 
 
 def crowd(builds: list[Build]) -> list[Row]:
-    """Many at once, each with a small request."""
+    """Many clients at once, each with a small request."""
     return _of_works(builds, ("crowd", "rebalance")) + _beside_kafka(builds[-1])
 
 
@@ -344,7 +344,7 @@ def _small(builds: list[Build], tool: Instrument, works: list[str]) -> list[Row]
             subjects[build.name].warm_up(works)
         for number in range(tool.rounds + 1):
             for work in works:
-                # Forwards and backwards: who comes first has a cold cache.
+                # Alternate the order, because the first build has a cold cache.
                 for name, subject in list(subjects.items())[:: 1 if number % 2 else -1]:
                     value = subject.cost(work)
                     if number:
@@ -391,7 +391,7 @@ def with_spark(builds: list[Build]) -> list[Row]:
 
 
 def start(builds: list[Build]) -> list[Row]:
-    """What a start on an empty directory costs."""
+    """The cost of a start on an empty directory."""
     taken = {build.name: list[float]() for build in builds}
     is_exact = shutil.which("valgrind") is not None
     for _ in range(1 if is_exact else 10):
@@ -444,7 +444,7 @@ def _lines_of(rows: list[Row]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Measure what is named, print the table, and return 1 where something is red."""
+    """Run the named works, print the table, and return 1 if a row is red."""
     parser = argparse.ArgumentParser(
         prog="scripts/bench --regressions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

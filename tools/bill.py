@@ -1,10 +1,11 @@
-"""What the wheels bring with them: every library with its exact version, as CycloneDX 1.6 (JSON).
+"""Bill of materials of the wheels: every library with its exact version, as CycloneDX 1.6 (JSON).
 
-Read from the pinned requirements, which are of one resolution: what the broker needs is `required`, what its extras
-alone need `optional`, what builds a wheel and does not come with it `excluded`. The same sources give the same bytes.
+It is read from the pinned requirements, which come from one resolution. Scopes: `required` for the broker's libraries,
+`optional` for those of its extras, `excluded` for build tools, which are not part of a wheel. The same sources produce
+the same bytes.
 
-Source: CycloneDX 1.6, JSON reference; `uv pip compile` for the form of the requirements (`# via` names who wants a
-library).
+Source: CycloneDX 1.6, JSON reference; `uv pip compile` for the form of the requirements (`# via` names the dependents
+of a library).
 """
 
 import hashlib
@@ -27,9 +28,9 @@ class Pin:
     """One library of a file of requirements.
 
     Attributes:
-        marker: Where it is wanted; empty for everywhere.
+        marker: The environment marker; empty: all environments.
         hashes: SHA-256 of the files of that version.
-        wanted_by: The libraries that want it.
+        wanted_by: The libraries that depend on it.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Pin:
 
 
 def read_pins(lock: str) -> dict[str, Pin]:
-    """What a file of requirements pins, by name."""
+    """Return the pins of a requirements file, by name."""
     pins: dict[str, Pin] = {}
     pin = Pin("", "")
     for line in (_LOCKS / f"{lock}.txt").read_text().splitlines():
@@ -58,7 +59,7 @@ def read_pins(lock: str) -> dict[str, Pin]:
 
 
 def bill_of_materials(wheels: Sequence[Path]) -> bytes:
-    """What some wheels of one version bring with them."""
+    """Return the bill of wheels of one version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     version = _version_of(wheels)
     pins, builders = read_pins("dev"), read_pins("build")
@@ -98,7 +99,7 @@ def bill_of_materials(wheels: Sequence[Path]) -> bytes:
 
 
 def write_bill(wheels: Sequence[Path], directory: Path) -> Path:
-    """Put the bill beside the wheels; its path."""
+    """Write the bill into `directory`; return its path."""
     path = directory / f"barnabas-{_version_of(wheels)}.cdx.json"
     path.write_bytes(bill_of_materials(wheels))
     return path
@@ -115,7 +116,7 @@ def _names(requirements: Iterable[str]) -> set[str]:
 
 
 def _closure(names: set[str], pins: dict[str, Pin]) -> set[str]:
-    """Some libraries with all that they want."""
+    """Return libraries with all their dependencies."""
     found: set[str] = set()
     while names:
         found |= names

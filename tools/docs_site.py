@@ -1,6 +1,6 @@
-"""Hooks of the documentation site: links of a page lead on the site where they lead on a code host.
+"""Hooks of the documentation site: links of a page have the same targets on the site as on a code host.
 
-Pages link to files outside of docs/ and to directories, which MkDocs does not know. The site gets them:
+Pages link to files outside of docs/ and to directories, which MkDocs does not support. The hooks add them to the site:
 
 | linked | on the site |
 | --- | --- |
@@ -8,7 +8,7 @@ Pages link to files outside of docs/ and to directories, which MkDocs does not k
 | a page or file elsewhere in the repository | at its path, below `repository/`; links in it are followed, too |
 | a directory | a generated list of its pages, unless it has a README.md |
 
-For that, the source of each file is its path from the repository's root; so are the paths in `nav`.
+Therefore the source of each file is its path from the repository's root, and so are the paths in `nav`.
 
 Source: mkdocs.yml; MkDocs' events `on_files`, `on_page_markdown` and `on_page_content`.
 """

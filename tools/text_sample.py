@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 COUNT = 20
 LEAST_WORDS = 4
-# Their texts come from the source.
+# Documents that are generated from the source.
 GENERATED = ("cli.md", "configs.md", "metrics.md", "protocol.md")
 # Calls whose text reaches users when something fails: methods of loggers and parsers, and functions.
 ERROR_METHODS = {"error", "warning", "exception", "critical", "exit"}
@@ -66,7 +66,7 @@ def string(node: ast.expr | None) -> str:
 
 
 def is_error(call: ast.Call) -> bool:
-    """Tell whether a call prints or logs a failure, or writes to standard error."""
+    """Return whether a call prints or logs a failure, or writes to standard error."""
     match call.func:
         case ast.Attribute(attr=name):
             return name in ERROR_METHODS
@@ -109,7 +109,7 @@ def sample(root: Path, seed: str) -> dict[str, list[Text]]:
     chosen = {}
     for kind, texts in found.items():
         enough = sorted(text for text in texts if len(re.findall(r"\w\w+", text.text)) >= LEAST_WORDS)
-        # Strings seed alike in all processes and versions.
+        # A string seed gives the same sequence in all processes and versions.
         chosen[kind] = sorted(random.Random(f"{seed} {kind}").sample(enough, min(COUNT, len(enough))))
     return chosen
 

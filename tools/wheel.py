@@ -1,11 +1,11 @@
-"""Barnabas as wheels: a pure one, and one with the modules of `setup.py` compiled for this Python and platform.
+"""Builds Barnabas's wheels: a pure one, and one with the modules of `setup.py` compiled for this Python and platform.
 
-    python -m tools.wheel [DIRECTORY]       build both into DIRECTORY (default dist/), with a list of what they bring
-    python -m tools.wheel --test ARGUMENTS  run pytest where the compiled wheel is installed
+    python -m tools.wheel [DIRECTORY]       build both into DIRECTORY (default dist/), with their bill of materials
+    python -m tools.wheel --test ARGUMENTS  run pytest in an environment with the compiled wheel
 
-`compiled_environment` is the compiled wheel installed, for tests and benchmarks: a virtual environment in `.cache/`
-that shares all libraries with this one, and is built anew when the sources change. Whatever is built is built from a
-copy of the sources: no extension module may stay among them.
+`compiled_environment` is a virtual environment in `.cache/` with the compiled wheel, for tests and benchmarks. It
+shares all libraries with this one, and is rebuilt when the sources change. Wheels are built from a copy of the sources,
+so that no extension module remains among the sources.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from tools.bill import read_pins, write_bill
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache"
-# What a wheel is made from; `schemas/` and the rest are for us.
+# The sources of a wheel; `schemas/` and other directories are for development only.
 _SOURCES = ("src", "pyproject.toml", "setup.py", "README.md", "PYPI.md", "LICENSE", "NOTICE")
 _COMPILE = "BARNABAS_COMPILE"
 _TIMEOUT_S = 1_800
@@ -45,7 +45,7 @@ class WheelError(Exception):
 
 
 def lacking() -> str | None:
-    """What the machine lacks for compiling, in one line; None where nothing is missing."""
+    """Return what the machine lacks for compiling, in one line; None: nothing."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     if shutil.which(str(compiler).split()[0]) is None:
         return "compiling needs a C compiler; install it, for example: sudo apt-get install gcc libc6-dev"
@@ -55,7 +55,7 @@ def lacking() -> str | None:
 
 
 def _strange_builder(*names: str) -> str | None:
-    """Which of what builds a wheel is not the one whose hash is in requirements/build.txt; None where all are."""
+    """Return an error if a build tool's version is not the one in requirements/build.txt; None: all match."""
     pins = read_pins("build")
     for name in names:
         found = importlib.metadata.version(name)
@@ -65,10 +65,10 @@ def _strange_builder(*names: str) -> str | None:
 
 
 def build(directory: Path, *, is_compiled: bool) -> Path:
-    """Build one wheel into `directory`, in about 3 seconds, or some minutes where it is compiled.
+    """Build one wheel into `directory`: about 3 seconds, or some minutes if it is compiled.
 
     Raises:
-        WheelError: It can't be built.
+        WheelError: The wheel can't be built.
     """
     reason = (lacking() if is_compiled else None) or _strange_builder("setuptools", *(["mypy"] if is_compiled else []))
     if reason is not None:
@@ -101,12 +101,12 @@ def build(directory: Path, *, is_compiled: bool) -> Path:
 
 
 def compiled_environment() -> Path:
-    """The Python of an environment in which the compiled wheel of these sources is installed; built when missing.
+    """Return the Python of an environment with the compiled wheel of these sources; build it first if missing.
 
-    Its `bin/` has `barnabas`, too.
+    Its `bin/` also contains `barnabas`.
 
     Raises:
-        WheelError: It can't be built.
+        WheelError: The wheel can't be built.
     """
     home = CACHE / "compiled"
     target = home / _digest()
@@ -124,10 +124,10 @@ def compiled_environment() -> Path:
 
 
 def compiled_wheel() -> Path:
-    """Return the compiled wheel of these sources, as `compiled_environment` has it installed; built when missing.
+    """Return the compiled wheel of these sources, as in `compiled_environment`; build it first if missing.
 
     Raises:
-        WheelError: It can't be built.
+        WheelError: The wheel can't be built.
     """
     (wheel,) = compiled_environment().parents[1].glob("*.whl")
     return wheel
@@ -148,7 +148,7 @@ def needed_glibc(wheel: Path) -> str | None:
 
 
 def _digest() -> str:
-    """Of everything that the compiled wheel is made from."""
+    """Return a digest of everything from which the compiled wheel is built."""
     digest = hashlib.sha256(f"{sys.version} {sys.prefix}".encode())
     for name in (*_SOURCES, "tools/wheel.py", "requirements/dev.txt"):
         path = ROOT / name
@@ -164,10 +164,10 @@ def _install(wheel: Path, target: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     shutil.copy(wheel, staging)
-    # As pip does: a broker that starts need not.
+    # Compile to bytecode like pip, so that a broker need not do it at its start.
     compileall.compile_dir(site, quiet=1, stripdir=str(staging), prependdir=str(target))
-    # A directory that a .pth file names is searched after the wheel, and its own .pth files (the link to our sources
-    # among them) are not followed.
+    # A directory in a .pth file is searched after the wheel. Its own .pth files (including the link to the sources) are
+    # not processed.
     (site / "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     program = staging / "bin" / "barnabas"
     program.write_text(_LAUNCHER.format(python=target / "bin" / "python"))
@@ -176,7 +176,7 @@ def _install(wheel: Path, target: Path) -> None:
 
 
 def _test(arguments: list[str]) -> int:
-    """Run tests on the compiled wheel, in a process where nothing else says what is imported."""
+    """Run tests on the compiled wheel, in a process without PYTHON* variables that would affect imports."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(compiled_environment()), "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

@@ -1,1 +1,1 @@
-"""What an attacker on the network tries, each kind in a module that runs by itself, beside Kafka with `--kafka`."""
+"""Attacks over the network: each module runs one kind by itself, on Kafka with `--kafka`."""

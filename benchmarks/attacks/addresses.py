@@ -12,7 +12,7 @@ from benchmarks.attacks.target import AUTHORIZED, target
 from benchmarks.whole.wire import Peer
 
 PEERS = ("127.0.0.1", "127.0.0.2", "::1")
-# What each means is what Kafka calls the peer, or another spelling of it.
+# The host of each rule, and the peer address that it means: Kafka's spelling of the address, or another one.
 DENIED = {
     "127.0.0.1": "127.0.0.1",
     "0:0:0:0:0:0:0:1": "::1",
@@ -23,7 +23,7 @@ _TOPIC, _LITERAL, _ALL, _DENY, _ALLOW = 2, 3, 2, 2, 3
 
 
 def served(port: int) -> dict[tuple[str, str], bool]:
-    """Make a topic for each rule, and ask for it from each address: whether it was told of."""
+    """Create a topic for each rule; return whether each address gets the topic's metadata."""
     admin = Peer(f"127.0.0.2:{port}")
     topics = {host: f"denied-{number}" for number, host in enumerate(DENIED)}
     admin.ask(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in topics.values()], 30_000, False), 4)

@@ -24,7 +24,7 @@ class Bound(NamedTuple):
     """A row of the table.
 
     Attributes:
-        tests: As pytest names them.
+        tests: Names of tests, as in pytest.
     """
 
     what: str
@@ -34,7 +34,7 @@ class Bound(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of one test, all its parameters together."""
+    """The outcome of one test, over all its parameters."""
 
     has_passed: bool
     seconds: float
@@ -47,7 +47,7 @@ def bounds(document: str, tests: Mapping[str, Sequence[str]]) -> list[Bound]:
         tests: Names of tests by the first column of a row.
 
     Raises:
-        ValueError: The table does not exist, or `tests` names other rows than it has.
+        ValueError: The table does not exist, or its rows differ from the keys of `tests`.
     """
     _, found, section = document.partition(f"{HEADING}\n")
     lines = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
@@ -66,7 +66,7 @@ def current_bounds() -> list[Bound]:
 
 
 def run(tests: Sequence[str]) -> dict[str, Outcome]:
-    """Run tests by pytest, one after the other; what became of those that were there."""
+    """Run tests by pytest in sequence; return the outcomes of the existing ones."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-o", "junit_family=xunit1", f"--junitxml={report}", *tests]
@@ -75,13 +75,13 @@ def run(tests: Sequence[str]) -> dict[str, Outcome]:
 
 
 def outcomes(report: str) -> dict[str, Outcome]:
-    """What a report of pytest says (xunit1), by the names of tests."""
+    """Return the outcomes in a pytest report (xunit1), by test name."""
     found: dict[str, Outcome] = {}
     for case in ElementTree.fromstring(report).iter("testcase"):
         file, function = case.get("file", ""), re.sub(r"\[.*", "", case.get("name", ""), flags=re.DOTALL)
         classes = case.get("classname", "").removeprefix(file.removesuffix(".py").replace("/", ".")).strip(".")
         name = "::".join(part for part in (file, classes.replace(".", "::"), function) if part)
-        # A test that was skipped has driven nothing.
+        # A skipped test proves nothing.
         is_good = all(case.find(what) is None for what in ("failure", "error", "skipped"))
         before = found.get(name, Outcome(True, 0.0))
         found[name] = Outcome(before.has_passed and is_good, before.seconds + float(case.get("time", 0)))
@@ -89,7 +89,7 @@ def outcomes(report: str) -> dict[str, Outcome]:
 
 
 def table(rows: Sequence[Bound], found: Mapping[str, Outcome]) -> str:
-    """The rows with what became of their tests, in Markdown; one that did not run has not passed."""
+    """Return the rows with the outcomes of their tests, in Markdown; a test that did not run has not passed."""
     lines = ["| what | bound | passed | seconds |", "| --- | --- | --- | --- |"]
     for row in rows:
         each = [found.get(test, Outcome(False, 0.0)) for test in row.tests]

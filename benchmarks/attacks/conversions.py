@@ -1,4 +1,4 @@
-"""Batches that unpack to 120 MiB, of which twelve clients of Kafka 0.10 want eight each, again and again."""
+"""Batches that unpack to 120 MiB: twelve clients of Kafka 0.10 fetch eight of them each, repeatedly."""
 
 import contextlib
 import threading
@@ -30,7 +30,7 @@ def fill(peer: Peer) -> None:
 
 
 def fetch_old(address: str, protocol: str) -> None:
-    """Fetch all of it in the format of Kafka 0.10, for ever."""
+    """Fetch all batches in the format of Kafka 0.10, forever."""
     threads = [threading.Thread(target=_fetch, args=(address, protocol)) for _ in range(_CLIENT_COUNT)]
     for thread in threads:
         thread.start()

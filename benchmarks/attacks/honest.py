@@ -1,10 +1,10 @@
-"""What honest producers feel while a broker is attacked: the parts that all attacks share.
+"""The latency of honest producers while a broker is attacked: code shared by all attacks.
 
-    started(...) ─► a broker, Barnabas or Kafka 2.7.2, with one listener for everybody, plain or with SASL
-    beside(...)  ─► an honest producer alone, then beside an attack, which runs in a process of its own ─► rows
+    started(...) ─► a broker, Barnabas or Kafka 2.7.2, with one listener, plain or with SASL
+    beside(...)  ─► an honest producer alone, then during an attack, which runs in its own process ─► rows
 
-`__main__.py` has the attacks. What one does is a function at the top of a module, so that another process can import
-it; it goes on until its process is ended.
+`__main__.py` has the list of attacks. Each attack is a module-level function, so that another process can import it. It
+runs until its process is killed.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from benchmarks.whole.wire import Peer, decoded, frame
 from tools.kafka.server import KafkaServer, free_port
 
 PLAIN, SASL = "PLAINTEXT", "SASL_PLAINTEXT"
-# What an honest producer sends in turn: requests that fit a connection's first buffer, and others.
+# Request sizes of an honest producer, in turn: requests that fit a connection's first buffer, and larger ones.
 SIZES = (1_000, 100_000)
 HEADER = (
     "| attack | broker | listener | honest request | p50 alone, ms | p99 alone | p50 attacked | p99 attacked | longest "
@@ -45,7 +45,7 @@ _LOGINS = {
 _PAUSE_S = 0.005
 _PATIENCE_S = 30.0
 _SETTLED_S = 3.0
-# An attacker has machines of its own; here it takes what is left of the cores.
+# An attacker would use its own machines; here it gets only idle CPU time.
 _NICE = 19
 _WARMUP_COUNT = 300
 
@@ -54,9 +54,9 @@ class Target(NamedTuple):
     """A broker that is attacked.
 
     Attributes:
-        protocol: What its listener speaks.
-        pid: Of its process.
-        stall_ms: For how long its event loop stood still at the longest since this was asked; None for Kafka.
+        protocol: The listener's protocol.
+        pid: Its process id.
+        stall_ms: Returns the longest stall of its event loop since the last call; None for Kafka.
     """
 
     name: str
@@ -67,13 +67,13 @@ class Target(NamedTuple):
 
 
 class Attack(NamedTuple):
-    """What is done to a broker.
+    """An attack on a broker.
 
     Attributes:
-        run: Does it, given the address and the protocol of the listener, for ever.
-        properties: The broker's settings for it; all of them are Kafka's.
-        prepare: Makes what it needs, by an honest client, before anything is measured.
-        protocols: The listeners that it is possible at.
+        run: Attacks the listener with this address and protocol, forever.
+        properties: The broker's settings for the attack; all of them are Kafka's.
+        prepare: Creates what the attack needs, with an honest client, before the measurement.
+        protocols: The protocols of listeners that it can attack.
     """
 
     name: str
@@ -92,7 +92,7 @@ def started(protocol: str, properties: Mapping[str, str], *, is_kafka: bool = Fa
             address, pid = broker.bootstrap_servers, broker.pid
             yield Target("Barnabas", address, protocol, pid, lambda: broker.stalls_of_late_ms()[0])
         return
-    # Its own listener is for who waits until it is up.
+    # The other listener is used to wait until the broker is up.
     addresses = {name: f"127.0.0.1:{free_port()}" for name in (PLAIN, SASL)}
     if protocol == SASL:
         settings["listeners"] = ",".join(f"{name}://{address}" for name, address in addresses.items())
@@ -102,11 +102,11 @@ def started(protocol: str, properties: Mapping[str, str], *, is_kafka: bool = Fa
 
 
 class Honest:
-    """A producer with one request in flight (acks=1), which connects again when its connection is lost.
+    """A producer with one request in flight (acks=1), which reconnects when its connection is lost.
 
     Attributes:
-        times_ms: From each request to its answer, by size; a failed one takes until the next that does not fail.
-        failed_count: How often it had to connect again.
+        times_ms: Latencies by request size; a failed request lasts until the next success.
+        failed_count: Number of reconnections.
     """
 
     def __init__(self, target: Target) -> None:
@@ -117,7 +117,7 @@ class Honest:
         self.failed_count = 0
 
     def produce(self, duration_s: float = 0.0, count: int = 0) -> None:
-        """Produce for so long, or so often, and forget what was measured before."""
+        """Produce for a duration, or a number of requests; discard earlier measurements."""
         self.times_ms, self.failed_count = {size: [] for size in SIZES}, 0
         end = time.perf_counter() + duration_s
         while time.perf_counter() < end or len(self.times_ms[SIZES[-1]]) < count:
@@ -131,7 +131,7 @@ class Honest:
                 time.sleep(_PAUSE_S)
 
     def _sends(self, request: bytes) -> bool:
-        """Send a request and have its answer; whether that went well."""
+        """Send a request and receive its answer; return whether that succeeded."""
         try:
             if self._peer is None:
                 self._peer = connected(self._target.address, self._target.protocol)
@@ -147,7 +147,7 @@ class Honest:
 
 
 def connected(address: str, protocol: str, source_host: str = "") -> Peer:
-    """A connection that is logged in where that is asked for, from an address of its own if it is named."""
+    """Return a connection, logged in if the protocol is SASL, from `source_host` if given."""
     peer = Peer(address, (source_host, 0) if source_host else None)
     peer.socket.settimeout(_PATIENCE_S)
     if protocol == SASL:
@@ -159,7 +159,7 @@ def connected(address: str, protocol: str, source_host: str = "") -> Peer:
 
 
 class _Memory:
-    """Looks at how much memory a process holds, again and again, until the end of a `with`."""
+    """Samples a process's resident memory until the end of a `with`."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -181,7 +181,7 @@ class _Memory:
 
 
 def beside(target: Target, attack: Attack, duration_s: float) -> None:
-    """Measure an honest producer alone and beside an attack, and print a row for each size of its requests."""
+    """Measure an honest producer alone and during an attack; print a row for each request size."""
     peer = connected(target.address, target.protocol)
     peer.ask(CreateTopicsRequest([CreatableTopic(_TOPIC, 1, 1)], 30_000), 4)
     attack.prepare(peer)
@@ -198,7 +198,7 @@ def beside(target: Target, attack: Attack, duration_s: float) -> None:
     )
     attacker.start()
     try:
-        # A spawned interpreter takes a second to begin.
+        # A spawned interpreter takes a second to start.
         with _Memory(target.pid) as memory:
             honest.produce(duration_s=duration_s + 1.0)
         stall = "" if target.stall_ms is None else str(target.stall_ms())

@@ -1,7 +1,7 @@
-"""Unauthenticated peers that begin logins again and again, with all that they may say.
+"""Unauthenticated peers that repeatedly start logins with the longest possible messages.
 
-24 connections say a first message as long as it is looked at, hang up when they are answered, and begin again. SCRAM's
-is a name that nobody has; OAUTHBEARER's a token that names a key and is signed by nobody.
+24 connections send a first message of the maximum length, close on the answer, and start again. The SCRAM message names
+an unknown user; the OAUTHBEARER token names a key and has an invalid signature.
 """
 
 import base64
@@ -24,12 +24,12 @@ PROPERTIES = {
     ),
 }
 _CONNECTION_COUNT = 24
-# What is looked at, and all that fits a frame.
+# The longest message that the broker processes, and one that fills a frame.
 _LENGTHS = {"SCRAM-SHA-256": (4_000, 60_000), "OAUTHBEARER": (16_000, 60_000)}
 
 
 def begin_logins(address: str, protocol: str) -> None:
-    """Begin logins by all mechanisms, for ever."""
+    """Start logins with all mechanisms, forever."""
     kinds = [(kind, length) for kind, lengths in _LENGTHS.items() for length in lengths]
     threads = [
         threading.Thread(target=_begin, args=(address, *kinds[number % len(kinds)]))
@@ -51,7 +51,7 @@ def _begin(address: str, kind: str, length: int) -> None:
 
 
 def _first_message(kind: str, length: int) -> bytes:
-    """What a stranger says first, of about that length in bytes."""
+    """Return an unauthenticated peer's first message, of about that length in bytes."""
     if kind == "SCRAM-SHA-256":
         return b"n,,n=%b,r=nonce" % (b"x" * (length - 20))
     header, signature = _encoded({"alg": "RS256", "kid": "k"}), base64.urlsafe_b64encode(bytes(256)).rstrip(b"=")

@@ -1,4 +1,4 @@
-"""Names of 32 KB, each another one, by a client that is denied all: of groups, of topics, and of itself."""
+"""Distinct names of 32 KB (groups, topics and client ids) from a client without any permission."""
 
 import contextlib
 import itertools
@@ -23,7 +23,7 @@ _COUNT = 5_000
 
 
 def deny(peer: Peer) -> None:
-    """Take every right from whoever comes from the attacker's address; others keep theirs."""
+    """Deny all operations to the attacker's address; other addresses are not affected."""
     rules = [
         AclCreation(kind, "*", LITERAL, "User:*", host, ALL, permission)
         for kind in (TOPIC, GROUP)
@@ -34,7 +34,7 @@ def deny(peer: Peer) -> None:
 
 
 def ask(address: str, protocol: str) -> None:
-    """Ask by other names each time, for ever."""
+    """Send requests with new names, forever."""
     while True:
         with contextlib.suppress(OSError), contextlib.closing(connected(address, protocol, _HOST)) as peer:
             for frames in (find_coordinators, client_ids, fetch_sessions):

@@ -32,8 +32,8 @@ class Growth(NamedTuple):
     """Resident megabytes.
 
     Attributes:
-        sent: How many requests there were; fewer than all where time was over.
-        page_mb: A page of metrics; None: there is none.
+        sent: Number of sent requests; fewer than planned if the time limit was reached.
+        page_mb: Size of a page of metrics; None: the broker has no page.
     """
 
     before_mb: float
@@ -44,7 +44,7 @@ class Growth(NamedTuple):
 
 
 def frame_of(request: Message, version: int, client_id: bytes = b"evil") -> bytes:
-    """A request of a client with this id, as it goes over the wire."""
+    """Return a request of a client with this id as a frame."""
     body = WireBuffer()
     request.encode(version, body)
     header = struct.pack(">hhih", request.API_KEY, version, 1, len(client_id)) + client_id
@@ -52,24 +52,24 @@ def frame_of(request: Message, version: int, client_id: bytes = b"evil") -> byte
 
 
 def name(number: int) -> str:
-    """A long name that is like no other."""
+    """Return a unique long name."""
     return f"{number:08}" + "x" * (_NAME_BYTES - 8)
 
 
 def find_coordinators(count: int) -> Iterator[bytes]:
-    """Ask for the coordinators of groups that nobody has heard of."""
+    """Yield requests for the coordinators of unknown groups."""
     for number in range(count):
         yield frame_of(FindCoordinatorRequest(name(number)), 0)
 
 
 def client_ids(count: int) -> Iterator[bytes]:
-    """Be another client with each request."""
+    """Yield requests with distinct client ids."""
     for number in range(count):
         yield frame_of(MetadataRequest([]), 4, name(number).encode())
 
 
 def fetch_sessions(count: int) -> Iterator[bytes]:
-    """Open sessions for topics that there can't be."""
+    """Yield fetches that open sessions for topics that cannot exist."""
     for number in range(count // 50):
         topics = [FetchTopic(name(50 * number + each), partitions=[FetchPartition(0)]) for each in range(50)]
         yield frame_of(FetchRequest(max_wait_ms=0, topics=topics), 11)
@@ -83,7 +83,7 @@ ATTACKS: dict[str, tuple[Callable[[int], Iterator[bytes]], int]] = {
 
 
 def deny(port: int) -> None:
-    """Take every right from whoever comes from 127.0.0.1."""
+    """Deny all operations to 127.0.0.1."""
     admin = Peer(f"127.0.0.2:{port}", ("127.0.0.2", 0))
     rules = [AclCreation(kind, "*", LITERAL, "User:*", "127.0.0.1", ALL, DENY) for kind in (TOPIC, GROUP)]
     if any(each.error_code for each in admin.ask(CreateAclsRequest(rules), 1).results):
@@ -92,11 +92,11 @@ def deny(port: int) -> None:
 
 
 def attack(broker: Target, frames: Iterator[bytes], page: str | None = None, settled_s: float = _SETTLED_S) -> Growth:
-    """Send all frames on one connection, some at a time, and leave.
+    """Send all frames on one connection, some at a time, and close it.
 
     Args:
         page: The URL of the broker's metrics.
-        settled_s: For how long to wait until it counts what is left.
+        settled_s: Time to wait before the remaining memory is measured.
     """
     peer, before_mb, sent = Peer(f"127.0.0.1:{broker.port}"), resident_mb(broker.pid), 0
     end_s = time.monotonic() + _LONGEST_S

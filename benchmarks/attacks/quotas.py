@@ -46,14 +46,14 @@ Address = tuple[str, int]
 
 
 def frame_of(request: Message, version: int, client_id: str) -> bytes:
-    """A request as it is sent."""
+    """Return a request as a frame."""
     out = WireBuffer(struct.pack(">hhih", request.API_KEY, version, 7, len(client_id)) + client_id.encode())
     request.encode(version, out)
     return struct.pack(">i", len(out)) + out
 
 
 def answer_of(sock: socket.socket) -> bytes:
-    """The next answer; empty where the connection ends, or nothing comes in time."""
+    """Return the next answer; empty if the connection ends, or no answer comes in time."""
     data = bytearray()
     size = 4
     with contextlib.suppress(OSError):
@@ -85,7 +85,7 @@ def produce_frame(topic: str, client_id: str, acks: int = 1) -> bytes:
 def set_limit(address: Address, kind: str, name: str, key: str, limit: float | None) -> None:
     entry = AlterClientQuotasRequestEntryData([EntityData(kind, name)], [OpData(key, limit or 0.0, limit is None)])
     ask(address, AlterClientQuotasRequest([entry], False), 0)
-    # Kafka goes by it a moment after its answer.
+    # Kafka applies the quota a moment after its answer.
     time.sleep(1)
 
 
@@ -96,9 +96,9 @@ def produced_bytes(address: Address, topic: str) -> int:
 
 
 def come_again(address: Address, frames: Iterator[bytes], end_s: float, is_answered: bool) -> None:
-    """Produce, close and come again."""
+    """Produce, close and reconnect, repeatedly."""
     while (left_s := end_s - time.monotonic()) > 0:
-        # Who is not served for five seconds comes again, as well.
+        # Reconnect also if no answer comes within five seconds.
         with contextlib.suppress(OSError), socket.create_connection(address, timeout=min(5, left_s)) as sock:
             sock.sendall(next(frames))
             if is_answered:
@@ -106,10 +106,10 @@ def come_again(address: Address, frames: Iterator[bytes], end_s: float, is_answe
 
 
 def in_all(address: Address, topic: str, seconds: float, attackers: int, client_id: str, acks: int = 1) -> float:
-    """Bytes per second that were appended.
+    """Return the appended bytes per second.
 
     Args:
-        client_id: Whom they say they are; ending in `*`: somebody else each time.
+        client_id: The client id; with `*` at its end, a new one for each request.
     """
     ids = (client_id.replace("*", str(number)) for number in count())
     fixed = produce_frame(topic, client_id, acks)
@@ -147,7 +147,7 @@ def fetched_as_replica(address: Address, topic: str, seconds: float) -> float:
 
 
 def attacks(address: Address, seconds: float) -> Iterator[tuple[str, float]]:
-    """What each attack comes to, in bytes per second."""
+    """Yield each attack with its rate in bytes per second."""
     for name, attackers, acks in (("reconnect", 1, 1), ("without acks", 1, 0), ("crowd", CROWD, 1)):
         topic = name.replace(" ", "-")
         ask(address, CreateTopicsRequest([CreatableTopic(topic, 1, 1)], 30_000, False), 4)
@@ -167,7 +167,7 @@ def main() -> int:
     parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each attack")
     options = parser.parse_args()
-    # So that the disk stays as it is: a few segments, as Kafka has room for them.
+    # Keep only a few segments, so that the disk does not fill.
     settings = {"log.retention.bytes": "1000000000", "log.segment.bytes": "100000000"}
     with KafkaServer(config=settings) if options.kafka else Broker(config=settings) as broker:
         host, _, port = broker.bootstrap_servers.rpartition(":")

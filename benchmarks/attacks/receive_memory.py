@@ -1,9 +1,9 @@
 """Half of a request on very many connections.
 
-130 peers that never log in each send 300 KB of a frame of 500 KB, 130 others 40 KB of one of 60 KB, which also a
-listener with SASL takes, and then a byte every three seconds; who is closed comes again a second later. Without a
-budget of their own they hold all of `queued.max.request.bytes` (32 MiB here), and nobody else's request of more than a
-few KB arrives.
+130 unauthenticated peers each send 300 KB of a frame of 500 KB. 130 others send 40 KB of a frame of 60 KB, which is
+small enough for a listener with SASL. Then each peer sends a byte every three seconds, and reconnects a second after it
+is closed. Without a separate budget, these peers would use up `queued.max.request.bytes` (32 MiB here), and no request
+of other clients above a few KB would arrive.
 """
 
 import selectors
@@ -13,16 +13,16 @@ import time
 
 PROPERTIES = {"queued.max.request.bytes": str(32 << 20), "socket.request.max.bytes": str(2 << 20)}
 PEER_COUNT = 130
-# What each frame claims, and how much of it comes.
+# The size in each frame's header, and the number of bytes sent.
 HALVES = ((500_000, 300_000), (60_000, 40_000))
 _TRICKLE_S, _AGAIN_S = 3.0, 1.0
 _BOTH = selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
 def hold(address: str, protocol: str) -> None:
-    """Hold as many half requests as there are peers, for ever."""
+    """Keep a half request open on each peer's connection, forever."""
     selector = selectors.DefaultSelector()
-    # When each is to come, and what it says then.
+    # Peers that are not connected: when to connect, and what to send.
     absent = [(0.0, _half(*each)) for each in HALVES for _ in range(PEER_COUNT)]
     next_trickle = 0.0
     while True:
@@ -56,7 +56,7 @@ def hold(address: str, protocol: str) -> None:
 
 
 def _half(frame_bytes: int, sent_bytes: int) -> bytes:
-    """The beginning of a Produce: its size, API key, version, correlation id and client id."""
+    """Return the beginning of a Produce: its size, API key, version, correlation id and client id."""
     return struct.pack(">ihhih", frame_bytes, 0, 7, 1, 4) + b"evil" + bytes(sent_bytes)
 
 

@@ -1,4 +1,4 @@
-"""The broker that is attacked: ours, or Kafka 2.7.2 with the same settings."""
+"""The broker under attack: Barnabas, or Kafka 2.7.2 with the same settings."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ AUTHORIZED = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
-"""Access rules count; who asks may make the first ones."""
+"""Access rules are enforced; until a resource has rules, everyone may use it, and so create the first ones."""
 
 
 class Target(NamedTuple):
-    """A broker that runs, listening on `[::]`."""
+    """A running broker that listens on `[::]`."""
 
     port: int
     pid: int
@@ -23,7 +23,7 @@ class Target(NamedTuple):
 
 @contextlib.contextmanager
 def target(is_kafka: bool, config: Mapping[str, str]) -> Iterator[Target]:
-    """A broker with these settings, until the end of a `with`."""
+    """Run a broker with these settings until the end of a `with`."""
     if is_kafka:
         port = free_port()
         listeners = {

@@ -1,1 +1,1 @@
-"""What the client APIs of `barnabas.api` cost beside other Python clients, on one Barnabas broker."""
+"""The client APIs of `barnabas.api` compared with other Python clients, on one Barnabas broker."""

@@ -1,10 +1,10 @@
-"""One producer in a process of its own: sends, waits until all is acknowledged, and says how long that took.
+"""One producer in its own process: sends messages, waits for all acknowledgements, and reports the time.
 
     python -m benchmarks.clients.load CLIENT HOST:PORT TOPIC COUNT SIZE BATCH
 
-Prints one JSON object: messages a second from the first message to the last acknowledgement, and the CPU seconds of
-this process over the same time. All ask for the leader's word alone (acks=1), do not compress, and send a request for
-BATCH messages at a time; what counts bytes in place of messages is told how many that are.
+Prints one JSON object: messages per second from the first message to the last acknowledgement, and the CPU seconds of
+this process over the same time. All clients use acks=1, no compression, and requests of BATCH messages; for clients
+that count bytes, the batch size is converted.
 """
 
 import asyncio
@@ -15,18 +15,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-# What a record takes beside its value, at the most.
+# Maximum size of a record without its value.
 _RECORD_OVERHEAD_BYTES = 12
 _BATCH_OVERHEAD_BYTES = 61
-# How many messages any of them may have under way.
+# Maximum number of unsent or unacknowledged messages of each client.
 _MOST_UNSENT = 100_000
 
 
 class Work(NamedTuple):
-    """What is to be sent.
+    """The messages to send.
 
     Attributes:
-        batch: How many messages at a time.
+        batch: Number of messages in a batch.
     """
 
     address: str
@@ -37,12 +37,12 @@ class Work(NamedTuple):
 
     @property
     def batch_bytes(self) -> int:
-        """How many bytes a batch of so many messages has."""
+        """Return the size of a batch in bytes."""
         return _BATCH_OVERHEAD_BYTES + self.batch * (len(self.value) + _RECORD_OVERHEAD_BYTES)
 
 
 class Clock:
-    """From when the producer is ready, and knows the topic."""
+    """Measures time and CPU from the moment when the producer is ready and knows the topic."""
 
     def __init__(self) -> None:
         self.started_s = time.perf_counter()
@@ -54,7 +54,7 @@ class Clock:
 
 
 def barnabas(work: Work, kind: str = "async") -> dict[str, float]:
-    """The documented producer; each call of `send` has a batch."""
+    """Measure the documented producer; each call of `send` has a batch."""
     from barnabas.api import Producer
     from barnabas.api.producer import CallbackHandler, SendError
 
@@ -70,7 +70,7 @@ def barnabas(work: Work, kind: str = "async") -> dict[str, float]:
         "request.required.acks": 1,
         "producer.type": kind,
         "batch.num.messages": work.batch,
-        # As many as librdkafka has by itself: the bare client is not held back by answers that come late, either.
+        # librdkafka's own default, as in the bare client, which does not wait for late answers either.
         "max.in.flight.requests.per.connection": 1_000_000,
     }
     if kind == "async":
@@ -88,7 +88,7 @@ def barnabas(work: Work, kind: str = "async") -> dict[str, float]:
 
 
 def confluent(work: Work, has_reports: bool = False) -> dict[str, float]:
-    """librdkafka through its own Python binding, as its documentation has it."""
+    """Measure librdkafka through its own Python binding, used as documented."""
     from confluent_kafka import KafkaError, Message, Producer
 
     delivered = 0
@@ -119,13 +119,13 @@ def confluent(work: Work, has_reports: bool = False) -> dict[str, float]:
 
 
 def kafka_python(work: Work) -> dict[str, float]:
-    """kafka-python's KafkaProducer."""
+    """Measure kafka-python's KafkaProducer."""
     from kafka import KafkaProducer  # type: ignore[import-untyped]
 
     producer = KafkaProducer(bootstrap_servers=work.address, acks=1, batch_size=work.batch_bytes, linger_ms=5)
     producer.partitions_for(work.topic)
     clock = Clock()
-    # What was not acknowledged is known by its future alone: the last ones of each partition tell of those before.
+    # Failures are visible only in futures; the last future of a partition also covers the earlier ones.
     for _ in range(work.message_count):
         last = producer.send(work.topic, work.value)
     producer.flush(600)
@@ -136,7 +136,7 @@ def kafka_python(work: Work) -> dict[str, float]:
 
 
 def aiokafka(work: Work) -> dict[str, float]:
-    """aiokafka's AIOKafkaProducer."""
+    """Measure aiokafka's AIOKafkaProducer."""
     from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 
     async def run() -> dict[str, float]:

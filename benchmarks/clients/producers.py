@@ -33,15 +33,15 @@ TITLES = {
 }
 BATCHES = (50, 200)
 SUBJECT, REFERENCE, PURE = "barnabas", "confluent", ("kafka-python", "aiokafka")
-# What is promised beside the bare client, and beside those in pure Python.
+# The goal: the least ratio to the rate of the bare client.
 LEAST_RATIO = 0.8
 _TIMEOUT_S = 1_800
 
 
 def measure(broker: Broker, client: str, topic: str, count: int, size: int, batch: int) -> Figures:
-    """Have a client send; its figures, and the broker's CPU."""
+    """Run a client; return its figures, and the broker's CPU."""
     with_topic = [sys.executable, "-m", "benchmarks.clients.load"]
-    # Made before: what is measured is how messages are sent.
+    # Create the topic first, so that only sending is measured.
     make = [sys.executable, "-m", "barnabas.cli.main", "topics", "--create", "--topic", topic, "--partitions", "1"]
     subprocess.run([*make, "--bootstrap-server", broker.bootstrap_servers], check=True, capture_output=True)
     broker_before_s = cpu(broker.pid)
@@ -55,7 +55,7 @@ def measure(broker: Broker, client: str, topic: str, count: int, size: int, batc
 
 
 def table(results: Mapping[str, Sequence[Figures]]) -> str:
-    """The Markdown table: a row for each client, and what it comes to beside confluent-kafka used bare."""
+    """Return the Markdown table: a row for each client, with its ratio to bare confluent-kafka."""
     heading = ["client"]
     for batch in BATCHES:
         heading += [f"{batch}: messages/s", "of bare", "CPU s", f"broker's {CPU}"]
@@ -73,7 +73,7 @@ def table(results: Mapping[str, Sequence[Figures]]) -> str:
 
 
 def missed(results: Mapping[str, Sequence[Figures]]) -> list[str]:
-    """What was promised and is not reached."""
+    """Return the goals that are not reached."""
     found = []
     for batch in BATCHES if SUBJECT in results else ():
         key = f"messages_per_s_{batch}"
@@ -109,7 +109,7 @@ def main() -> int:
         for run in range(options.runs):
             figures: dict[str, Figures] = {name: {} for name in names}
             for batch in BATCHES:
-                # Who is first meets a cold broker, and who is last a full page cache: in turn.
+                # Rotate the order: the first client meets a cold broker, the last one a full page cache.
                 for name in names[run % len(names) :] + names[: run % len(names)]:
                     topic = f"{name}-{batch}-{run}"
                     figures[name] |= measure(broker, name, topic, options.count, options.size, batch)

@@ -66,9 +66,9 @@ ALONE: dict[str, Callable[[Cluster, argparse.Namespace], Figures]] = {
     "many": lambda started, options: many(started, options.partitions),
 }
 WORKS = (*IN_TURN, *ALONE)
-# Beside so many brokers, and under whatever else the machine does, a shorter session ends while nobody is dead.
+# On a busy machine with many brokers, a shorter session would expire although its broker is alive.
 _PATIENT = {"zookeeper.session.timeout.ms": "30000"}
-# Where the end of a session is waited for.
+# For works that wait until a session expires.
 _LESS_PATIENT = {"zookeeper.session.timeout.ms": "10000", "auto.leader.rebalance.enable": "false"}
 _SETTINGS = {"catch-up": _LESS_PATIENT, "many": _LESS_PATIENT, "stop": _PATIENT, "reassign": _PATIENT}
 
@@ -126,7 +126,7 @@ LINES = (
 
 
 def members_of(name: str, kind: str) -> list[str]:
-    """Return what each broker is for a work."""
+    """Return the kind of each broker for a work."""
     match name:
         case "mixed":
             return ["kafka", "kafka", kind]
@@ -140,7 +140,7 @@ def members_of(name: str, kind: str) -> list[str]:
 
 
 def measure(name: str, kinds: Sequence[str], options: argparse.Namespace) -> dict[str, Figures]:
-    """Do one work on clusters of all kinds."""
+    """Run one work on clusters of all kinds."""
     if name in ALONE:
         figures = {}
         for kind in kinds:

@@ -1,6 +1,6 @@
-"""The clusters that are measured: brokers of one kind on one ZooKeeper, in directories that vanish.
+"""The measured clusters: brokers of one kind on one ZooKeeper, in temporary directories.
 
-Kafka's brokers have the JVM that `scripts/bench` measures one broker with, not that of `QuickKafkaServer`.
+Kafka's brokers have the JVM options with which `scripts/bench` measures one broker, not those of `QuickKafkaServer`.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Member(Protocol):
 
 
 class BarnabasMember:
-    """The `barnabas broker` of an environment, as a user starts it."""
+    """The `barnabas broker` of a Python environment, started as users start it."""
 
     def __init__(self, python: Path, directory: Path, settings: Mapping[str, str]) -> None:
         self._program, self._directory, self._settings = python.with_name("barnabas"), directory, settings
@@ -86,19 +86,19 @@ class BarnabasMember:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=die_with_parent)
 
     def stop(self) -> None:
-        """End the process as SIGTERM does."""
+        """Stop the process (SIGTERM)."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the process as `kill -9` does."""
+        """Kill the process (`kill -9`)."""
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Have the broker stand still, as SIGSTOP does, until `resume`."""
+        """Pause the broker (SIGSTOP) until `resume`."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a broker that stands still go on."""
+        """Resume a paused broker."""
         os.kill(self.pid, signal.SIGCONT)
 
     def _end(self, signal_number: int) -> None:
@@ -116,8 +116,8 @@ class Cluster:
 
     Attributes:
         members: By id.
-        zookeeper_connect: Where their tree is.
-        is_jvm: Whether what one of them runs is compiled while it runs.
+        zookeeper_connect: Address of their tree.
+        is_jvm: Whether a member runs on a JVM, which compiles at run time.
     """
 
     def __init__(self, members: Mapping[int, Member], zookeeper_connect: str, is_jvm: bool) -> None:
@@ -128,11 +128,11 @@ class Cluster:
         return ",".join(member.bootstrap_servers for member in self.members.values())
 
     def cpu(self) -> float:
-        """What all brokers together have used."""
+        """Return the CPU that all brokers together have used."""
         return sum(cpu(member.pid) for member in self.members.values())
 
     def ask(self, question: Callable[[Pool], Awaitable[T]]) -> T:
-        """Ask the cluster something by a client of its own."""
+        """Run a query with a new client of the cluster."""
 
         async def run() -> T:
             async with Pool(self.bootstrap_servers, "bench") as pool:
@@ -147,7 +147,7 @@ class Cluster:
         self.wait_for(topic, lambda found: set(found.isr) == set(assignments[found.partition]), len(assignments))
 
     def wait_for(self, topic: str, is_so: Callable[[PartitionMetadata], bool], count: int) -> None:
-        """Wait until something is so for all partitions of a topic, as broker 1 says."""
+        """Wait until a condition holds for all partitions of a topic, according to broker 1."""
 
         async def wait() -> None:
             async with Pool(self.members[1].bootstrap_servers, "bench") as pool, asyncio.timeout(_START_TIMEOUT_S):
@@ -157,7 +157,7 @@ class Cluster:
         asyncio.run(wait())
 
     def is_so(self, topic: str, is_so: Callable[[PartitionMetadata], bool], count: int) -> bool:
-        """Tell whether something is so for all partitions of a topic, as broker 1 says."""
+        """Return whether a condition holds for all partitions of a topic, according to broker 1."""
 
         async def ask() -> bool:
             async with Pool(self.members[1].bootstrap_servers, "bench") as pool:
@@ -166,7 +166,7 @@ class Cluster:
         return asyncio.run(ask())
 
     def wait_for_members(self) -> None:
-        """Wait until each broker answers, and knows all of them."""
+        """Wait until each broker answers and knows all brokers."""
         for member in self.members.values():
             end = time.monotonic() + _START_TIMEOUT_S
             while not asyncio.run(_knows(member, self.members.keys())):
@@ -189,11 +189,11 @@ async def _knows(member: Member, ids: object) -> bool:
 
 @contextlib.contextmanager
 def cluster(kinds: Sequence[str], config: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    """Start a cluster, and remove all of it at the end.
+    """Start a cluster, and remove it with its data at the end.
 
     Args:
-        kinds: What each broker is: `kafka`, `barnabas` or `barnabas-compiled`.
-        config: Their settings, beside those that make a cluster of three lose nothing with one of them.
+        kinds: The kind of each broker: `kafka`, `barnabas` or `barnabas-compiled`.
+        config: Their settings, in addition to those with which a cluster of three survives the loss of one broker.
     """
     directory = Path(tempfile.mkdtemp(prefix="barnabas-cluster-"))
     members: dict[int, Member] = {}

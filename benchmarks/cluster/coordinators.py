@@ -1,4 +1,4 @@
-"""Transactions and committed offsets, whose coordinators and leaders are all three brokers."""
+"""Transactions and committed offsets, with coordinators and leaders on all three brokers."""
 
 import time
 
@@ -28,7 +28,7 @@ def _coordinator(cluster: Cluster, name: str, kind: int) -> Peer:
 
 
 def transactions(cluster: Cluster) -> Load:
-    """Twenty producers that make transactions of ten records, each to a partition of its own."""
+    """Twenty producers with transactions of ten records, each in its own partition."""
     leaders = [1 + number % 3 for number in range(_PRODUCER_COUNT)]
     cluster.create(TOPIC, [[leader, leader % 3 + 1, (leader + 1) % 3 + 1] for leader in leaders])
     producers = []
@@ -50,7 +50,7 @@ def transactions(cluster: Cluster) -> Load:
 
 
 def commits(cluster: Cluster) -> Load:
-    """One offset at a time from fifty connections, each for a group of its own."""
+    """Commits of one offset from fifty connections, each for its own group."""
     cluster.create("committed", [[1, 2, 3]])
     offsets = [OffsetCommitRequestTopic("committed", [OffsetCommitRequestPartition(0, 1)])]
     groups = [f"group-{number}" for number in range(_GROUP_COUNT)]

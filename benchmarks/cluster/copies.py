@@ -1,4 +1,4 @@
-"""Brokers that copy what others have: a follower alone, one that was away, and partitions that move."""
+"""Replication: a follower alone, a follower that catches up, and partitions that are reassigned."""
 
 import os
 import time
@@ -19,14 +19,14 @@ _LOOK_EVERY_S = 0.05
 
 
 class Filling:
-    """What a follower is to copy.
+    """The data that a follower copies.
 
     Args:
-        name: Of its topic.
-        record_count: Of a batch.
-        record_bytes: Of a record's value.
-        request_count: How many are sent, each with a batch for every partition.
-        partition_count: Of the topic.
+        name: Name of the topic.
+        record_count: Records of a batch.
+        record_bytes: Size of a record's value.
+        request_count: Number of requests, each with a batch for every partition.
+        partition_count: Partitions of the topic.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Filling:
         return len(self.batch) * self.request_count * self.partition_count / 1e9
 
     def send(self, address: str, acks: int = 1) -> None:
-        """Produce all of it."""
+        """Produce all requests."""
         connection = raw.connect(address)
         request = raw.produce_request(self.name, self.batch, acks, range(self.partition_count))
         for _ in range(self.request_count):
@@ -54,7 +54,7 @@ class Filling:
 
 
 def follower(cluster: Cluster) -> Figures:
-    """Broker 3 leads nothing, and becomes a follower of what broker 1 has already."""
+    """Broker 3, which leads no partition, becomes a follower of broker 1's existing partitions."""
     figures: Figures = {}
     for key, filling in {
         "1mb": Filling("f-1mb", 970, 1_024, 300, 1),
@@ -65,7 +65,7 @@ def follower(cluster: Cluster) -> Figures:
         filling.send(cluster.members[1].bootstrap_servers)
 
         def load(key: str = key, filling: Filling = filling) -> Figures:
-            # What it copied before goes first.
+            # Remove the replica that it copied before.
             _assign(cluster, filling, [1])
             pid, before, start = cluster.members[3].pid, cpu(cluster.members[3].pid), time.perf_counter()
             _assign(cluster, filling, [1, 3])
@@ -92,14 +92,15 @@ def _assign(cluster: Cluster, filling: Filling, replicas: list[int]) -> None:
 
 
 def _of_size(name: str, size_bytes: int) -> Filling:
-    """Return batches of 16 KB for four partitions, so many bytes in all."""
+    """Return batches of 16 KB for four partitions, with this total size."""
     one = Filling(name, _BATCH_RECORDS, _RECORD_BYTES, 1, _PARTITIONS)
     return Filling(name, _BATCH_RECORDS, _RECORD_BYTES, max(1, int(size_bytes / one.size_gb / 1e9)), _PARTITIONS)
 
 
 def catch_up(cluster: Cluster, size_bytes: int) -> Figures:
-    """Broker 3 stands still until it is out of sync and much was written, and goes on: what it copies, and how long a
-    small produce to three replicas takes meanwhile.
+    """Pause broker 3 until it is out of sync and the data is written, then resume it.
+
+    Measures its copying, and the latency of a small produce to three replicas meanwhile.
     """
     filling = _of_size("catch-up", size_bytes)
     cluster.create("catch-up", [[1, 2, 3]] * _PARTITIONS)
@@ -145,7 +146,7 @@ def catch_up(cluster: Cluster, size_bytes: int) -> Figures:
 
 
 def reassign(cluster: Cluster, size_bytes: int) -> Figures:
-    """Four partitions move from one of their two brokers to a third, without a throttle, and the other way."""
+    """Move four partitions from one of their two brokers to a third and back, without a throttle."""
     filling = _of_size("moved", size_bytes)
     cluster.create("moved", [[1, 2]] * _PARTITIONS)
     filling.send(cluster.members[1].bootstrap_servers, _ALL)

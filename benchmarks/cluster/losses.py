@@ -28,7 +28,7 @@ _TIMEOUT_S = 300
 
 
 def failover(cluster: Cluster) -> Figures:
-    """One of three brokers, not the controller, is killed; each led a third of 2,000 partitions."""
+    """Kill one of three brokers, not the controller; each led a third of 2,000 partitions."""
     controller = cluster.ask(_controller)
     killed = next(each for each in (3, 2) if each != controller)
     others = [each for each in cluster.members if each != killed]
@@ -65,10 +65,10 @@ def failover(cluster: Cluster) -> Figures:
 
 
 class _Sender:
-    """librdkafka's producer (acks=all), and when what it sent was acknowledged."""
+    """librdkafka's producer (acks=all), with the times of acknowledgements."""
 
     def __init__(self, bootstrap_servers: str) -> None:
-        # That it can't connect to a broker that is away is not said.
+        # Do not log failed connections to a stopped broker.
         self._producer = Producer(
             {"bootstrap.servers": bootstrap_servers, "acks": "all", "linger.ms": 0, "log_level": 0}
         )
@@ -76,7 +76,7 @@ class _Sender:
         self.longest_gap_s, self.sent_count, self.acknowledged_count = 0.0, 0, 0
 
     def send_until(self, is_over: Callable[[], bool]) -> None:
-        """Send to each partition in its turn; the longest time without an acknowledgement of any one is kept."""
+        """Send to the partitions in turn; record the longest time without an acknowledgement from a partition."""
         while not is_over():
             self._producer.produce(
                 "stop", b"x" * _SMALL_BYTES, partition=self.sent_count % _STOP_PARTITIONS, on_delivery=self._delivered
@@ -101,7 +101,7 @@ class _Sender:
 
 
 def stop(cluster: Cluster) -> Figures:
-    """Each broker is stopped (SIGTERM) and started again in its turn, while a producer sends to six partitions."""
+    """Restart the brokers one after the other (SIGTERM), while a producer sends to six partitions."""
     cluster.create("stop", [[1, 2, 3], [2, 3, 1], [3, 1, 2]] * (_STOP_PARTITIONS // 3))
     sender = _Sender(cluster.bootstrap_servers)
     sender.send_for(_AFTER_S)
@@ -115,7 +115,7 @@ def stop(cluster: Cluster) -> Figures:
         for member in cluster.members.values():
             sender.send_until(beside.submit(member.stop).done)
             sender.send_for(_AFTER_S)
-            # Not there: a broker ends with the thread that started it.
+            # Not in the other thread, because a broker ends with the thread that started it.
             member.start_broker()
             sender.send_until(beside.submit(wait_until_in_sync).done)
     sender.flush()
@@ -126,7 +126,7 @@ def stop(cluster: Cluster) -> Figures:
 
 
 def many(cluster: Cluster, partition_count: int) -> Figures:
-    """Very many partitions with three replicas each: nobody asks anything of them, then the controller is killed."""
+    """Very many partitions with three replicas each: idle, then the controller is killed."""
     topics = [f"many-{number}" for number in range(_MANY_TOPICS)]
     orders = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
     for topic in topics:
@@ -142,11 +142,14 @@ def many(cluster: Cluster, partition_count: int) -> Figures:
 
 
 def _controller_killed(cluster: Cluster, topics: list[str]) -> Figures:
-    """From the end of its session until the others say of all partitions that it neither leads nor is in sync."""
+    """Kill the controller; measure the time from the end of its session until it leads no partition and is in no ISR.
+
+    All other brokers must report this for all partitions.
+    """
     killed = cluster.ask(_controller)
     standing = {broker_id: member for broker_id, member in cluster.members.items() if broker_id != killed}
     peers = {broker_id: Peer(member.bootstrap_servers) for broker_id, member in standing.items()}
-    # What was told once is not asked again: the answers are large.
+    # Topics that are done are not requested again, because the responses are large.
     untold = [(broker_id, topic) for topic in topics for broker_id in standing]
     with _registrations(cluster) as is_registered:
         cluster.members[killed].kill()
@@ -175,7 +178,7 @@ async def _controller(pool: Pool) -> int:
 
 @contextmanager
 def _registrations(cluster: Cluster) -> Iterator[Callable[[int], bool]]:
-    """Look into ZooKeeper which brokers have a session."""
+    """Yield a function that returns whether a broker is registered in ZooKeeper."""
     client = KazooClient(cluster.zookeeper_connect)
     client.start(timeout=30)
     try:

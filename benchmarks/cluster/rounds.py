@@ -1,4 +1,4 @@
-"""Rounds of a load: until a JVM is warm, and in turn on clusters that stand beside each other."""
+"""Rounds of a load: until a JVM is warm, and in turn on clusters that run at the same time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ _ROUNDS_IN_TURN = 5
 
 
 class Load(NamedTuple):
-    """A load that can be done again and again.
+    """A load that can be repeated.
 
     Attributes:
-        once: Does it, and says what was measured.
-        settles: The figure that tells whether a JVM is warm.
+        once: Runs the load and returns its figures.
+        settles: The figure that shows whether a JVM is warm.
     """
 
     once: Callable[[], Figures]
@@ -25,7 +25,7 @@ class Load(NamedTuple):
 
 
 def until_warm(cluster: Cluster, load: Load) -> Figures:
-    """Do a load, on a JVM until two rounds in a row cost the same within 5 % or half a minute is over."""
+    """Run a load; on a JVM, until two consecutive rounds cost the same within 5 %, or half a minute has passed."""
     rounds, end = [load.once(), load.once()], time.monotonic() + _WARM_S
     while (
         cluster.is_jvm
@@ -38,9 +38,9 @@ def until_warm(cluster: Cluster, load: Load) -> Figures:
 
 
 def in_turn(clusters: Mapping[str, Cluster], prepare: Callable[[Cluster], Load]) -> dict[str, Figures]:
-    """Warm up all clusters, then have them do a load in turn, a few short rounds each; the medians of these.
+    """Warm up all clusters, then run a load on them in turn, a few short rounds each; return the medians.
 
-    What else the machine does meanwhile is so the same for all. Those whose turn it is not only wait.
+    So other work on the machine affects all clusters equally. Clusters are idle between their rounds.
     """
     loads = {kind: prepare(cluster) for kind, cluster in clusters.items()}
     for kind, load in loads.items():

@@ -1,4 +1,4 @@
-"""What clients ask of a cluster, and how long it takes; each work on topics of its own."""
+"""Loads of clients on a cluster; each work has its own topics."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ def flood(cluster: Cluster) -> Load:
 
 
 def end_to_end(cluster: Cluster) -> Load:
-    """From a Produce of 100 bytes with acks=all to the answer of a fetch that waits for it."""
+    """From a Produce of 100 bytes with acks=all to the response of a waiting fetch."""
     cluster.create("end-to-end", [[1, 2, 3]])
     address = cluster.members[1].bootstrap_servers
 
@@ -119,7 +119,7 @@ def librdkafka(cluster: Cluster) -> Load:
 
 
 def brokers_on_two_cores(cluster: Cluster) -> Load:
-    """A hundred connections, shared by the brokers; a topic without a copy on each, acks=1; a client for each."""
+    """A hundred connections over all brokers; each broker has an unreplicated topic (acks=1) and its own client."""
     count = len(cluster.members)
     commands = []
     for broker_id, member in cluster.members.items():

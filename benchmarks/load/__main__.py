@@ -10,7 +10,7 @@ from benchmarks.load.targets import LACKING, TARGETS
 
 
 def _names(allowed: Iterable[str]) -> Callable[[str], list[str]]:
-    """Make argparse's type for names between commas."""
+    """Return an argparse type for names separated by commas."""
 
     def parse(text: str) -> list[str]:
         names = text.split(",")

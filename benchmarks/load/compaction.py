@@ -51,7 +51,7 @@ LINES = tuple(
 
 
 class Round(NamedTuple):
-    """What a broker's log says of a round over one topic."""
+    """A cleaning round over one topic, from a broker's log."""
 
     topic: str
     size_bytes: float
@@ -62,8 +62,8 @@ class Cleaning(NamedTuple):
     """A broker that was started with its cleaner on.
 
     Attributes:
-        rounds: What it has said so far.
-        used_s: The CPU time of its cleaner so far.
+        rounds: Returns the rounds so far.
+        used_s: Returns the CPU time of its cleaner so far.
     """
 
     rounds: Callable[[], list[Round]]
@@ -87,7 +87,7 @@ def _produce(servers: str, codec: str, options: argparse.Namespace) -> None:
     settings: dict[str, str | int] = {"bootstrap.servers": servers, "linger.ms": 5, "log_level": 0}
     producer = Producer({**settings, "batch.size": options.batch_bytes, "compression.type": codec})
     dice = random.Random(1)
-    # Random letters: half their size when compressed.
+    # Random hex digits compress to half their size.
     letters = "".join(dice.choices("0123456789abcdef", k=1_000_000)).encode()
     for number in range(options.count):
         key = b"key-%08d" % dice.randrange(options.keys)
@@ -107,13 +107,13 @@ def _produce(servers: str, codec: str, options: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def kafka(directory: Path, options: argparse.Namespace) -> Iterator[Cleaning]:
-    """Kafka's."""
+    """Run Kafka with its cleaner on."""
     with KafkaServer(directory, _OFF) as server:
         _fill(server.bootstrap_servers, options)
         server.stop()
 
     def rounds() -> list[Round]:
-        # Its MB are of 1,024 * 1,024 bytes.
+        # Kafka's log counts in MiB.
         return [
             Round(topic, float(size.replace(",", "")) * 1024 * 1024, float(elapsed.replace(",", "")))
             for topic, size, elapsed in _KAFKA_SAYS.findall(server.log_text())
@@ -149,7 +149,7 @@ TARGETS: dict[str, Callable[[Path, argparse.Namespace], contextlib.AbstractConte
 
 
 def measure(cleaning: Cleaning, codecs: list[str]) -> Figures:
-    """Wait until every topic was cleaned once, and return the figures of those rounds."""
+    """Wait until every topic was cleaned once; return the figures of these rounds."""
     figures: Figures = {}
     deadline, used_s = time.monotonic() + _TIMEOUT_S, 0.0
     while time.monotonic() < deadline:

@@ -41,10 +41,10 @@ class Produced(NamedTuple):
     """A load by a Java producer.
 
     Attributes:
-        title: For the table.
-        client: Whose jars.
+        title: Title in the table.
+        client: The set of jars of the client.
         codec: The producer's compression.type.
-        config: The topic's.
+        config: The topic's settings.
     """
 
     title: str
@@ -91,7 +91,7 @@ LINES = (
 
 
 class Beside:
-    """The small client: one record every millisecond, until it is told that the load is over."""
+    """The small client: one record every millisecond, until the load is over."""
 
     def __init__(self, address: str) -> None:
         self._connection = raw.prepare(address, _WARM_TOPIC)
@@ -118,7 +118,7 @@ class Beside:
 
 
 class Sizes(NamedTuple):
-    """How many records a load has, and its warm-up before them."""
+    """Number of records of a load, and of its warm-up."""
 
     warmup_count: int
     record_count: int
@@ -139,7 +139,7 @@ def _figures(name: str, size_bytes: float, elapsed_s: float, used_s: float, p99_
 
 
 def _run_java(broker: Running, jar_set: str, arguments: list[str], beside: Beside) -> tuple[float, float, float]:
-    """Run a Java client: its seconds, the broker's CPU time, and the small client's p99."""
+    """Run a Java client; return its seconds, the broker's CPU time, and the small client's p99."""
     classes = compiled(_CLIENT, jar_set)
     command = java_command(
         "OldClient", arguments, jar_set=jar_set, jvm_options=("-Xmx256m",), extra_classpath=classes, log_level="ERROR"
@@ -163,7 +163,7 @@ def _run_java(broker: Running, jar_set: str, arguments: list[str], beside: Besid
 
 
 def produce(broker: Running, name: str, sizes: Sizes, beside: Beside) -> Figures:
-    """Produce into a topic that wants another format or codec."""
+    """Produce to a topic with another format or codec."""
     load = PRODUCED[name]
     _create(broker.address, name, load.config)
     arguments = ["produce", broker.address, name, *map(str, sizes), str(_VALUE_BYTES), load.codec]
@@ -171,7 +171,7 @@ def produce(broker: Running, name: str, sizes: Sizes, beside: Beside) -> Figures
 
 
 def fetch(broker: Running, name: str, sizes: Sizes, beside: Beside) -> Figures:
-    """Fetch what is there in a newer format."""
+    """Fetch, in an older format, records stored in a newer one."""
     codec = "lz4" if name.endswith("lz4") else "none"
     topic = f"fetched-{codec}"
     if topic not in AdminClient({"bootstrap.servers": broker.address, "log_level": 0}).list_topics(timeout=60).topics:
@@ -201,7 +201,7 @@ def _fetch_by_hand(broker: Running, name: str, topic: str, beside: Beside) -> Fi
         p99_us = beside.p99_us(lambda: client.poll() is not None)
         assert client.stdout is not None
         found = json.load(client.stdout)
-    # What was answered is in magic 0; the values are what counts.
+    # The response is in magic 0; only the values count.
     value_bytes = found["received_bytes"] * _VALUE_BYTES / (_VALUE_BYTES + raw.MESSAGE_OVERHEAD)
     return _figures(name, value_bytes, found["elapsed_s"], found["cpu"], p99_us)
 

@@ -1,11 +1,11 @@
-"""A client whose requests are long work for a broker, one after the other; what is timed is another client beside it.
+"""A client with expensive requests, one after the other; another client beside it is timed.
 
     python -m benchmarks.load.greedy bomb HOST:PORT SECONDS
-        batches of 128 MiB, packed into a few kB, for a compacted topic, which has them looked into
+        batches of 128 MiB, compressed to a few kB, for a compacted topic, so that the broker unpacks them
     python -m benchmarks.load.greedy old-messages HOST:PORT SECONDS
-        50 MB of messages by Produce v1, which the broker writes anew in its own format
+        50 MB of messages by Produce v1, which the broker converts to its own format
 
-Says `begun` when the first one is on its way, and ends by itself.
+Prints `begun` when the first request is sent, and ends by itself.
 """
 
 import socket

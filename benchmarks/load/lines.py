@@ -1,8 +1,8 @@
-"""What is measured: each line of the table, what it does, and what it must come to beside Kafka.
+"""The measurements: each line of the table, its load, and its goal relative to Kafka.
 
-CPU is the broker process's (benchmarks/load/process.py), before and after; GB and MB are powers of ten. A JVM goes on
-compiling what it runs: Kafka does a load again until two rounds cost the same within 5 %, and both its first round and
-its last one are told.
+CPU is the broker process's (benchmarks/load/process.py); GB and MB are powers of ten. A JVM compiles code while it
+runs. So Kafka repeats a load until two rounds cost the same within 5 %, and both its first and its last round are
+reported.
 """
 
 import json
@@ -37,8 +37,8 @@ class Line(NamedTuple):
     Attributes:
         key: Its name in the JSON result.
         title: Its name in the table, with the unit.
-        digits: How many after the point.
-        goal: What Barnabas divided by Kafka must come to; None where nothing is promised.
+        digits: Digits after the decimal point.
+        goal: Goal for Barnabas divided by Kafka; None: no goal.
         is_lower_better: Whether the goal is an upper bound.
     """
 
@@ -107,7 +107,7 @@ def small_produce(broker: Running) -> Figures:
 
 
 def end_to_end(broker: Running) -> Figures:
-    """From a produce to the answer of a fetch that waits for it."""
+    """From a produce to the response of a waiting fetch."""
     figures = _raw(broker, "end-to-end", "end-to-end", _END_TO_END_COUNT)
     return {"end_to_end_p50_us": figures["p50_us"], "end_to_end_p99_us": figures["p99_us"]}
 
@@ -137,9 +137,9 @@ class Greedy(NamedTuple):
     """A client beside which a small one is measured.
 
     Attributes:
-        key: Begins the names of its figures.
-        mode: Of `raw.py`.
-        size: What that mode takes for a size.
+        key: Prefix of its figures' names.
+        mode: A mode of `raw.py`.
+        size: The SIZE argument of that mode.
     """
 
     key: str
@@ -171,7 +171,7 @@ def neighbour(broker: Running) -> Figures:
 
 
 def long_work(broker: Running) -> Figures:
-    """Small produces alone, then beside a client each of whose requests takes long to look into."""
+    """Small produces alone, then beside a client with expensive requests."""
     alone = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
     figures: Figures = {}
     for key, kind in (("bomb_p99", "bomb"), ("old_messages_p99", "old-messages")):
@@ -181,7 +181,7 @@ def long_work(broker: Running) -> Figures:
 
 
 def _p99_beside_long_work_us(broker: Running, kind: str) -> float:
-    """The median of the p99s of rounds that together see all stages of that work."""
+    """Return the median of the p99s of several rounds, which together cover all stages of the expensive work."""
     command = [sys.executable, "-m", "benchmarks.load.greedy", kind, broker.address, str(_GREEDY_S)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent) as greedy:
         try:
@@ -223,7 +223,7 @@ def librdkafka_and_kcat(broker: Running) -> Figures:
     start_cpu_s = cpu(broker.pid)
     produced: Figures = json.loads(_run(command))
     middle_cpu_s, start = cpu(broker.pid), time.perf_counter()
-    # What was just written, as a broker may be asked for this more than once.
+    # Read only the records just written, because the load may run several times on a broker.
     reader = [
         "kcat",
         "-b",
@@ -258,10 +258,10 @@ LOADS: dict[str, Callable[[Running], Figures]] = {
     "java": java_producer,
     "librdkafka": librdkafka_and_kcat,
 }
-"""In the order in which they run; start-up and memory are taken around them."""
+"""The loads in the order in which they run; start-up and memory are measured around them."""
 
 
-# Of the figures of a load the one that tells when a JVM is warm: its CPU, or what it takes where that is not told.
+# The figure of each load that shows when a JVM is warm: its CPU, or its duration if CPU is not measured.
 _SETTLES = {
     "produce": "produce_cpu",
     "end-to-end": "end_to_end_p50_us",
@@ -275,7 +275,7 @@ _SETTLED, _MOST_ROUNDS = 0.05, 8
 
 def measure(broker: Running, loads: list[str], progress: Callable[[str], None]) -> Figures:
     """Run the named loads on one broker and return every figure."""
-    # A JVM goes on compiling and loading after its first answer: give every target the same second to come to rest.
+    # A JVM continues compiling and loading after its first answer: give every target one second to settle.
     time.sleep(1)
     figures = {"startup_s": broker.startup_s, "idle_mb": resident_mb(broker.pid)}
     for name in loads:
@@ -287,7 +287,7 @@ def measure(broker: Running, loads: list[str], progress: Callable[[str], None]) 
 
 
 def measure_until_warm(broker: Running, loads: list[str], progress: Callable[[str], None]) -> tuple[Figures, Figures]:
-    """Run each load until it costs the same twice, and return the figures of the first rounds and of the last ones."""
+    """Run each load until two rounds cost the same; return the figures of the first and of the last rounds."""
     time.sleep(1)
     started = {"startup_s": broker.startup_s, "idle_mb": resident_mb(broker.pid)}
     warm = dict(started)
@@ -306,5 +306,5 @@ def measure_until_warm(broker: Running, loads: list[str], progress: Callable[[st
 
 
 def is_settled(values: Sequence[float]) -> bool:
-    """Say whether the last two rounds cost the same."""
+    """Return whether the last two rounds cost the same."""
     return len(values) > 1 and abs(values[-1] / values[-2] - 1) < _SETTLED

@@ -1,8 +1,8 @@
-"""What the kernel says about a process: how much CPU it used, and its memory.
+"""CPU and memory of a process, from the kernel.
 
-CPU is counted in instructions where the machine has counters for them, as `perf stat -e instructions:u -p PID` does:
-they repeat within 0.5 %, whatever else runs. Elsewhere it is seconds, which on a shared machine vary by half: compare
-them in alternation, and look at the spread. The unit is the machine's; titles name it by the texts below.
+CPU is counted in instructions if the machine has counters for them, like `perf stat -e instructions:u -p PID`: they
+repeat within 0.5 %, regardless of other load. Otherwise it is in seconds, which vary by half on a shared machine:
+measure in alternation, and check the spread. The texts below name the machine's unit in titles.
 
 Source: perf_event_open(2), clock_getcpuclockid(3) and proc(5).
 """
@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 _SCHEDULED_TIME = 2
-"""The clock of a process that counts what the scheduler gave to all its threads, ended ones too, in nanoseconds."""
+"""The clock that counts the scheduled time of all threads of a process, including ended ones, in nanoseconds."""
 
 _SYSCALL, _CLOSE_ON_EXEC = 298, 8  # perf_event_open on x86-64
 _HARDWARE, _INSTRUCTIONS = 0, 1
@@ -27,7 +27,7 @@ _COUNT = struct.Struct("=Q")
 
 
 def _open(thread_id: int, flags: int) -> int:
-    """Return a descriptor that counts a thread's instructions and those of threads that it will start, or -1."""
+    """Return a descriptor that counts the instructions of a thread and of threads that it will start, or -1."""
     packed = _ATTRIBUTES.pack(_HARDWARE, _ATTRIBUTES_BYTES, _INSTRUCTIONS, 0, 0, 0, _INHERIT | _NOT_HYPERVISOR | flags)
     attributes = ctypes.create_string_buffer(packed, _ATTRIBUTES_BYTES)
     return int(ctypes.CDLL(None).syscall(_SYSCALL, attributes, thread_id, -1, -1, _CLOSE_ON_EXEC))
@@ -35,7 +35,7 @@ def _open(thread_id: int, flags: int) -> int:
 
 @cache
 def counts_instructions() -> bool:
-    """Say whether this machine lets us count a process's user instructions."""
+    """Return whether this machine can count a process's user instructions."""
     descriptor = _open(os.getpid(), _NOT_KERNEL)
     if descriptor >= 0:
         os.close(descriptor)
@@ -51,7 +51,7 @@ CPU_MICRO = "k instructions" if IS_COUNTED else "CPU µs"
 
 @cache
 def _counters(pid: int, flags: int) -> list[int]:
-    """Open a counter for each thread that a process has now; later ones are counted with the one that starts them."""
+    """Open a counter for each current thread of a process; a later thread counts with the thread that starts it."""
     opened = (_open(int(task.name), flags) for task in Path(f"/proc/{pid}/task").iterdir())
     return [descriptor for descriptor in opened if descriptor >= 0]
 
@@ -62,12 +62,12 @@ def _instructions(pid: int, flags: int) -> float:
 
 
 def cpu(pid: int) -> float:
-    """Return what a process used: user instructions in 10^9 since the first call for it, or seconds since its start."""
+    """Return a process's CPU: 10^9 user instructions since the first call for it, or seconds since its start."""
     return _instructions(pid, _NOT_KERNEL) if IS_COUNTED else cpu_s(pid)
 
 
 def kernel_cpu(pid: int) -> float:
-    """Return the same of the kernel's work for the process: 10^9 instructions, or seconds in steps of 10 ms."""
+    """Return the CPU of the kernel's work for the process: 10^9 instructions, or seconds in steps of 10 ms."""
     if IS_COUNTED:
         return _instructions(pid, _NOT_USER)
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -80,10 +80,10 @@ def cpu_s(pid: int) -> float:
 
 
 def threads_cpu_s(pid: int, name: str | None = None) -> float:
-    """Return the CPU time that the threads of a process have used, those of that name or all but its first one."""
+    """Return the CPU seconds of a process's threads with this name; without a name, of all but its first thread."""
     used_ns = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
-        # A thread may end while it is looked at.
+        # A thread may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             is_meant = task.name != str(pid) if name is None else (task / "comm").read_text() == f"{name}\n"
             if is_meant:

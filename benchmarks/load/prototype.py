@@ -1,12 +1,12 @@
-"""A measuring instrument: the fast shape of a broker in its smallest form. Not a model of style, and not a broker.
+"""A minimal fast broker, for measurements only. It is not a model of style, and not a complete broker.
 
     python prototype.py PORT DIRECTORY        (needs uvloop, crc32c)
 
 One uvloop loop, raw non-blocking sockets through add_reader/add_writer, requests as memoryviews into one receive buffer
 per connection, record batches as opaque bytes (CRC checked, base offset patched in place, one write), answers as a list
-of buffers and file slices (sendfile). It knows ApiVersions 0, Metadata 1, Produce 3-7, Fetch 4 (with long poll) and
-ListOffsets 1, which is what the perf clients need; every topic has one partition; nothing is recovered or deleted. It
-leaves out what a broker must have: short writes, truncated files, closed segments, limits.
+of buffers and file slices (sendfile). It supports ApiVersions 0, Metadata 1, Produce 3-7, Fetch 4 (with long poll) and
+ListOffsets 1, as the perf clients need. Every topic has one partition; nothing is recovered or deleted. It does not
+handle short writes, truncated files, closed segments and limits, as a broker must.
 """
 
 import bisect
@@ -71,7 +71,7 @@ class Log:
         return first
 
     def locate(self, offset):
-        """The position of the batch that holds `offset`."""
+        """Return the position of the batch that contains `offset`."""
         if self.tail_offsets and offset >= self.tail_offsets[0]:
             return self.tail_positions[bisect.bisect_right(self.tail_offsets, offset) - 1]
         position = self.index_positions[bisect.bisect_right(self.index_offsets, offset) - 1]
@@ -125,7 +125,7 @@ def produce(buf, at, version):
 
 
 def fetch(buf, at, answer_empty, connection):
-    """The answer as buffers and (fd, position, length) slices; None when it has to wait."""
+    """Return the answer as buffers and (fd, position, length) slices; None: it must wait."""
     _, max_wait_ms, _, max_bytes, _, topics = struct.unpack_from(">iiiibi", buf, at)
     at += 21
     parts, current, total, empty_logs = [], bytearray(struct.pack(">ii", 0, topics)), 0, []
@@ -231,7 +231,7 @@ class Connection:
             self.make_room(0)
 
     def make_room(self, frame_bytes):
-        """Move what is unread to the front, into a larger buffer where the frame needs one."""
+        """Move unread data to the front, into a larger buffer if the frame needs one."""
         rest = bytes(self.view[self.start : self.end])
         if frame_bytes > len(self.buf):
             self.buf = bytearray(frame_bytes + 65536)

@@ -1,4 +1,4 @@
-"""Raw-socket load with next to no client cost: what is timed is the broker.
+"""Raw-socket load with almost no client cost, so that the broker is timed.
 
     python -m benchmarks.load.raw latency HOST:PORT TOPIC COUNT SIZE
         one Produce v7 with acks=1 in flight
@@ -151,7 +151,7 @@ def summary(times_s: list[float]) -> dict[str, float]:
 
 
 def used(pid: int, before: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Return what a process used of the CPU, since `before` if given; nothing without a process."""
+    """Return the CPU use of a process, since `before` if given; empty without a process."""
     if not pid:
         return {}
     now = {"cpu": cpu(pid), "kernel_cpu": kernel_cpu(pid)}
@@ -183,7 +183,7 @@ def end_to_end(address: str, topic: str, count: int, size: int, acks: int = 1) -
     offset = base_offset(receive(producer), topic) + 1
     for _ in range(count):
         consumer.sendall(fetch_request(topic, offset))
-        # Long enough for the fetch to be parked at the broker.
+        # Long enough for the fetch to be waiting at the broker.
         time.sleep(0.0005)
         start = time.perf_counter()
         producer.sendall(request)
@@ -199,8 +199,8 @@ def flood(
 ) -> dict[str, float]:
     """Keep one produce in flight on every connection.
 
-    The CPU of `pid` does not include connections and their first requests: of 5,000 connections that is as much as the
-    work.
+    The CPU of `pid` does not include connections and their first requests. With 5,000 connections, these cost as much
+    as the load itself.
     """
     prepare(address, topic).close()
     request = _produce(topic, size, acks)
@@ -234,7 +234,7 @@ def flood(
 
 
 def audience(address: str, topic: str, count: int, size: int, connection_count: int) -> dict[str, float]:
-    """Time from a produce until all who wait for it have its batch."""
+    """Time from a produce until all waiting consumers have its batch."""
     producer, request, times_s = prepare(address, topic), _produce(topic, size), []
     consumers = [connect(address) for _ in range(connection_count)]
     producer.sendall(request)
@@ -242,7 +242,7 @@ def audience(address: str, topic: str, count: int, size: int, connection_count: 
     for offset in range(first, first + count):
         for consumer in consumers:
             consumer.sendall(fetch_request(topic, offset))
-        # Long enough for all of them to be parked at the broker.
+        # Long enough for all fetches to be waiting at the broker.
         time.sleep(0.05)
         start = time.perf_counter()
         producer.sendall(request)
@@ -254,7 +254,7 @@ def audience(address: str, topic: str, count: int, size: int, connection_count: 
 
 
 def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, float]:
-    """Ask for versions, thousands at a time, for some seconds; nobody has to end this."""
+    """Send thousands of ApiVersions at a time, for some seconds; ends by itself."""
     burst = _frame(18, 0, b"") * 1_000
     poller, connections, unsent = select.epoll(), {}, {}
     for _ in range(connection_count):
@@ -275,7 +275,7 @@ def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, flo
 
 
 def fetch_old(address: str, topic: str, count: int, size: int) -> dict[str, float]:
-    """Fetch the beginning of the log as clients before 0.10 do, again and again."""
+    """Repeatedly fetch the beginning of the log, like clients before 0.10."""
     connection, request, received_bytes = connect(address), _fetch_old(topic, size), 0
     start = time.perf_counter()
     for _ in range(count):
@@ -285,7 +285,7 @@ def fetch_old(address: str, topic: str, count: int, size: int) -> dict[str, floa
 
 
 def fetch_many(address: str, topic: str, seconds: int, partition_count: int, connection_count: int) -> dict[str, float]:
-    """Fetch very many partitions, of which most do not exist, again and again; nobody has to end this."""
+    """Repeatedly fetch very many partitions, most of which do not exist; ends by itself."""
     head = struct.pack(">iiiibi", -1, 0, 1, _FETCH_MAX_BYTES, 0, 1) + _string(topic)
     partitions = b"".join(struct.pack(">iqi", index, 0, _FETCH_MAX_BYTES) for index in range(partition_count))
     request = _frame(1, 4, head + struct.pack(">i", partition_count) + partitions)

@@ -1,4 +1,4 @@
-"""Medians of runs, and one target's beside another's, as a Markdown table."""
+"""Medians of runs, compared between targets, as a Markdown table."""
 
 import datetime
 import json
@@ -29,13 +29,13 @@ TITLES = {
     "prototype": "prototype",
     "floor": "C floor",
 }
-# What of the way in which Python was built says how fast it is.
+# Python's build options that affect its speed.
 _CONFIGURED = ("--enable-optimizations", "--with-lto", "--enable-experimental-jit", "--disable-gil", "--with-pydebug")
 _COMPILED_WITH = ("-O", "-march", "-mtune", "-flto", "-fprofile", "-fno-", "-DNDEBUG")
 
 
 def medians(runs: Sequence[Figures]) -> Figures:
-    """Return the median of every figure over runs that all have the same ones."""
+    """Return the median of every figure; all runs have the same figures."""
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]} if runs else {}
 
 
@@ -62,7 +62,7 @@ def table(results: Mapping[str, Sequence[Figures]], lines: Sequence[Line] = LINE
     names = [name for name in results if results[name]]
     middle = {name: medians(results[name]) for name in names}
     has_ratio = REFERENCE in names and SUBJECT in names
-    # The compiled build beside Kafka, and beside the pure one.
+    # The compiled build is compared with Kafka and with the pure build.
     compared = [name for name in (REFERENCE, SUBJECT) if COMPILED in names and name in names]
     heading = ["line", *(TITLES[name] for name in names), *(["ratio", "goal"] if has_ratio else [])]
     heading += [f"compiled / {TITLES[name]}" for name in compared]
@@ -93,10 +93,10 @@ def table(results: Mapping[str, Sequence[Figures]], lines: Sequence[Line] = LINE
 
 
 def result_name(text: str) -> str:
-    """Take the name of a result from the command line: found wrong before anything is measured.
+    """Check the name of a result on the command line, before anything is measured.
 
     Raises:
-        ArgumentTypeError: it is no file's bare name.
+        ArgumentTypeError: it is not a file name without directory and ending.
     """
     if not re.fullmatch(r"[\w-]+", text):
         raise ArgumentTypeError(f"{text}: a name such as 2026-11-22-mirror, with no directory or ending")
@@ -107,8 +107,8 @@ def save(name: str, program: str, results: Mapping[str, Sequence[Figures]], text
     """Write every run and the table into `benchmarks/results`, with machine and command.
 
     Args:
-        name: Of the files, without ending.
-        program: What was called; this process's arguments follow it.
+        name: Name of the files, without ending.
+        program: The called program; this process's arguments are appended.
         results: Every run.
         text: The table.
     """
@@ -125,7 +125,7 @@ def save(name: str, program: str, results: Mapping[str, Sequence[Figures]], text
 
 
 def interpreter_flags() -> str:
-    """Return how this Python was built, as far as it counts: with PGO and LTO it takes a tenth to a fifth less."""
+    """Return the relevant build options of this Python: with PGO and LTO it is a tenth to a fifth faster."""
     configured = shlex.split(sysconfig.get_config_var("CONFIG_ARGS") or "")
     optimizations = [word for word in configured if word.startswith(_CONFIGURED)]
     compiler = [word for word in str(sysconfig.get_config_var("PY_CFLAGS")).split() if word.startswith(_COMPILED_WITH)]
@@ -133,7 +133,7 @@ def interpreter_flags() -> str:
 
 
 def machine() -> dict[str, str]:
-    """Return what the figures were taken on."""
+    """Return a description of this machine."""
     model = next(
         (
             line.split(":", 1)[1].strip()

@@ -53,8 +53,8 @@ LINES = tuple(
 
 
 def fill(address: str, topic: str, count: int) -> None:
-    """Make a topic and write records to it."""
-    # Kept until the answer is there: it takes its requests with it.
+    """Create a topic and write records to it."""
+    # Keep a reference until the answer arrives: the client's requests end with it.
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_topics([NewTopic(topic, PARTITION_COUNT, 1)])[topic].result()
     producer = Producer({"bootstrap.servers": address, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
@@ -73,7 +73,7 @@ def batch(spark: SparkSession, address: str, topic: str, directory: Path) -> int
 
 
 def to_nothing(spark: SparkSession, address: str, topic: str, directory: Path) -> int:
-    """Stream a topic to Spark's sink that does nothing."""
+    """Stream a topic to Spark's `noop` sink."""
     return _run(_stream(spark, address, topic), "noop", directory)
 
 
@@ -104,7 +104,7 @@ LOADS: dict[str, Callable[[SparkSession, str, str, Path], int]] = {
 
 @contextlib.contextmanager
 def session() -> Iterator[SparkSession]:
-    """A session that can read topics and write Delta tables."""
+    """Yield a session that can read topics and write Delta tables."""
     packages = ",".join([KAFKA_CONNECTOR, DELTA])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         place = Path(scratch)
@@ -117,7 +117,7 @@ def session() -> Iterator[SparkSession]:
 def measure(
     spark: SparkSession, broker: Running, count: int, names: list[str], progress: Callable[[str], None]
 ) -> Figures:
-    """Do all loads on one broker."""
+    """Run all loads on one broker."""
     fill(broker.address, _SOURCE, count)
     figures: Figures = {}
     for name in names:
@@ -154,7 +154,7 @@ def main() -> int:
                     print(f"run {run}/{options.runs} {name}: {load}", file=sys.stderr, flush=True)
 
                 with TARGETS[name]() as broker:
-                    # Run 0 is Spark's own warming up, and each broker's.
+                    # Run 0 warms up Spark and each broker.
                     figures = measure(spark, broker, options.count // (1 if run else 3), names, progress)
                     if run:
                         runs.append(figures)
@@ -174,7 +174,7 @@ def _options(address: str, topic: str) -> dict[str, str]:
 
 
 def _run(frame: DataFrame, sink: str, directory: Path, **options: str) -> int:
-    """Run a stream to its end, and give how many records it read."""
+    """Run a stream to its end; return the number of records that it read."""
     query = (
         frame.writeStream.format(sink)
         .option("checkpointLocation", str(directory / "checkpoint"))

@@ -1,4 +1,4 @@
-"""The brokers that are measured, each alone on an empty directory."""
+"""The measured brokers, each alone on an empty directory."""
 
 import contextlib
 import shutil
@@ -52,7 +52,7 @@ def _empty_directory() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def kafka() -> Iterator[Running]:
-    """Kafka 2.7.2 with its ZooKeeper beside it, which is up before the clock starts."""
+    """Kafka 2.7.2 with its ZooKeeper, which is up before the clock starts."""
     with _empty_directory() as directory:
         server = KafkaServer(directory)
         try:
@@ -95,7 +95,7 @@ def _process_on(directory: Path, command: Callable[[int, Path], list[str]]) -> I
 
 
 def barnabas_of(python: Path, *options: str) -> contextlib.AbstractContextManager[Running]:
-    """The `barnabas broker` of an environment."""
+    """The `barnabas broker` of a Python environment."""
     return _process(_broker(python, *options))
 
 
@@ -105,8 +105,8 @@ def broker_of_sources(
     """The `barnabas broker` of a directory of sources, in this environment.
 
     Args:
-        prefix: What it is started by, such as valgrind.
-        options: Of the command.
+        prefix: Words before the command, such as valgrind.
+        options: Options of the command.
     """
     program = ["env", f"PYTHONPATH={sources}", *prefix, sys.executable, "-P", "-m", "barnabas.cli.main", "broker"]
     return _process(lambda port, data: [*program, "--port", str(port), "--data-dir", str(data), *options])
@@ -118,27 +118,27 @@ def _broker(python: Path, *options: str) -> Callable[[int, Path], list[str]]:
 
 
 def barnabas_on(python: Path, directory: Path, *options: str) -> contextlib.AbstractContextManager[Running]:
-    """The same on a directory that is kept: data in `data`, what it says in `broker.log`."""
+    """The same on a directory that is kept: data in `data`, output in `broker.log`."""
     return _process_on(directory, _broker(python, *options))
 
 
 def barnabas() -> contextlib.AbstractContextManager[Running]:
-    """Barnabas as a user starts it, in pure Python."""
+    """Barnabas in pure Python, started as users start it."""
     return barnabas_of(Path(sys.executable))
 
 
 def barnabas_compiled() -> contextlib.AbstractContextManager[Running]:
-    """The same, out of the compiled wheel, which is built when the sources have changed."""
+    """The same from the compiled wheel, which is rebuilt if the sources have changed."""
     return barnabas_of(compiled_environment())
 
 
 def prototype() -> contextlib.AbstractContextManager[Running]:
-    """The shape of the broker in its smallest form."""
+    """The minimal broker in Python (`prototype.py`)."""
     return _process(lambda port, data: [sys.executable, str(_HERE / "prototype.py"), str(port), str(data)])
 
 
 def floor() -> contextlib.AbstractContextManager[Running]:
-    """The physical floor, in C."""
+    """The minimal broker in C (`floor.c`), the lower bound."""
     program = CACHE / "floor"
     source = _HERE / "floor.c"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
@@ -161,7 +161,7 @@ TARGETS: dict[str, Callable[[], contextlib.AbstractContextManager[Running]]] = {
 }
 
 LACKING: dict[str, frozenset[str]] = {
-    # It stopped answering anybody beside it: a client that waited for a minute gave up (2.7.2, its default heap).
+    # Kafka (2.7.2, default heap) stopped answering other clients under this load, for more than a minute.
     "kafka": frozenset({"long-work"}),
     "barnabas": frozenset(),
     "barnabas-compiled": frozenset(),
@@ -169,4 +169,4 @@ LACKING: dict[str, frozenset[str]] = {
     # It has no long poll.
     "floor": frozenset({"end-to-end"}),
 }
-"""The loads that a target can't take."""
+"""The loads that a target does not support."""

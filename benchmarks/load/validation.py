@@ -25,7 +25,7 @@ _TIMESTAMP_MS = 1_600_000_000_000
 
 
 class Shape(NamedTuple):
-    """A batch: so many records of so many bytes."""
+    """The number and size of a batch's records."""
 
     record_count: int
     value_bytes: int

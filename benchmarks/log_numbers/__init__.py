@@ -1,1 +1,1 @@
-"""What the log costs where it is large or cold (restarts, reads by time, a lagging consumer), beside Kafka 2.7.2."""
+"""The cost of large or cold logs (restarts, reads by time, a lagging consumer), compared with Kafka 2.7.2."""

@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 class Line(NamedTuple):
-    """One figure: its name, its title and how many digits follow the point."""
+    """One figure: its name, its title, and the digits after the decimal point."""
 
     key: str
     title: str
@@ -48,7 +48,7 @@ LINES = (
 
 
 def table(results: dict[str, list[Figures]]) -> str:
-    """The Markdown table of medians."""
+    """Return the Markdown table of medians."""
     names = [name for name, runs in results.items() if runs]
     rows = [["line", *(report.TITLES[name] for name in names), "ratio"], ["---"] * (len(names) + 2)]
     for line in LINES:

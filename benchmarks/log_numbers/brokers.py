@@ -1,4 +1,4 @@
-"""The two brokers, each on a directory of its own that outlives its process."""
+"""The two brokers, each on its own directory, which is kept over restarts."""
 
 import shutil
 import tempfile
@@ -11,12 +11,12 @@ from barnabas.testing import Broker
 from benchmarks.log_numbers.wire import wait_until_led
 from tools.kafka.server import KafkaServer
 
-# A killed broker's registration in ZooKeeper ends with its session (6 s), and until then it can't come back.
+# A killed broker cannot restart before its session (6 s) and with it its registration in ZooKeeper ends.
 _SESSION_S = 8
 
 
 class Measured(Protocol):
-    """A broker that is stopped, killed and started again on its data."""
+    """A broker that is stopped, killed and restarted on its data."""
 
     directory: Path
 
@@ -50,7 +50,7 @@ class MeasuredBarnabas:
         return self._broker.pid
 
     def stalls_of_late_ms(self) -> tuple[int, int]:
-        """For how long its loop stood still at the longest since this was asked: in all, and as it computed."""
+        """Return the longest stall of its loop since the last call: of any cause, and caused by computation."""
         return self._broker.stalls_of_late_ms()
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""The few requests that the measurements send by hand: ListOffsets v1 and Produce v7.
+"""Hand-made requests of the measurements: ListOffsets v1 and Produce v7.
 
 Source: protocol guide, ListOffsets, Produce.
 """
@@ -18,7 +18,7 @@ _WAIT_S = 300.0
 
 
 class Wire:
-    """One connection that sends one request after the other."""
+    """A connection that sends requests in sequence."""
 
     def __init__(self, address: str) -> None:
         host, port = address.rsplit(":", 1)
@@ -46,7 +46,7 @@ def _frame(api_key: int, version: int, body: bytes) -> bytes:
 
 
 def list_offsets(topics: dict[str, int], timestamp_ms: int) -> bytes:
-    """Ask for an offset of every partition of some topics (name and number of partitions)."""
+    """Return a request for an offset of every partition of topics (name to number of partitions)."""
     body = struct.pack(">ii", -1, len(topics))
     for topic, partition_count in topics.items():
         body += struct.pack(">h", len(topic)) + topic.encode() + struct.pack(">i", partition_count)
@@ -55,7 +55,7 @@ def list_offsets(topics: dict[str, int], timestamp_ms: int) -> bytes:
 
 
 def listed(answer: bytes) -> list[tuple[int, int]]:
-    """The error code and the offset of each partition in an answer."""
+    """Return the error code and the offset of each partition in an answer."""
     found, position = [], 4
     for _ in range(struct.unpack_from(">i", answer)[0]):
         (length,) = struct.unpack_from(">h", answer, position)
@@ -70,7 +70,7 @@ def listed(answer: bytes) -> list[tuple[int, int]]:
 
 
 def produce(topic: str, value: bytes) -> bytes:
-    """Append one record to partition 0, acks=1."""
+    """Return a request that appends one record to partition 0, acks=1."""
 
     # The length of a record of up to 8 KB as a zigzag varint of two bytes.
     def varint(number: int) -> bytes:
@@ -86,15 +86,15 @@ def produce(topic: str, value: bytes) -> bytes:
 
 
 def produce_error(answer: bytes, topic: str) -> int:
-    """The error code in the answer to `produce`."""
+    """Return the error code in the answer to `produce`."""
     return int(struct.unpack_from(">h", answer, 4 + 2 + len(topic) + 4 + 4)[0])
 
 
 def wait_until_led(address: str, topics: dict[str, int], has_ended: Callable[[], bool]) -> None:
-    """Return when every partition of some topics is served.
+    """Wait until every partition of some topics is served.
 
     Raises:
-        RuntimeError: The broker ended, or it took too long.
+        RuntimeError: The broker ended, or the wait took too long.
     """
     request = list_offsets(topics, LATEST)
     end = time.perf_counter() + _WAIT_S

@@ -1,6 +1,6 @@
-"""What is measured; each work has a broker to itself and returns figures by name.
+"""The measurements; each work has its own broker and returns figures by name.
 
-Times are in the unit that ends the name; CPU is the broker's user and system time.
+The unit ends each name; CPU is the broker's user and system time.
 """
 
 import os
@@ -31,17 +31,17 @@ _QUIET_S = 10.0
 
 
 class Sizes(NamedTuple):
-    """What the command line chooses.
+    """Options of the command line.
 
     Attributes:
-        cold_gb: How much the lagging consumer reads.
+        cold_gb: Amount of data that the lagging consumer reads.
     """
 
     cold_gb: float
 
 
 def _fill(broker: Measured, topic: str, size_bytes: int, **settings: str) -> range:
-    """Produce records of 1,000 bytes, a millisecond apart, through librdkafka; returns their timestamps."""
+    """Produce records of 1,000 bytes, with timestamps a millisecond apart; return the timestamps."""
     producer = Producer(
         {"bootstrap.servers": broker.address, "acks": "1", "linger.ms": "5", "log_level": 0}
         | {"queue.buffering.max.messages": 300_000}
@@ -72,11 +72,11 @@ def _create(broker: Measured, topics: dict[str, int], **config: str) -> None:
 
 
 def segments(broker: Measured, sizes: Sizes) -> Figures:
-    """A log of 1,000 segments of 1 MB: read by time, killed, and started again; everything in the page cache."""
+    """A log of 1,000 segments of 1 MB: reads by time, kill and restart; all data in the page cache."""
     topic = "segments"
     broker.start()
     _create(broker, {topic: 1}, segment_bytes=str(_SEGMENT_BYTES))
-    # Batches of 16 KB, as the Java producer makes them.
+    # Batches of 16 KB, like the Java producer's.
     timestamps_ms = _fill(broker, topic, _SEGMENT_COUNT * _SEGMENT_BYTES, batch_size="16384")
     found = len(list((broker.directory / "data" / f"{topic}-0").glob("*.log")))
     if found < _SEGMENT_COUNT:
@@ -86,7 +86,7 @@ def segments(broker: Measured, sizes: Sizes) -> Figures:
     figures["restart_killed_s"] = broker.start_and_serve_s({topic: 1})
     broker.stop()
     figures["restart_clean_s"] = broker.start_and_serve_s({topic: 1})
-    # Nothing of the older segments is in the broker's memory now.
+    # The broker's memory contains no data of older segments now.
     wire = Wire(broker.address)
     start = time.perf_counter()
     wire.ask(list_offsets({topic: 1}, timestamps_ms[len(timestamps_ms) // 2]))
@@ -101,7 +101,7 @@ def _lookups(broker: Measured, topic: str, timestamps_ms: range) -> Figures:
     wire = Wire(broker.address)
     for number in range(2 * _LOOKUP_COUNT):
         if number == _LOOKUP_COUNT:
-            # The first half let the JVM compile what it runs.
+            # The first half warmed up the JVM.
             times_s.clear()
             before_s = cpu(broker.pid)
         request = list_offsets({topic: 1}, chosen.choice(timestamps_ms))
@@ -122,7 +122,7 @@ def _lookups(broker: Measured, topic: str, timestamps_ms: range) -> Figures:
 
 
 def partitions(broker: Measured, sizes: Sizes) -> Figures:
-    """2,000 partitions with a record each: stopped cleanly and started again."""
+    """2,000 partitions with a record each: clean stop and restart."""
     topics = {f"topic-{number}": _PARTITIONS_A_TOPIC for number in range(_TOPIC_COUNT)}
     broker.start()
     for topic in topics:
@@ -148,7 +148,7 @@ def partitions(broker: Measured, sizes: Sizes) -> Figures:
 
 
 def cold(broker: Measured, sizes: Sizes) -> Figures:
-    """A producer of 100 bytes at a time, alone and beside a consumer of data that is not in the page cache."""
+    """A producer of 100 bytes at a time, alone, and beside a consumer of data outside the page cache."""
     size_bytes = int(sizes.cold_gb * 1e9)
     broker.start()
     _create(broker, {"cold": 1, "hot": 1}, segment_bytes=str(256 << 20))
@@ -179,13 +179,13 @@ def cold(broker: Measured, sizes: Sizes) -> Figures:
 
 
 def _settle(broker: Measured) -> None:
-    """Write back what is dirty, and drop the cold topic from the page cache."""
+    """Write back dirty pages, and drop the cold topic from the page cache."""
     os.sync()
     drop(broker.directory / "data" / "cold-0")
 
 
 def drop(directory: Path) -> None:
-    """Drop the files of a directory from the page cache; what is dirty stays."""
+    """Drop the files of a directory from the page cache; dirty pages stay."""
     for path in directory.iterdir():
         fd = os.open(path, os.O_RDONLY)
         try:
@@ -196,7 +196,7 @@ def drop(directory: Path) -> None:
 
 
 def _latencies_s(broker: Measured, longest_s: float, is_over: Callable[[], bool] = lambda: False) -> Iterator[float]:
-    """Produce one record after the other, 1 ms apart, and give how long each answer took."""
+    """Produce records in sequence, 1 ms apart; yield the latency of each."""
     wire, request = Wire(broker.address), produce("hot", b"x" * 100)
     end = time.perf_counter() + longest_s
     while (start := time.perf_counter()) < end and not is_over():
@@ -204,7 +204,7 @@ def _latencies_s(broker: Measured, longest_s: float, is_over: Callable[[], bool]
         yield time.perf_counter() - start
         if error:
             raise RuntimeError(f"produce error {error}")
-        # A stall of the broker is met once by a closed loop that is in a hurry, and hidden by its other thousands.
+        # Without the pause, a closed loop would see each stall once, hidden among thousands of fast requests.
         time.sleep(0.001)
     wire.close()
 
@@ -214,7 +214,7 @@ def _quantile_us(sorted_s: list[float], part: float) -> float:
 
 
 def default_cold_gb(place: Path | None) -> float:
-    """4 GB, or a fifth of what the disk has left."""
+    """Return 4 GB, or a fifth of the disk's free space."""
     free_bytes = shutil.disk_usage(place or "/tmp").free
     return min(4.0, free_bytes / 5e9)
 

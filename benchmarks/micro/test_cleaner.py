@@ -1,4 +1,4 @@
-"""What compaction costs besides reading and writing: `python -m pytest benchmarks/micro/test_cleaner.py`.
+"""The cost of compaction without reading and writing: `python -m pytest benchmarks/micro/test_cleaner.py`.
 
 Batches of 16 records of 1 KB under 100,000 keys; divide by 16 for a record. `benchmarks.load.compaction` measures whole
 rounds beside Kafka's.

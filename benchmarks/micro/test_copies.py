@@ -1,7 +1,7 @@
-"""What a follower's append costs: `python -m pytest benchmarks/micro/test_copies.py`.
+"""The cost of a follower's append: `python -m pytest benchmarks/micro/test_copies.py`.
 
-A run of 1 MB is what a follower asks for at once of a partition (replica.fetch.max.bytes). `check` is the pass over its
-headers with the CRCs, `append` that and the write; `crc and write` is what no follower can leave out of it.
+A follower fetches a run of 1 MB of a partition (replica.fetch.max.bytes). `check` is the pass over its headers with the
+CRCs, `append` also includes the write; `crc and write` is the minimum that every follower must do.
 """
 
 import os
@@ -39,7 +39,7 @@ def log(tmp_path: Path) -> Iterator[PartitionLog]:
 
 
 def build_run(record_count: int, value_bytes: int) -> tuple[memoryview, list[int]]:
-    """A run of some 1 MB, and where its batches begin."""
+    """Return a run of about 1 MB, and the positions of its batches."""
     builder = BatchBuilder()
     for _ in range(record_count):
         builder.append(1_600_000_000_000, None, os.urandom(value_bytes))

@@ -1,6 +1,6 @@
-"""What appending and finding batches costs: `python -m pytest benchmarks/micro/test_log.py`.
+"""The cost of appending and finding batches: `python -m pytest benchmarks/micro/test_log.py`.
 
-An append of 16 KB is a default Java producer's; `crc and write` is what no broker can leave out of it.
+An append has 16 KB, like a default Java producer's; `crc and write` is the minimum that every broker must do.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Metadata, handled and encoded, of one topic and of very many partitions: what the broker says again and again.
+"""Metadata requests, handled and encoded, for one topic and for very many partitions.
 
-"first" is what each topic's part costs after it changed, before it is kept.
+"first" is the cost of each topic's part after a change, before it is cached.
 """
 
 import time

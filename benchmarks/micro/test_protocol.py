@@ -1,6 +1,6 @@
-"""What decoding and encoding the hot path's messages costs: `python -m pytest benchmarks/micro/test_protocol.py`.
+"""The cost of decoding and encoding the hot path's messages: `python -m pytest benchmarks/micro/test_protocol.py`.
 
-Requests and answers are those of one connection that produces to, or reads from, one partition.
+Requests and responses are as on a connection that produces to, or reads from, one partition.
 """
 
 import pytest
@@ -31,7 +31,7 @@ _EPOCH, _LEADER = EpochEndOffset(), LeaderIdAndEpoch()
 
 
 class FileRegion:
-    """Bytes of a file, as the log hands them out."""
+    """Bytes of a file, as the log returns them."""
 
     fd = 3
     position = 0

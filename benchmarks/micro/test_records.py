@@ -1,6 +1,6 @@
-"""What reading and making batches costs: `python -m pytest benchmarks/micro/test_records.py`.
+"""The cost of reading and building batches: `python -m pytest benchmarks/micro/test_records.py`.
 
-The batch is a producer's: 16 KB of records of 100 bytes.
+The batch is like a producer's: 16 KB of records of 100 bytes.
 """
 
 import pytest

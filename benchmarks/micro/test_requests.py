@@ -1,7 +1,7 @@
-"""The way of a request through connection, session and exchange, in one process: frames in, answers out.
+"""The path of a request through connection, session and exchange, in one process: frames in, answers out.
 
-The channel is a list and the handler does nothing: what is left is what every request costs before and after its own
-work. benchmarks/regressions.py measures the same with sockets and a whole broker.
+The channel is a list and the handler does nothing. So this is the cost of every request before and after its own work.
+benchmarks/regressions.py measures the same with sockets and a whole broker.
 """
 
 import struct
@@ -29,7 +29,7 @@ _ANSWER_BYTES = 10
 
 
 class FakeChannel:
-    """Gives what the test has put there, and takes all that is sent."""
+    """Returns the test's data, and accepts all sent data."""
 
     def __init__(self) -> None:
         self.arrived = b""

@@ -1,4 +1,4 @@
-"""What a made-up event costs: `python -m pytest benchmarks/micro/test_social.py`. Divide by the events of the plan."""
+"""The cost of a generated event: `python -m pytest benchmarks/micro/test_social.py`. Divide by the plan's events."""
 
 from collections import deque
 

@@ -1,7 +1,7 @@
-"""What looking into produced data costs: `python -m pytest benchmarks/micro/test_walk.py`.
+"""The cost of validating produced data: `python -m pytest benchmarks/micro/test_walk.py`.
 
-The batch is a producer's: 16 KB of records of 100 bytes. `assign` is all that a leader does where it does not take
-the short way: CRC, walk, numbers, and a new codec or format where the topic wants one.
+The batch is like a producer's: 16 KB of records of 100 bytes. `assign` is all that a leader does outside the fast path:
+CRC, iteration, offsets, and a new codec or format if the topic requires one.
 """
 
 import pytest

@@ -18,12 +18,12 @@ from benchmarks.page.filled import SETTINGS, Size, fill
 from benchmarks.page.lasting import lasting
 
 WORKS = ("start", "views", "windows", "search")
-# These only where they are asked for.
+# Works that run only if requested.
 _LONG = ("lasting",)
 
 
 def main() -> int:
-    """Measure what is named, and print a table."""
+    """Run the named works, and print a table."""
     parser = argparse.ArgumentParser(
         prog="scripts/bench --page", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -45,7 +45,7 @@ def main() -> int:
         works.note(f"load {os.getloadavg()[0]:.1f}; filling the broker")
         fill(broker, Size(options.partitions, options.groups, options.users, 50))
         if isinstance(broker, MeasuredBarnabas):
-            # From now on those count that the page makes.
+            # From now on, count only stalls that the page causes.
             broker.stalls_of_late_ms()
         print("| line | measured | goal |\n| --- | --- | --- |", flush=True)
         for row in _rows(broker, options):

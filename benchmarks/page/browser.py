@@ -1,4 +1,4 @@
-"""`barnabas page` as a process, and as little of a browser as measures it."""
+"""`barnabas page` as a process, and a minimal HTTP client for measurements."""
 
 import contextlib
 import http.client
@@ -23,7 +23,7 @@ CLUSTER = "/c/cluster"
 
 
 class Page(NamedTuple):
-    """A page that shows its first view: how long that took from its start, to the first byte and to the last."""
+    """A page that has served its first view, with the times from its start to the first and last byte."""
 
     port: int
     pid: int
@@ -34,7 +34,7 @@ class Page(NamedTuple):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=_TIMEOUT_S)
 
     def ask_s(self, path: str) -> tuple[float, float]:
-        """Ask for a page, and return how long it took to its first byte and to its last."""
+        """Request a page; return the times to its first byte and to its last."""
         connection = self.connect()
         try:
             begin_s = time.perf_counter()
@@ -50,7 +50,7 @@ class Page(NamedTuple):
         return first_s, whole_s
 
     def value(self, path: str) -> Any:
-        """Return a view as JSON has it."""
+        """Return a view's JSON."""
         connection = self.connect()
         try:
             connection.request("GET", path, headers={"accept": "application/json"})
@@ -62,7 +62,7 @@ class Page(NamedTuple):
         return told["view"]
 
     def send(self, path: str, fields: dict[str, str]) -> str:
-        """Send the form of a view, as its page does; return where the answer leads."""
+        """Submit the form of a view, like a browser; return the target of the redirect."""
         connection = self.connect()
         try:
             connection.request("GET", path, headers={"accept": "text/html"})
@@ -81,10 +81,10 @@ class Page(NamedTuple):
 
 @contextlib.contextmanager
 def running_page(address: str) -> Iterator[Page]:
-    """Start `barnabas page`, as a user does, and end it."""
+    """Start `barnabas page` as users do, and stop it at the end."""
     command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", "--bootstrap-server", address]
     command += ["--listeners", "127.0.0.1:0"]
-    # What is installed has its bytecode.
+    # Allow bytecode files, as in an installation.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begin_s = time.perf_counter()
     with subprocess.Popen(
@@ -107,9 +107,9 @@ def running_page(address: str) -> Iterator[Page]:
 
 @contextlib.contextmanager
 def longest_wait_s(page: Page) -> Iterator[list[float]]:
-    """Ask for a file that costs nothing, again and again: the longest answer is how long the page's loop stood still.
+    """Repeatedly request a static file: the longest response time is the longest stall of the page's loop.
 
-    A process of its own asks, that computes nothing else. Where others take the cores, what they took is in it.
+    A dedicated process sends the requests. If other processes use all cores, their share is included.
     """
     ours, its = multiprocessing.get_context("spawn").Pipe()
     asking = multiprocessing.get_context("spawn").Process(target=_ask_again_and_again, args=(page, its), daemon=True)
@@ -139,7 +139,7 @@ def _ask_again_and_again(page: Page, told: Connection) -> None:
 
 @contextlib.contextmanager
 def windows(page: Page, paths: list[str]) -> Iterator[None]:
-    """Keep windows open, that take what comes anew."""
+    """Keep windows open that receive updates."""
     connections = [page.connect() for _ in paths]
     threads = []
     for path, connection in zip(paths, connections, strict=True):

@@ -1,4 +1,4 @@
-"""A broker with as much on it as a page is to show: partitions with a record each, groups with lag, access rules."""
+"""A broker filled with data for the page: partitions with a record each, groups with lag, access rules."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ SETTINGS = {
 
 
 class Size(NamedTuple):
-    """How much there is."""
+    """The amount of data."""
 
     partition_count: int
     group_count: int
@@ -39,9 +39,9 @@ class Size(NamedTuple):
 
 
 def fill(broker: Measured, size: Size) -> None:
-    """Make what a size says; half of what groups committed is one record behind."""
-    # The broker's own hundred are among them, and what is measured with: it refuses more than half of its file
-    # descriptors' worth.
+    """Create the data; half of the groups' committed offsets are one record behind."""
+    # The count includes the broker's own hundred partitions and the measurement's topics. A broker refuses partitions
+    # that need more than half of its file descriptors.
     numbers = range(size.partition_count // _PARTITIONS_OF_TOPIC - 2)
     topics = {f"topic-{number}": _PARTITIONS_OF_TOPIC for number in numbers}
     for name, count in topics.items():
@@ -81,11 +81,11 @@ def _rule(broker: Measured, size: Size) -> None:
 
 
 RARE = "needle-in-the-hay"
-"""Few records have this text; `order.status` of theirs is 777, and `order.amount` above 1,000,000."""
+"""A text in few records; these have `order.status` 777 and `order.amount` above 1,000,000."""
 
 
 def fill_orders(address: str, topic: str, size_mb: int, codec: str) -> None:
-    """Write JSON records of about 500 bytes, that a search is to look through."""
+    """Write JSON records of about 500 bytes for searches."""
     producer = Producer(
         {
             "bootstrap.servers": address,

@@ -1,4 +1,4 @@
-"""Windows that stay open for long: what the page takes then, and a browser whose tail sees 10,000 records a second."""
+"""Windows that stay open for long: the page's memory, and a browser's tail at 10,000 records per second."""
 
 import time
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from tests.chromium import reader, running_chromium
 
 _TOPIC = "visits"
 _RECORDS_PER_S = 10_000
-# Beside one of each view: twenty together.
+# In addition to one window of each view: twenty in all.
 _MORE = [f"/{kind}?name={kind}-{number}" for kind in ("topic", "group") for number in range(2, 6)]
 
 
 def lasting(broker: Measured, page: Page, minutes: int) -> Iterator[Row]:
-    """Keep twenty windows open, and a tail in a browser, and look at both each minute."""
+    """Keep twenty windows and a browser's tail open; measure both each minute."""
     create(broker, {_TOPIC: 1})
     paths = [f"{CLUSTER}{path}" for path in (*VIEWS.values(), *_MORE)]
     memory_mb: list[float] = []
@@ -47,7 +47,7 @@ def _course(values_mb: list[float]) -> str:
 
 
 def _heap_mb(session: CDPSession) -> float:
-    """Return what scripts hold when their garbage is gone."""
+    """Return the size of the scripts' heap after a garbage collection."""
     session.send("HeapProfiler.collectGarbage")
     found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     return float(found["JSHeapUsedSize"]) / 1e6

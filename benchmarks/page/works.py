@@ -1,4 +1,4 @@
-"""What is measured of a page: its start, its views, windows that stay open, searches."""
+"""Measurements of a page: its start, its views, windows that stay open, searches."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ VIEWS = {
     "find": "/find?text=topic-1&",
 }
 _STARTS = 5
-# What was told before is too old to be told again.
+# Pause after which cached answers have expired.
 _APART_S = 5.0
 _WARMUP_COUNT, _PRODUCES_PER_S = 10_000, 90
 _SEARCH_PATH = f"{CLUSTER}/search"
@@ -45,7 +45,7 @@ Row = tuple[str, str, str]
 
 
 def starts(broker: Measured) -> Iterator[Row]:
-    """Start the page some times."""
+    """Start the page several times."""
     taken, whole, memory = [], [], []
     for _ in range(_STARTS):
         with running_page(broker.address) as page:
@@ -58,7 +58,7 @@ def starts(broker: Measured) -> Iterator[Row]:
 
 
 def views(page: Page, rounds: int) -> Iterator[Row]:
-    """Ask for each view anew, and again while it is good, all of them in turn, with pauses."""
+    """Request each view twice, fresh and from the cache; all views in turn, with pauses."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in VIEWS}
     again_s: list[float] = []
     with longest_wait_s(page) as stood_still:
@@ -85,7 +85,7 @@ def beside(broker: Measured, page: Page, for_s: int) -> Iterator[Row]:
     """Measure small produces and the broker's CPU without windows and with ten of them."""
     running = Running(broker.address, broker.pid, 0.0)
     lines._raw(running, "latency", "small", _WARMUP_COUNT)
-    # For as long as windows are looked at: each is asked for once in a while.
+    # Produce for as long as the windows stay open.
     alone = lines._raw(running, "paced", "small", for_s * _PRODUCES_PER_S)["p99_us"]
     idle = _cpu_part(broker.pid, for_s)
     with windows(page, [f"{CLUSTER}{path}" for path in list(VIEWS.values())[:10]]):
@@ -146,7 +146,7 @@ def _search(page: Page, topic: str, wish: dict[str, str]) -> tuple[float, int]:
 
 
 def _stop(page: Page, topic: str) -> float:
-    """Return how long it takes from the wish to stop until the search's process has ended."""
+    """Return the time from the stop request until the search's process has ended."""
     fields = _fields(topic, {"text": "nowhere-to-be-found"})
     page.send(_SEARCH_PATH, fields)
     while not _children(page.pid):
@@ -164,5 +164,5 @@ def _children(pid: int) -> str:
 
 
 def note(text: str) -> None:
-    """Say how far it is."""
+    """Print the progress."""
     print(text, file=sys.stderr, flush=True)

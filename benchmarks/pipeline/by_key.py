@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def send(broker: Running, keys: list[int], start: int) -> dict[str, int]:
-    """Send a record for each key, numbered; gives the last number of each key."""
+    """Send a numbered record for each key; return the last number of each key."""
     producer = Producer(
         {"bootstrap.servers": broker.address, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
     )
@@ -91,7 +91,7 @@ def words_of(broker: Running, table_format: str, how: str, directory: Path) -> l
 
 
 def check(directory: Path, table_format: str, last: dict[str, int]) -> None:
-    """See that the table by key has the last record of each key, and nothing else."""
+    """Check that the table by key has the last record of each key, and no other rows."""
     location = table_location(str(directory / "by-key" / "tables"), table_format, "load", _TOPIC)
     log = directory / "check.log"
     with spark_session("check", scratch=directory / "check", log=log) as spark:

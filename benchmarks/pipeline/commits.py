@@ -61,7 +61,7 @@ def main() -> None:
             table.append_files(writer.close(), rows.schema, progress)
 
         kinds: dict[str, Callable[[Table, Progress], None]] = {
-            # Written here, as a task does: what a commit costs without Spark.
+            # The file is written here, like a task does, to measure a commit without Spark.
             **({"append a file": commit_files} if arguments.format in ("delta", "iceberg") else {}),
             "append": lambda table, progress: table.append(rows, progress),
             "replace": lambda table, progress: table.replace(rows, progress),

@@ -50,9 +50,9 @@ OPERATORS_LIMITS = {"producer_byte_rate": 51_200.0, "consumer_byte_rate": 51_200
 ABUSERS_OF_A_KIND = 4
 HONEST_COUNT = 5
 _PHASE_S = 25.0
-# What was sent before a limit was set counts for so long.
+# Time during which data sent before a limit still counts.
 _WINDOW_S = 11.0
-# Who is not limited so long after the first was is not accused.
+# A client without a limit this long after the first limit is not accused.
 _JUDGED_S = 20.0
 _PATIENCE_S = 600.0
 _SITE_S, _EVENTS_PER_S = 1_800, 10.0
@@ -60,13 +60,13 @@ _HONEST_TOPIC, _ABUSED_TOPIC = "honest-traffic", "abusers-traffic"
 
 
 class Cluster:
-    """The broker, asked and changed as an operator does."""
+    """The broker, queried and changed like an operator does."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
 
     def limits(self) -> dict[Limited, dict[str, float]]:
-        """All limits that there are."""
+        """Return all limits."""
         found = self._ask(lambda pool: QuotaStateAdmin(pool).limits())
         return {limited: limits for limited, limits in found.items() if limits}
 
@@ -75,7 +75,7 @@ class Cluster:
         self._ask(lambda pool: QuotaStateAdmin(pool).alter_limits(limited, changes))
 
     def steps(self) -> list[Entry]:
-        """All steps of enforcement."""
+        """Return all steps of enforcement."""
         return self._ask(lambda pool: AuditTopic(pool).read())
 
     def _ask(self, call: Callable[[Pool], Coroutine[Any, Any, T]]) -> T:
@@ -87,20 +87,20 @@ class Cluster:
 
 
 class Checks:
-    """Claims, and which of them do not hold."""
+    """Collects claims that do not hold."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []
 
     def require(self, is_so: bool, claim: str) -> None:
-        """Print a claim with whether it holds."""
+        """Print a claim, and whether it holds."""
         print(f"  {'yes' if is_so else 'NO '}  {claim}", flush=True)
         if not is_so:
             self.wrong.append(claim)
 
 
 class Phases:
-    """What clients measured, by phase."""
+    """The clients' measurements, by phase."""
 
     def __init__(self, honest: Path, abusers: Path) -> None:
         self._honest = honest
@@ -108,41 +108,41 @@ class Phases:
         self._times: dict[str, tuple[float, float]] = {}
 
     def last(self, name: str, seconds: float = _PHASE_S) -> None:
-        """Let a phase pass."""
+        """Wait for the duration of a phase."""
         begin_s = time.time()
         time.sleep(seconds)
         self._times[name] = begin_s, time.time()
         print(f"{name}: {self.line(name)}", flush=True)
 
     def line(self, name: str) -> str:
-        """Say what was measured in a phase."""
+        """Describe the measurements of a phase."""
         _, p50_ms, p99_ms = self.honest_latency(name)
         rate = sum(self.rates(name).values()) / 1024
         return f"abusers {rate:,.0f} KiB/s in all; the honest wait p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms"
 
     def honest_latency(self, name: str) -> tuple[int, float, float]:
-        """Give how many requests honest clients sent in a phase, and p50 and p99 of their latency in milliseconds."""
+        """Return the number of honest clients' requests in a phase, and p50 and p99 of their latency in ms."""
         latencies = [answer.latency_us / 1_000 for answer in _between(self._honest, *self._times[name])]
         cuts = quantiles(latencies, n=100)
         return len(latencies), cuts[49], cuts[98]
 
     def rates(self, name: str) -> dict[int, float]:
-        """Give each abuser's rate in a phase, in bytes per second."""
+        """Return each abuser's rate in a phase, in bytes per second."""
         return self.rates_between(*self._times[name])
 
     def rates_between(self, begin_s: float, end_s: float) -> dict[int, float]:
-        """Give each abuser's rate between two moments (seconds since 1970), in bytes per second."""
+        """Return each abuser's rate between two times (seconds since 1970), in bytes per second."""
         sent: dict[int, float] = {}
         for answer in _between(self._abusers, begin_s, end_s):
             sent[answer.sender] = sent.get(answer.sender, 0) + answer.request_bytes / (end_s - begin_s)
         return sent
 
     def honest_throttled_count(self) -> int:
-        """Count the honest clients' answers that told a throttle time."""
+        """Count the honest clients' responses with a throttle time."""
         return sum(answer.throttle_ms > 0 for answer in read_answers(self._honest))
 
     def first_throttled_ms(self, sender: int, since_ms: int) -> int | None:
-        """Tell when an abuser was first held, in milliseconds since 1970."""
+        """Return when an abuser was first throttled, in milliseconds since 1970; None: not yet."""
         told = (each for each in read_answers(self._abusers) if each.sender == sender and each.sent_ms >= since_ms)
         return next((each.sent_ms + each.latency_us // 1_000 for each in told if each.throttle_ms), None)
 
@@ -176,7 +176,7 @@ def _run_words(target: Target, directory: Path) -> list[str]:
         words += ["--limit", f"{kind}_byte_rate={LIMIT_BYTES_PER_S}"]
     for subject in ("user=user", "address=client-id:web-{address}", "visitor=client-id:web-{address}"):
         words += ["--subject", subject]
-    # The JVM lives for minutes, half of which its best compiler would take.
+    # The JVM runs for minutes only; its optimizing compiler would use half of the time.
     java = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
     return [*words, "--no-summary", "--conf", java]
 
@@ -190,11 +190,11 @@ def _wait(what: str, is_so: Callable[[], object], process: subprocess.Popen[byte
 
 
 def _abusers(plan: SitePlan) -> tuple[list[str], list[str]]:
-    """Give users and addresses of the site's truth that misbehave."""
+    """Return the users and addresses that misbehave, according to the site's ground truth."""
     actors = sorted(ground_truth(plan)["actors"], key=lambda actor: -actor["events"])
     by_users, by_addresses = ("spammer", "mass_follower", "vote_ring"), ("credential_stuffing", "scraper")
     users = [actor["users"][0] for actor in actors if actor["kind"] in by_users]
-    # One that comes from several is accused by its agent.
+    # Actors with several addresses are accused by their user agent instead.
     alone = [actor["addresses"] for actor in actors if actor["kind"] in by_addresses and len(actor["addresses"]) == 1]
     addresses = [address for (address,) in alone]
     return users[: ABUSERS_OF_A_KIND + 1], addresses[:ABUSERS_OF_A_KIND]
@@ -256,7 +256,7 @@ def _measure(stack: ExitStack, options: argparse.Namespace, checks: Checks) -> N
         last_ms = max(entry.until_ms for entry in set_.values())
         end_ms = min(set_[entity].until_ms for entity in accused.values())
         checks.require(time.time() * 1_000 < last_ms, "it was killed and started again before the limits expired")
-        # Over all of that time: whoever was held for long may send what ten seconds let through at once.
+        # Over the whole time, because a client that was throttled for long may then send ten seconds' worth at once.
         first_ms = max(set_[entity].time_ms for entity in accused.values()) + 1_000 * _WINDOW_S
         _wait("the end of the first limit", lambda: time.time() * 1_000 > end_ms, run)
         sent = phases.rates_between(first_ms / 1_000, end_ms / 1_000)
@@ -291,7 +291,7 @@ def _measure(stack: ExitStack, options: argparse.Namespace, checks: Checks) -> N
 def _show_speed(
     cluster: Cluster, phases: Phases, accused: Mapping[int, Entity], limited: Mapping[Entity, Entry], checks: Checks
 ) -> None:
-    # A verdict is seen from outside first in the step `limiting`: its topic is written meanwhile, or never, as it was
+    # The step `limiting` is the first visible sign of a verdict. Its topic is written later, or never if the run was
     # killed.
     judged_ms = {entry.entity: entry.time_ms for entry in cluster.steps() if entry.step is Step.LIMITING}
     set_s, held_s = [], []

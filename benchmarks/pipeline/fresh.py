@@ -105,7 +105,7 @@ def _end_of(log: Path) -> str:
 
 
 def _wait_for_topics(address: str, topics: list[str]) -> None:
-    """Wait until topics are there, so that no job begins anew as they come."""
+    """Wait until topics exist, so that no job restarts when they appear."""
     admin, deadline_s = AdminClient({"bootstrap.servers": address}), time.monotonic() + 30
     while not set(topics) <= set(admin.list_topics(timeout=10).topics):
         if time.monotonic() > deadline_s:

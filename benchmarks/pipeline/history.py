@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=100_000, metavar="N", help="(%(default)s)")
     arguments = parser.parse_args()
     print(f"{arguments.format}\n\n| commits | first plan ms | later plans ms | commit ms |\n| --- | --- | --- | --- |")
-    # A session has a process of its own.
+    # Each session runs in its own process.
     processes = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name, processes:
         commits = 0
@@ -72,7 +72,7 @@ def _place(name: str) -> Path:
 def _session(name: str, table_format: str) -> Iterator[SparkSession]:
     scratch = Path(name, "spark")
     with spark_session("history", scratch=scratch) as spark:
-        # What the format's code costs when it is used first is no table's own business.
+        # Use another table first, so that the cost of loading the format's code is not measured.
         other = open_table(spark, str(Path(name, "warehouse", "site", f"warm{uuid.uuid4().hex}")), table_format)
         other.append(_row(spark), Progress("bench", 1, "cluster", {}, {}))
         other.read().where("time > '2026-03-01'").collect()
@@ -138,7 +138,7 @@ def _add_to_delta(spark: SparkSession, place: Path, commits: int, wanted: int) -
 
 
 def _add_to_iceberg(spark: SparkSession, place: Path, commits: int, wanted: int) -> None:
-    """Commit files that are not there; of the snapshots as many are kept as the usual history has."""
+    """Commit files that do not exist; keep as many snapshots as the usual history has."""
     if not commits:
         open_table(spark, str(place), "iceberg").append(_row(spark), Progress("bench", 1, "cluster", {}, {}))
     table = CatalogEntry({}, str(place)).load()

@@ -33,7 +33,7 @@ from tools.kafka.java import die_with_parent
 JOBS = ("load", "reporting", "security", "ranking", "feed", "operations")
 _DAYS = 2
 _DAY_S = 86_400
-# 50 events a user and day are usual on that site.
+# The site has about 50 events per user and day.
 _EVENTS_OF_USER = 50 * _DAYS
 _PARTITION_COUNT = 4
 _LOOK_EVERY_S = 0.25
@@ -41,7 +41,7 @@ _SOURCES = Path(__file__).parents[2]
 
 
 class Cost(NamedTuple):
-    """What a command took."""
+    """The cost of a command."""
 
     wall_s: float
     cpu_s: float
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def generate(broker: Running, event_count: int, directory: Path) -> None:
-    """Fill topics with about so many events."""
+    """Fill topics with about this many events."""
     rate = event_count / (_DAYS * _DAY_S)
     options = {"--duration": _DAYS * _DAY_S, "--rate": rate, "--partitions": _PARTITION_COUNT}
     options |= {"--users": max(100, event_count // _EVENTS_OF_USER), "--items": max(100, event_count // 50)}
@@ -82,7 +82,7 @@ def generate(broker: Running, event_count: int, directory: Path) -> None:
 
 
 def run_once(job: str, broker: Running, checkout: Path, directory: Path) -> Cost:
-    """Run a job to its end, with everything that it keeps in an empty directory."""
+    """Run a job to its end, with its tables, checkpoints and scratch files in an empty directory."""
     words = ["run", job, "--once", "--bootstrap-server", broker.address]
     words += ["--tables", str(directory / "tables"), "--checkpoint", str(directory / "checkpoints")]
     words += ["--scratch", str(directory / "scratch")]
@@ -92,14 +92,14 @@ def run_once(job: str, broker: Running, checkout: Path, directory: Path) -> Cost
 
 
 def measured(words: list[str], checkout: Path, directory: Path) -> Cost:
-    """Run `barnabas pipeline` in a process of its own, to its end."""
+    """Run `barnabas pipeline` in its own process to its end."""
     directory.mkdir()
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
     command = [sys.executable, "-m", "barnabas.pipeline", *words]
     begin_s, peak_bytes = time.monotonic(), 0
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, preexec_fn=die_with_parent)
-        # With this call the children's time is in what the kernel tells at the end.
+        # wait4 returns resource usage that includes the children's.
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
             peak_bytes = max(peak_bytes, _held_bytes(process.pid))
             time.sleep(_LOOK_EVERY_S)
@@ -112,7 +112,7 @@ def measured(words: list[str], checkout: Path, directory: Path) -> Cost:
 
 
 def topics_of(job: str) -> list[str]:
-    """Name the topics that a job reads; where it reads any, those of all events."""
+    """Return the topics that a job reads; for a job that reads any topic, the topics of all events."""
     events = [each.event for each in find_job(job).inputs if isinstance(each, TopicInput)]
     return [event.topic for event in events if event is not None] or [event.topic for event in EVENT_TYPES.values()]
 
@@ -128,7 +128,7 @@ def record_count(broker: Running, topics: list[str]) -> int:
 
 
 def _held_bytes(pid: int) -> int:
-    """Add up what processes hold, where a page that several share counts once."""
+    """Return the memory of a process and its descendants; shared pages count once."""
     held = {}
     for each in (root := psutil.Process(pid), *root.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):
@@ -136,7 +136,7 @@ def _held_bytes(pid: int) -> int:
     total = 0
     for each, byte_count in held.values():
         with suppress(psutil.NoSuchProcess):
-            # For a moment the JVM's child is the JVM once more, before it is another program.
+            # Before exec, a child of the JVM is briefly a copy of the JVM: do not count it.
             parent, _ = held.get(each.ppid(), (None, 0))
             if parent is None or each.exe() != parent.exe() or "java" not in each.exe():
                 total += byte_count

@@ -1,13 +1,13 @@
-"""Clients that send at a pace of their own: one process, raw sockets, one request in flight on each connection.
+"""Clients that send at a fixed rate: one process, raw sockets, one request in flight on each connection.
 
     python -m benchmarks.pipeline.paced_clients JSON
 
-reads a `Load` as JSON and goes on until it is killed. For each answer it writes a line to `Load.output`: when the
-request was sent (milliseconds since 1970), the client's number, the request's bytes, microseconds until its answer, and
-the throttle time that the answer told, in milliseconds.
+reads a `Load` as JSON and runs until it is killed. For each response it writes a line to `Load.output`: when the
+request was sent (milliseconds since 1970), the client's number, the request's bytes, microseconds until the response,
+and the response's throttle time in milliseconds.
 
-What a client could not send because the answer before was late, it does not make up for. No client looks at throttle
-times: the broker alone holds it.
+A client does not catch up on requests that it missed because a response was late. Clients ignore throttle times, so
+that only the broker throttles them.
 """
 
 import json
@@ -30,7 +30,7 @@ _INT32 = struct.Struct(">i")
 
 
 class Sender(NamedTuple):
-    """Who sends: logs in with PLAIN where it has a user."""
+    """A sender; logs in with PLAIN if it has a user."""
 
     address: str
     client_id: str
@@ -40,7 +40,7 @@ class Sender(NamedTuple):
 
 @dataclass(slots=True)
 class Load:
-    """What is sent: `per_s` Produce requests of one record of `size` bytes from each sender."""
+    """A load: from each sender, `per_s` Produce requests per second of one record of `size` bytes."""
 
     topic: str
     senders: list[Sender]
@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 
 def read_answers(path: Path) -> list[Answer]:
-    """Read the output so far; a line that is being written is left out."""
+    """Read the output so far, without an incomplete last line."""
     whole = path.read_text().rpartition("\n")[0]
     return [Answer(*map(int, line.split())) for line in whole.splitlines()]
 
@@ -78,7 +78,7 @@ class _Client:
         client_id = sender.client_id.encode()
         payload = struct.pack(">hhih", 0, 7, 1, len(client_id)) + client_id + body
         self.request = _INT32.pack(len(payload)) + payload
-        # Not all at the same moment.
+        # Distribute the clients over the interval.
         self.due_s = time.monotonic() + number / load.per_s / len(load.senders)
         self.is_waiting = False
         self.sent_ns = 0
@@ -128,7 +128,7 @@ def run(load: Load) -> None:
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the load on the command line."""
     asked = json.loads(sys.argv[1])
     load = Load(**{**asked, "senders": [Sender(*sender) for sender in asked["senders"]]})
     if load.parent != os.getpid():

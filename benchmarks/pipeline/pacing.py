@@ -44,7 +44,7 @@ CLIENT_ID, USER, TOPIC = "paced", "ANONYMOUS", "views"
 KEY = "consumer_byte_rate"
 RECORD_BYTES = 1_000
 WINDOW_S = 11.0
-# A JVM that lives for minutes: one that compiles for hours needs a core for itself meanwhile.
+# Options for a JVM that runs for minutes: its optimizing compiler would use a whole core.
 _SHORT_LIVED = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.scheduler.mode": "FAIR",
@@ -62,7 +62,7 @@ JOB = Job(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a broker has counted by a moment: bytes that it sent, milliseconds for which it held fetches."""
+    """A broker's counters at one time: sent bytes, and milliseconds for which fetches were throttled."""
 
     at_s: float
     sent_bytes: float
@@ -140,7 +140,7 @@ def kafka(spark: SparkSession) -> Iterator[Target]:
 
 
 def fill(target: Target, count: int, compression: str) -> None:
-    """Write records of a kilobyte that no codec makes much smaller."""
+    """Write records of a kilobyte that hardly compress."""
     dice = Random(12)
     moment = datetime(2026, 3, 6, 19, tzinfo=UTC)
 
@@ -173,7 +173,7 @@ def plans(target: Target, directory: Path, job_count: int, trigger_s: float | No
 
 
 def watch(target: Target, phases: list[tuple[float, float]], is_over: threading.Event) -> list[list[Reading]]:
-    """Change the limit from phase to phase, and read the broker's figures each second; gives those of each phase."""
+    """Change the limit from phase to phase, and read the broker's figures each second; return them by phase."""
     found = []
     print("| s | limit, bytes/s | rate, bytes/s | held, ms |\n| --- | --- | --- | --- |", flush=True)
     began_s = time.monotonic()
@@ -193,7 +193,7 @@ def watch(target: Target, phases: list[tuple[float, float]], is_over: threading.
 
 
 def tell(phases: list[tuple[float, float]], found: list[list[Reading]]) -> None:
-    """Print a line for each limit: what was used of it and how long it held, after the first window and within it."""
+    """Print a line for each limit: its use and the throttle time, after the first window and within it."""
     print("\n| limit, bytes/s | rate, bytes/s | of the limit | held, ms | held in the first window, ms |")
     print("| --- | --- | --- | --- | --- |")
     for (_, limit), readings in zip(phases, found, strict=True):
@@ -215,7 +215,7 @@ def main() -> None:
     parser.add_argument("--compression", default="producer", help="of the topic: gzip, zstd, ... (%(default)s)")
     arguments = parser.parse_args()
     phases = [(arguments.seconds, arguments.limit * times) for times in (1, 0.5, 2)]
-    # More than may be read, and what may come at once.
+    # More than the limits allow in all phases, including bursts.
     total = 1.2 * (_WARM_UP_S * arguments.limit + sum((seconds + WINDOW_S) * limit for seconds, limit in phases))
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         directory = Path(name)

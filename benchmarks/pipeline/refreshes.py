@@ -70,7 +70,7 @@ def main() -> None:
 
 
 class Refreshes:
-    """One job's tables, with facts that come bit by bit."""
+    """One job's tables, with facts that are added step by step."""
 
     def __init__(self, spark: SparkSession, broker: Running, job: Job, events: Path, run: str) -> None:
         self._spark, self._job = spark, job
@@ -98,7 +98,7 @@ class Refreshes:
                 yield each.name, table_of(each.event, values)
 
     def fill(self, fact_count: int) -> int:
-        """Put about so many facts before the others, and derive from them; gives how many there are."""
+        """Add about this many earlier facts, and derive from them; return the number of facts."""
         from pyspark.sql import functions as F
 
         copies = -(-fact_count // self._facts.count())
@@ -114,7 +114,7 @@ class Refreshes:
         return copies * self._facts.count()
 
     def refresh(self, number: int) -> float:
-        """Add the facts of the next ten seconds, and derive from all; gives how many ms the latter took."""
+        """Add the facts of the next ten seconds, and derive from all; return the duration of the latter in ms."""
         from pyspark.sql import functions as F
 
         second = F.unix_seconds("_timestamp") - self._start_s

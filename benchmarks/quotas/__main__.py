@@ -14,13 +14,13 @@ from benchmarks.quotas.works import MB, WORKS, Figure, Plan
 
 SHORT = Plan(11, (5.0, 1.0), 10.0, 200 * MB)
 USUAL = Plan(30, (20.0, 5.0, 1.0), 20.0, 500 * MB)
-# The figures that made it known: 5,242,880 records of a kilobyte.
+# The original figures of the experiment: 5,242,880 records of a kilobyte.
 FULL = Plan(30, (100.0, 50.0, 20.0, 5.0, 1.0), 50.0, 5_242_880 * 1_024)
 _REFERENCE, _SUBJECT = "kafka", "barnabas"
 
 
 def table(figures: Mapping[str, Sequence[Figure]]) -> str:
-    """A Markdown table: a row for each figure, with what part of its limit it comes to."""
+    """Return a Markdown table: a row for each figure, with its ratio to the limit."""
     by_key = {name: {each.key: each for each in found} for name, found in figures.items()}
     both = _REFERENCE in figures and _SUBJECT in figures
     heading = ["line", *(title for name in figures for title in (report.TITLES[name], "of the limit"))]
@@ -84,7 +84,7 @@ def main() -> int:
                         print(f"  {figure.title} {figure.value:,.{figure.digits}f}", file=sys.stderr, flush=True)
                         found.append(figure)
                 except RuntimeError as error:
-                    # What was measured before is worth its figures.
+                    # Keep the earlier figures.
                     print(f"{name}: {work}: {error}", file=sys.stderr, flush=True)
     text = table(figures)
     print(text)

@@ -1,4 +1,4 @@
-"""The two brokers with a listener for everybody and one for who logs in, and their quotas."""
+"""The two brokers, with a listener without logins and one with logins, and their quotas."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ LOGINS = MappingProxyType({USER: PASSWORD})
 _STOP_TIMEOUT_S = 60
 _START_TIMEOUT_S = 60
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-# So that no run fills a disk: a topic keeps some seconds of its newest records.
+# A topic keeps only the newest records of some seconds, so that no run fills the disk.
 _SMALL_LOGS = {
     "log.segment.bytes": str(64 * 1024 * 1024),
     "log.retention.check.interval.ms": "5000",
@@ -40,11 +40,11 @@ _SMALL_LOGS = {
 
 @dataclass(slots=True)
 class Target:
-    """A broker that runs.
+    """A running broker.
 
     Attributes:
-        address: Where everybody is ANONYMOUS.
-        login_address: Where `USER` logs in; "" without that listener.
+        address: The listener without logins, where all clients are ANONYMOUS.
+        login_address: The listener where `USER` logs in; "" without that listener.
     """
 
     address: str
@@ -53,16 +53,16 @@ class Target:
 
     @property
     def user(self) -> str:
-        """Whose the experiment's clients are."""
+        """Return the user of the experiment's clients."""
         return USER if self.login_address else "ANONYMOUS"
 
     @property
     def client_address(self) -> str:
-        """Where they connect."""
+        """Return the address to which the clients connect."""
         return self.login_address or self.address
 
     def set_quota(self, entity: Mapping[str, str | None], **values: float | None) -> None:
-        """Set quotas of an entity (type to name, None for the default), or delete those that are None."""
+        """Set quotas of an entity (type to name, None for the default); a quota with the value None is deleted."""
         entities = [EntityData(kind, name) for kind, name in entity.items()]
         ops = [OpData(key, value or 0.0, value is None) for key, value in values.items()]
         request = AlterClientQuotasRequest([AlterClientQuotasRequestEntryData(entities, ops)], False)
@@ -82,7 +82,7 @@ class Target:
 
     @contextlib.contextmanager
     def quota(self, entity: Mapping[str, str | None], **values: float) -> Iterator[None]:
-        """The same for a while."""
+        """Set quotas for the duration of a `with`."""
         self.set_quota(entity, **values)
         try:
             yield
@@ -102,7 +102,7 @@ def _settings(port: int, login_port: int, logins: Mapping[str, str]) -> dict[str
 
 @contextlib.contextmanager
 def kafka(place: Path | None, with_login: bool, logins: Mapping[str, str] = LOGINS) -> Iterator[Target]:
-    """Kafka 2.7.2, its ZooKeeper beside it."""
+    """Run Kafka 2.7.2 with its ZooKeeper."""
     directory = Path(tempfile.mkdtemp(prefix="kafka-quotas-", dir=place))
     port, login_port = free_port(), free_port() if with_login else 0
     server = KafkaServer(directory, _settings(port, login_port, logins), port=port)
@@ -116,7 +116,7 @@ def kafka(place: Path | None, with_login: bool, logins: Mapping[str, str] = LOGI
 
 @contextlib.contextmanager
 def barnabas(place: Path | None, with_login: bool, logins: Mapping[str, str] = LOGINS) -> Iterator[Target]:
-    """Barnabas, in pure Python, as a process."""
+    """Run Barnabas in pure Python, as a process."""
     directory = Path(tempfile.mkdtemp(prefix="barnabas-quotas-", dir=place))
     port, login_port = free_port(), free_port() if with_login else 0
     properties = directory / "server.properties"
@@ -156,7 +156,7 @@ def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
 
 
 def new_topic(target: Target, name: str) -> None:
-    """Have a topic made by itself, and wait until it is led."""
+    """Create a topic by automatic creation, and wait until it has a leader."""
     prepare(target.address, name).close()
 
 

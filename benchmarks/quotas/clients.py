@@ -1,8 +1,9 @@
-"""Many light clients in one process: raw sockets, one request in flight on each, whatever the throttle time says.
+"""Many light clients in one process: raw sockets, one request in flight on each; throttle times are ignored.
 
     python -m benchmarks.quotas.clients JSON
 
-reads a `Load` as JSON, prints a `Told` as JSON. What ignores throttle times must be held by the broker alone.
+reads a `Load` as JSON and prints a `Told` as JSON. The clients ignore throttle times, so that only the broker throttles
+them.
 
 Source: protocol guide, Produce v7, Fetch v4, Metadata v1, SaslHandshake v1, SaslAuthenticate v0.
 """
@@ -22,22 +23,22 @@ from benchmarks.quotas.rates import FIRST_WINDOW_S, MOST_S, average_rate
 _RECEIVE_BYTES = 1 << 18
 _INT32 = struct.Struct(">i")
 _WARMUP_S = 1.0
-# Answers to a flood are only counted, so many requests are in flight on each connection.
+# Requests in flight on each connection of a flood, whose responses are only counted.
 _FLOOD_IN_FLIGHT = 20
 
 
 @dataclass(slots=True)
 class Load:
-    """What to do.
+    """The load of the clients.
 
     Attributes:
-        mode: produce, fetch, or flood (Metadata of one topic, as fast as it goes).
-        client_ids: Of each connection.
-        size: Bytes of a record, or of what a fetch asks for.
-        measure_s: For so long rates are averaged.
-        is_limited: A quota holds them: their first window does not count.
-        user, password: To log in with PLAIN; not at all without.
-        pause_s: After each answer.
+        mode: produce, fetch, or flood (Metadata of one topic, as fast as possible).
+        client_ids: The client id of each connection.
+        size: Bytes of a record, or the maximum bytes of a fetch.
+        measure_s: Time over which rates are averaged.
+        is_limited: The clients have a quota: their first window does not count.
+        user, password: Credentials for PLAIN; empty: no login.
+        pause_s: Pause after each response.
     """
 
     address: str
@@ -54,15 +55,15 @@ class Load:
 
 @dataclass(slots=True)
 class Told:
-    """What came of it, over the time that counts.
+    """The result of a load, over the measured time.
 
     Attributes:
-        mb_per_s: Of each connection: the bytes that quotas count (requests of producers, answers to consumers).
-        all_mb_per_s: Of all of them.
-        requests_per_s: Of all.
-        throttle_ms: What answers that had a throttle time said, on an average; held_share: part of the time for
-            which connections were told to wait.
-        p50_us, p99_us: From a request to its answer, over all connections.
+        mb_per_s: Rate of each connection in bytes that quotas count (requests of producers, responses to consumers).
+        all_mb_per_s: Rate of all connections.
+        requests_per_s: Requests of all connections.
+        throttle_ms: Average throttle time of responses that have one.
+        held_share: Part of the time during which connections were throttled.
+        p50_us, p99_us: Latency over all connections.
     """
 
     mb_per_s: list[float] = field(default_factory=list)
@@ -109,7 +110,7 @@ def _receive(connection: socket.socket) -> bytes:
 
 
 def connect(address: str, client_id: str, user: str = "", password: str = "") -> socket.socket:
-    """Open a connection, and log in where a user is named."""
+    """Open a connection, and log in if a user is given."""
     host, _, port = address.rpartition(":")
     connection = socket.create_connection((host, int(port)), timeout=60)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -126,7 +127,7 @@ def connect(address: str, client_id: str, user: str = "", password: str = "") ->
 
 
 class _Client:
-    """One connection: what it sends, and what it was told."""
+    """One connection: its request, and its results."""
 
     __slots__ = ("_received", "client_id", "connection", "moves", "request", "sent_ns", "throttle_ms")
 
@@ -144,7 +145,7 @@ class _Client:
         self.connection.sendall(self.request)
 
     def receive(self) -> bytearray | None:
-        """A whole answer, when it has come."""
+        """Return a complete response; None: it has not arrived yet."""
         received = self.connection.recv(_RECEIVE_BYTES)
         if not received:
             raise RuntimeError("the broker closed the connection")
@@ -169,7 +170,7 @@ def _check(load: Load, answer: bytearray) -> None:
 
 
 def run(load: Load) -> Told:
-    """Carry a load out."""
+    """Run a load."""
     clients = [_Client(load, client_id) for client_id in load.client_ids]
     if load.mode == "flood":
         return _flood(load, clients)
@@ -223,7 +224,7 @@ def _rate(load: Load, moves: list[tuple[float, float]]) -> float:
 
 
 def _flood(load: Load, clients: list[_Client]) -> Told:
-    """Ask for metadata as fast as it goes."""
+    """Request metadata as fast as possible."""
     poller = select.epoll()
     for client in clients:
         client.connection.setblocking(False)
@@ -239,7 +240,7 @@ def _flood(load: Load, clients: list[_Client]) -> Told:
             received = client.connection.recv(_RECEIVE_BYTES)
             if not received:
                 raise RuntimeError("the broker closed the connection")
-            # All answers are alike: the first one's size counts the others.
+            # All responses have the same size, so they are counted by bytes.
             answer_bytes = answer_bytes or 4 + _INT32.unpack_from(received)[0]
             received_bytes += len(received)
             count, unanswered[descriptor] = divmod(unanswered[descriptor] + len(received), answer_bytes)

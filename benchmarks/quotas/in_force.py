@@ -1,9 +1,9 @@
-"""How long a limit that somebody writes bare into a znode takes to be in force, on both kinds of registry.
+"""The time until a quota that is written directly to a znode is in force, on both kinds of registry.
 
     .venv/bin/python -m benchmarks.quotas.in_force
 
-Each kind of limit at each of the eight levels is written by kazoo, as by hand: the entity's node and nothing else, no
-notification. It is in force when the broker goes by it, which it is asked again and again.
+Kazoo writes each kind of limit at each of the eight levels, like an operator: only the entity's node, without a
+notification. The benchmark queries the broker repeatedly until the limit is in force.
 """
 
 import json
@@ -30,7 +30,7 @@ _WAIT_S = 10.0
 
 
 def _told(peer: Peer) -> str:
-    """What is in force for the client, as JSON."""
+    """Return the limits in force for the client, as JSON."""
     answer = peer.ask(ExplainQuotasRequest(_EXPLAIN, _USER, _CLIENT_ID), 0)
     if answer.error_code:
         raise RuntimeError(f"ExplainQuotas: error {answer.error_code}")
@@ -38,7 +38,7 @@ def _told(peer: Peer) -> str:
 
 
 def measure(connect: str, bootstrap_servers: str) -> list[float]:
-    """Milliseconds from each write until the broker goes by it."""
+    """Return the milliseconds from each write until the limit is in force."""
     client: Any = KazooClient(connect)
     client.start()
     peer, times_ms, limit = Peer(bootstrap_servers), [], 70_000
@@ -54,7 +54,7 @@ def measure(connect: str, bootstrap_servers: str) -> list[float]:
                     raise RuntimeError(f"{key} of {path} is not in force after {_WAIT_S:g} s")
                 time.sleep(0.001)
             times_ms.append((time.perf_counter() - start) * 1e3)
-        # The levels below would not count.
+        # Remove the limit, because otherwise lower levels would have no effect.
         client.set(path, json.dumps({"version": 1, "config": {}}).encode())
     client.stop()
     client.close()

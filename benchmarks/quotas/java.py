@@ -1,9 +1,9 @@
-"""Kafka's own ProducerPerformance and ConsumerPerformance, and how fast they were once a quota's first window was over.
+"""Kafka's own ProducerPerformance and ConsumerPerformance, and their rates after a quota's first window.
 
-What a producer has produced is read off the end of its log ten times a second, as its own reports come every five
-seconds; a consumer tells ten times a second itself.
+A producer's progress is read from the log end ten times per second, because it reports only every five seconds; a
+consumer reports ten times per second itself.
 
-Rates are of the records' bytes: requests and answers, which quotas count, are some two per cent larger.
+Rates count the records' bytes; requests and responses, which quotas count, are about two per cent larger.
 """
 
 import contextlib
@@ -25,10 +25,10 @@ _THROTTLE = re.compile(r"(?:produce|fetch)-throttle-time-avg:\{[^}]*\}\s*:\s*([\
 
 
 class Ran(NamedTuple):
-    """What a perf tool told.
+    """The progress that a perf tool reported.
 
     Attributes:
-        moves: When something was moved, in seconds since the first time, and how many bytes had been moved by then.
+        moves: Time in seconds since the first report, and total bytes by then.
         throttle_ms: Its metric `produce-throttle-time-avg` or `fetch-throttle-time-avg` at the end.
     """
 
@@ -36,11 +36,11 @@ class Ran(NamedTuple):
     throttle_ms: float
 
     def up_to(self, at_s: float) -> "Ran":
-        """What it told until then."""
+        """Return the progress before this time."""
         return Ran([each for each in self.moves if each[0] < at_s], self.throttle_ms)
 
     def since(self, at_s: float) -> "Ran":
-        """What it told from then on."""
+        """Return the progress from this time on, which becomes time 0."""
         later = [each for each in self.moves if each[0] >= at_s]
         return Ran([(now_s - at_s, total) for now_s, total in later], self.throttle_ms)
 
@@ -59,11 +59,11 @@ def _login(target: Target) -> list[str]:
 def produce(
     target: Target, topic: str, client_id: str, total_bytes: float, on_second: Callable[[float], object] | None = None
 ) -> Ran:
-    """ProducerPerformance: records of a kilobyte, acks=1, the client's own defaults, as fast as it goes.
+    """Run ProducerPerformance: records of a kilobyte, acks=1, the client's defaults, as fast as possible.
 
     Args:
-        total_bytes: Of all records.
-        on_second: Is called with the seconds since it began, now and then.
+        total_bytes: Bytes of all records.
+        on_second: Called repeatedly with the seconds since the start.
     """
     count = int(total_bytes / RECORD_BYTES)
     properties = [f"bootstrap.servers={target.client_address}", "acks=1", f"client.id={client_id}"]
@@ -92,7 +92,7 @@ def produce(
 
 
 def consume(target: Target, topic: str, client_id: str, total_bytes: float) -> Ran:
-    """ConsumerPerformance from the beginning of a topic that holds as much."""
+    """Run ConsumerPerformance from the beginning of a topic that has at least this many bytes."""
     arguments = ["--bootstrap-server", target.client_address, "--topic", topic, "--hide-header"]
     arguments += ["--messages", str(int(total_bytes / RECORD_BYTES)), "--show-detailed-stats", "--print-metrics"]
     arguments += ["--reporting-interval", str(int(_REPORT_S * 1_000)), "--timeout", "60000"]
@@ -116,7 +116,7 @@ def consume(target: Target, topic: str, client_id: str, total_bytes: float) -> R
 
 @contextlib.contextmanager
 def _config(lines: Iterable[str]) -> Iterator[str]:
-    """The path of a properties file: what has "=" in its value can't be an argument."""
+    """Yield the path of a properties file: a value with "=" cannot be an argument."""
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
         config.write("".join(f"{line}\n" for line in lines))
         config.flush()
@@ -124,7 +124,7 @@ def _config(lines: Iterable[str]) -> Iterator[str]:
 
 
 class _Tool:
-    """One of Kafka's tools, which is ended with the context if it has not ended by itself."""
+    """One of Kafka's tools, which is killed at the end of the context if it still runs."""
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self._name = name
@@ -149,7 +149,7 @@ class _Tool:
         return self._process.poll() is not None
 
     def lines(self) -> Iterator[str]:
-        """What it prints, to its end. Raises RuntimeError where it failed."""
+        """Yield its output lines to its end. Raises RuntimeError if it failed."""
         assert self._process.stdout is not None
         last = ""
         for line in self._process.stdout:
@@ -165,7 +165,7 @@ def _throttle_ms(lines: Iterable[str]) -> float:
 
 
 def _end_offset(target: Target, topic: str) -> int:
-    """How many records partition 0 has, by ListOffsets v1."""
+    """Return the end offset of partition 0, by ListOffsets v1."""
     name = struct.pack(">h", len(topic)) + topic.encode()
     body = struct.pack(">ii", -1, 1) + name + struct.pack(">iiq", 1, 0, -1)
     payload = struct.pack(">hhih", 2, 1, 1, -1) + body

@@ -1,9 +1,9 @@
-"""The average rate of what comes in bursts.
+"""The average rate of traffic in bursts.
 
-A client that could be faster than its limit spends at once what the rate's eleven windows of a second allow, is held
-until that second is forgotten, and begins anew: with Kafka as with Barnabas its rate has a period of eleven seconds and
-a bit. Over any 30 s there are two of these bursts or three. So the average runs from the moment at which the client is
-furthest ahead in one period to that in another, 30 s later or more: it is the slope of the line that touches the steps.
+A client that is faster than its limit immediately uses the budget of the rate's eleven windows of one second. It is
+then throttled until that burst leaves the windows, and starts again. So with Kafka and with Barnabas, its rate has a
+period of slightly more than eleven seconds, and any 30 s contain two or three bursts. Therefore the average is taken
+between the peaks of two periods at least 30 s apart: it is the slope of the line that touches the steps from above.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from collections.abc import Sequence
 WINDOWS_S = 11.0
 """`quota.window.num` times `quota.window.size.seconds`."""
 FIRST_WINDOW_S = 12.0
-"""When what a client had saved up before it came is spent and forgotten, and as long as a period at the most."""
+"""The time after which a client's initial budget is used up and forgotten; also the maximum length of a period."""
 MOST_S = 2 * FIRST_WINDOW_S
-"""So much longer than the time that was asked for it takes to see a whole period at both ends."""
+"""The additional time that is needed to see a whole period at both ends of the measured time."""
 _ROUNDS = 4
 
 
 def average_rate(moves: Sequence[tuple[float, float]], for_s: float) -> float:
-    """Bytes a second, from the end of the first window on.
+    """Return the bytes per second from the end of the first window on.
 
     Args:
-        moves: When something was moved, in seconds since the first time, and how many bytes had been moved by then.
-        for_s: So long at the least.
+        moves: Time in seconds since the first entry, and total bytes by then.
+        for_s: Minimum time to average over.
     """
     rate = (_moved_by(moves, FIRST_WINDOW_S + for_s) - _moved_by(moves, FIRST_WINDOW_S)) / for_s
     for _ in range(_ROUNDS):
@@ -35,7 +35,7 @@ def average_rate(moves: Sequence[tuple[float, float]], for_s: float) -> float:
 
 
 def _furthest_ahead(moves: Sequence[tuple[float, float]], from_s: float, rate: float) -> tuple[float, float] | None:
-    """Where in a period a client is furthest ahead of one that always has this rate."""
+    """Return the peak of a period: where a client is furthest ahead of one with this constant rate."""
     within = [each for each in moves if from_s <= each[0] < from_s + FIRST_WINDOW_S]
     return max(within, key=lambda each: each[1] - rate * each[0], default=None)
 

@@ -1,6 +1,6 @@
-"""What the experiment does: each work on a broker of its own, which is told its quotas by AlterClientQuotas.
+"""The works of the experiment, each on its own broker, whose quotas are set by AlterClientQuotas.
 
-MB are of 1,024 x 1,024 bytes here, as in Kafka's perf tools and in the quotas that people set.
+MB are 1,024 x 1,024 bytes here, as in Kafka's perf tools and in usual quotas.
 """
 
 import json
@@ -24,18 +24,18 @@ MB = 1024 * 1024
 _TOPIC = "experiment"
 _FLOODING, _VICTIM = "flood", "victim"
 _FLOOD_CONNECTIONS = 20
-# Of each of 200: together they are not more than the one process of light clients can do.
+# Limit of each of 200 clients: together, not more than one process of light clients can send.
 _OF_MANY_MB = 0.03125
 
 
 class Plan(NamedTuple):
-    """How long and how much.
+    """Durations and amounts.
 
     Attributes:
-        measure_s: For so long each rate is averaged.
-        limits_mb: The limits that clients are given one after the other.
-        only_user_limit_mb: Of a user; of one of his clients: half of it.
-        unlimited_bytes: How much is produced and consumed without a quota.
+        measure_s: Time over which each rate is averaged.
+        limits_mb: The limits of clients, one after the other.
+        only_user_limit_mb: Limit of a user; half of it for one of the user's clients.
+        unlimited_bytes: Bytes that are produced and consumed without a quota.
     """
 
     measure_s: float
@@ -48,8 +48,8 @@ class Figure(NamedTuple):
     """One line of the table.
 
     Attributes:
-        limit: What the figure should come to; None where there is no limit.
-        goal: From and up to which part of the limit, or of Kafka's figure where there is no limit.
+        limit: The expected value; None: no limit.
+        goal: The permitted range relative to the limit, or to Kafka's figure without a limit.
     """
 
     key: str
@@ -68,7 +68,7 @@ LIKE_KAFKA = (0.9, 1.1)
 
 
 def produce(target: Target, plan: Plan) -> Iterator[Figure]:
-    """ProducerPerformance without a quota, then under that of a client, a user, and a user's client."""
+    """ProducerPerformance without a quota, then with a quota of a client, of a user, and of a user's client."""
     ran = java.produce(target, _TOPIC, "unlimited", plan.unlimited_bytes)
     yield Figure("produce_none", "Java producer, no quota: MB/s", _whole_mb(ran), 1)
     for name, entity, limit_mb in _cases(target, plan):
@@ -78,7 +78,7 @@ def produce(target: Target, plan: Plan) -> Iterator[Figure]:
 
 
 def consume(target: Target, plan: Plan) -> Iterator[Figure]:
-    """ConsumerPerformance in the same way."""
+    """ConsumerPerformance with the same quotas."""
     most_mb = max(limit_mb for _, _, limit_mb in _cases(target, plan))
     _fill(target, max(plan.unlimited_bytes, int(_enough(plan, most_mb))))
     ran = java.consume(target, _TOPIC, "unlimited", plan.unlimited_bytes)
@@ -90,7 +90,7 @@ def consume(target: Target, plan: Plan) -> Iterator[Figure]:
 
 
 def change(target: Target, plan: Plan) -> Iterator[Figure]:
-    """A client's limit is lowered to a half while it produces."""
+    """Halve a client's limit while it produces."""
     before_mb = plan.user_limit_mb
     after_mb = before_mb / 2
     change_s = FIRST_WINDOW_S + 3 * WINDOWS_S
@@ -126,7 +126,7 @@ def _java_figures(key: str, who: str, name: str, limit_mb: float, ran: java.Ran,
 
 
 def _enough(plan: Plan, limit_mb: float) -> float:
-    """Bytes that take until the end of what is measured, and what goes through at once in the first window."""
+    """Return enough bytes until the end of the measurement, including the burst of the first window."""
     return limit_mb * MB * (FIRST_WINDOW_S + plan.measure_s + MOST_S + WINDOWS_S)
 
 
@@ -149,13 +149,13 @@ def _fill(target: Target, total_bytes: int) -> None:
     connection.close()
 
 
-# --- light clients, which look at no throttle time
+# --- light clients, which ignore throttle times
 
 
 def shared(target: Target, plan: Plan) -> Iterator[Figure]:
-    """One client, and twenty that share a quota; producers and consumers, which offer twice what they may.
+    """One client, and twenty that share a quota; producers and consumers offer twice their limit.
 
-    A client that is as fast as it can be is held for longer by the faster broker, which took its burst in less time.
+    A client without its own pace would be throttled for longer by the faster broker, which accepts its burst sooner.
     """
     _fill(target, 4 * MB)
     for mode, kind in (("produce", "producer_byte_rate"), ("fetch", "consumer_byte_rate")):
@@ -172,7 +172,7 @@ def shared(target: Target, plan: Plan) -> Iterator[Figure]:
 
 
 def many(target: Target, plan: Plan) -> Iterator[Figure]:
-    """200 clients, each with the default quota to itself; then 200 that share one."""
+    """200 clients, each with its own default quota; then 200 that share one quota."""
     new_topic(target, _TOPIC)
     with target.quota({"client-id": None}, producer_byte_rate=_OF_MANY_MB * MB):
         told = _run(target, _limited(target, "produce", [f"app-{number}" for number in range(200)], 16_384, plan))
@@ -198,7 +198,7 @@ def many(target: Target, plan: Plan) -> Iterator[Figure]:
 
 
 def beside(target: Target, plan: Plan) -> Iterator[Figure]:
-    """A client without a limit, alone and beside one that is held to 1 MB/s, in turn."""
+    """A client without a limit, alone and beside one with a limit of 1 MB/s, in turn."""
     new_topic(target, _TOPIC)
     unlimited = _limited(target, "produce", ["unlimited"], 65_536, plan)
     unlimited.is_limited, unlimited.measure_s = False, min(5, plan.measure_s)
@@ -253,7 +253,7 @@ def _running(load: Load) -> "_Process":
 
 
 class _Process:
-    """The light clients in a process of their own, from its start to its end or a kill."""
+    """The light clients in their own process, from its start to its end or a kill."""
 
     def __init__(self, load: Load) -> None:
         command = [sys.executable, "-m", "benchmarks.quotas.clients", json.dumps(asdict(load))]

@@ -1,1 +1,1 @@
-"""What one whole broker costs beside Kafka 2.7.2: groups, transactions, very many topics, partitions, connections."""
+"""The cost of logins, access rules, quotas and metrics, compared with Kafka 2.7.2."""

@@ -13,7 +13,7 @@ from benchmarks.users import acls, client_ids, guards, logins, tls
 Figures = dict[str, float]
 NewBroker = Callable[[dict[str, str]], Measured]
 
-# Each takes what makes a broker with some settings, and whether that broker is Kafka.
+# Each work receives a factory of brokers with given settings, and whether the broker is Kafka.
 WORKS: dict[str, Callable[[NewBroker, bool], Figures]] = {
     "guards": lambda new_broker, is_kafka: guards.cost_of_guards(new_broker, has_http=not is_kafka),
     "acls": lambda new_broker, is_kafka: acls.checks(new_broker),
@@ -43,7 +43,7 @@ def main() -> int:
                 try:
                     figures = WORKS[work](partial(BROKERS[name], options.place), name == report.REFERENCE)
                 except RuntimeError as error:
-                    # The rest is worth its figures.
+                    # Continue with the other works.
                     print(f"{name}: {work}: {error}", file=sys.stderr, flush=True)
                     continue
                 print(figures, file=sys.stderr, flush=True)

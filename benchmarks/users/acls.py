@@ -1,8 +1,8 @@
-"""Checks of access rules on a broker that has 10,000 of them.
+"""Checks of access rules on a broker with 10,000 rules.
 
-A check is what a topic of a ListOffsets request costs beyond what it costs without rules: the broker looks whether the
-principal may describe it, and answers that there is no such topic. The rules are those of a company: half of them about
-topics of teams by name, the others by prefix; one of these lets the client of the benchmark describe its own.
+The cost of a check is the cost of a topic in a ListOffsets request, minus its cost without rules. The broker checks
+whether the principal may describe the topic, and answers that it does not exist. The rules are like a company's: half
+of them name topics of teams, the others prefixes; one of these lets the benchmark's client describe its topics.
 """
 
 import time
@@ -20,11 +20,11 @@ Figures = dict[str, float]
 
 _RULE_COUNT, _RULES_PER_REQUEST = 10_000, 500
 _TOPICS_PER_REQUEST = 200
-# A JVM goes on compiling for that long.
+# A JVM continues compiling during this many requests.
 _WARMUP_COUNT, _REQUEST_COUNT = 1_500, 300
 _TOPIC, _LITERAL, _PREFIXED, _READ, _DESCRIBE, _ALLOW = 2, 3, 4, 3, 8, 3
 _LATEST = -1
-# Without this the first rule about the cluster would shut the benchmark out, too.
+# Without this, the first rule about the cluster would also deny access to the benchmark.
 _WITH_RULES = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
@@ -39,7 +39,7 @@ LINES = (
 
 
 def checks(new_broker: Callable[[dict[str, str]], Measured]) -> Figures:
-    """ListOffsets of topics that are not there, with 10,000 rules and with none."""
+    """ListOffsets of missing topics, with 10,000 rules and without rules."""
     numbers = count(1_000_000)
     again = [[f"bench-{number}" for number in range(_TOPICS_PER_REQUEST)]] * _REQUEST_COUNT
     fresh = [[f"bench-{next(numbers)}" for _ in range(_TOPICS_PER_REQUEST)] for _ in range(_REQUEST_COUNT)]
@@ -84,13 +84,13 @@ def _rules() -> Iterator[AclCreation]:
         if number % 2:
             yield AclCreation(_TOPIC, f"{team}-{number}", _LITERAL, f"User:{team}", "*", _READ, _ALLOW)
         else:
-            # Some are longer than others.
+            # Prefixes of different lengths.
             prefix = f"{team}-{'x' * (number % 20)}{number}"
             yield AclCreation(_TOPIC, prefix, _PREFIXED, f"User:{team}", "*", _READ, _ALLOW)
 
 
 def _topic_us(broker: Measured, requests: list[list[str]], warmup_count: int = _WARMUP_COUNT) -> float:
-    """CPU of the broker for each topic that the requests name; the first one is asked often before."""
+    """Return the broker's CPU per topic of the requests; the first request is sent repeatedly as a warm-up."""
     peer = Peer(broker.address)
     for _ in range(warmup_count):
         _ask(peer, requests[0])

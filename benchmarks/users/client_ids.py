@@ -1,7 +1,7 @@
-"""Produce requests of 10,000 distinct client ids, each with a quota of its own by the default for all.
+"""Produce requests of 10,000 distinct client ids, each with its own quota by the default.
 
-One connection names another client id with each request: first each for the first time, then all of them again. Beside
-it what the same requests cost where one client id sends them all, with the same quota.
+One connection sends each request with another client id: all ids once, then all of them again. For comparison, the
+same requests are sent with a single client id and the same quota.
 """
 
 import struct
@@ -40,7 +40,7 @@ LINES = (
 
 
 def produce_by_many(new_broker: Callable[[dict[str, str]], Measured]) -> Figures:
-    """One connection that speaks for very many clients."""
+    """One connection with very many client ids."""
     broker = new_broker({})
     try:
         broker.start()
@@ -48,7 +48,7 @@ def produce_by_many(new_broker: Callable[[dict[str, str]], Measured]) -> Figures
         _prepare(peer)
         one = [_frame("one")] * _CLIENT_COUNT
         many = [_frame(f"client-{number}") for number in range(_CLIENT_COUNT)]
-        # A JVM goes on compiling for that long.
+        # A JVM continues compiling during this many requests.
         _cpu_us(broker, peer, [_frame("one")] * _WARMUP_COUNT)
         before_mb = resident_mb(broker.pid)
         first_us = _cpu_us(broker, peer, many)
@@ -87,7 +87,7 @@ def _frame(client_id: str) -> bytes:
 
 
 def _cpu_us(broker: Measured, peer: Peer, frames: Sequence[bytes]) -> float:
-    """The broker's CPU for each request, in microseconds."""
+    """Return the broker's CPU per request, in microseconds."""
     before_s = cpu(broker.pid)
     for frame in frames:
         peer.send(frame)

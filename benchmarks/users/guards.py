@@ -1,7 +1,7 @@
-"""What access rules, quotas and metrics add to a small produce, each by itself and all together.
+"""The cost that access rules, quotas and metrics add to a small produce, separately and together.
 
-The brokers with and without them run at the same time and are asked in turn, so that what the machine does meanwhile
-costs all of them the same. No rule refuses and no quota holds: this is what looking costs.
+The brokers with and without them run at the same time and are used in turn, so that other load on the machine affects
+all of them equally. No rule denies and no quota throttles: this is the cost of the checks.
 """
 
 import contextlib
@@ -31,12 +31,12 @@ from tools.kafka.server import free_port
 Figures = dict[str, float]
 
 TOPIC = "guarded"
-# The first 10,000 requests of an API are all counted in histograms, later ones are sampled: the warm-up is over them.
+# Histograms record the first 10,000 requests of an API in full, later ones in samples: the warm-up is longer.
 _WARMUP_COUNT, _COUNT, _ROUNDS, _RECORD_BYTES = 12_000, 4_000, 5, 100
 _SCRAPE_INTERVAL_S = 5.0
 _AUTHORIZER = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
-    # Whoever asks may make the rule; the topic then has one, and is looked at.
+    # Everyone may create the rule; from then on, the topic has a rule, and requests are checked.
     "allow.everyone.if.no.acl.found": "true",
 }
 _TOPIC, _LITERAL, _WRITE, _DESCRIBE, _ALLOW = 2, 3, 4, 8, 3
@@ -45,11 +45,11 @@ _KEYS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
 
 
 class Guard(NamedTuple):
-    """One broker of those that are compared.
+    """One of the compared brokers.
 
     Attributes:
-        name: Begins the name of its figure.
-        has_rules, has_quotas, has_metrics: What is switched on.
+        name: Prefix of its figure's name.
+        has_rules, has_quotas, has_metrics: The enabled features.
     """
 
     name: str
@@ -75,10 +75,10 @@ LINES = (
 
 
 def cost_of_guards(new_broker: Callable[[dict[str, str]], Measured], has_http: bool) -> Figures:
-    """Produce requests of 100 bytes, one in flight, to brokers with and without what is switched on.
+    """Produce requests of 100 bytes, one in flight, to brokers with and without the features.
 
     Args:
-        has_http: Whether the broker tells its metrics by HTTP; Kafka's are always on.
+        has_http: Whether the broker serves its metrics by HTTP; Kafka's are always on.
     """
     guards = [guard for guard in GUARDS if has_http or guard.name != "metrics"]
     used_us: dict[str, list[float]] = {guard.name: [] for guard in guards}
@@ -101,7 +101,7 @@ def cost_of_guards(new_broker: Callable[[dict[str, str]], Measured], has_http: b
             if guard.has_metrics and has_http:
                 stack.enter_context(_scraped(port))
         for number in range(_ROUNDS):
-            # The first of a round would always meet the machine as the last one left it.
+            # Rotate the order, so that no broker is always the first of a round.
             for guard in guards[number % len(guards) :] + guards[: number % len(guards)]:
                 used_us[guard.name].append(_produce(running[guard.name], _COUNT))
     middle_us = {name: statistics.median(values) for name, values in used_us.items()}
@@ -110,7 +110,7 @@ def cost_of_guards(new_broker: Callable[[dict[str, str]], Measured], has_http: b
 
 
 def _produce(broker: Measured, count: int) -> float:
-    """The broker's CPU for each of so many requests, in microseconds."""
+    """Return the broker's CPU per request, in microseconds."""
     command = [sys.executable, "-m", "benchmarks.load.raw", "latency", broker.address, TOPIC, str(count)]
     command += [str(_RECORD_BYTES), "--pid", str(broker.pid)]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
@@ -129,7 +129,7 @@ def _allow(broker: Measured) -> None:
 
 
 def _set_quotas(broker: Measured) -> None:
-    """For each client id, and for the user that everybody is here: none that anybody reaches."""
+    """Set quotas that are never reached, for each client id and for the user of all clients."""
     peer = Peer(broker.address)
     ops = [OpData(key, _UNREACHED, False) for key in _KEYS]
     entities = [[EntityData("client-id", None)], [EntityData("user", "ANONYMOUS")]]
@@ -147,7 +147,7 @@ def _check(error_codes: set[int], what: str) -> None:
 
 @contextlib.contextmanager
 def _scraped(port: int) -> Iterator[None]:
-    """Take the metrics now and then, as Prometheus does."""
+    """Scrape the metrics periodically, like Prometheus."""
     is_over = threading.Event()
 
     def scrape() -> None:

@@ -1,7 +1,7 @@
-"""Logins per second: connect, ask for SCRAM, two messages each way, one request as the user, leave.
+"""Logins per second: connect, handshake for SCRAM, two messages each way, one request as the user, close.
 
-The client's keys are computed once, as its hashing is no figure of the broker's; each login has a nonce and a
-proof of its own. What is told is the broker's CPU for one, and how many one client at a time gets done.
+The client's keys are computed once, because the client's hashing is not measured; each login has its own nonce and
+proof. The figures are the broker's CPU per login, and the logins per second of one client.
 """
 
 import hmac
@@ -35,7 +35,7 @@ Figures = dict[str, float]
 _USER, _PASSWORD, _SALT, _ITERATIONS = "bench", b"secret", b"a salt", 4096
 # By mechanism: its number in the protocol, and its hash.
 _MECHANISMS = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
-# A JVM goes on compiling for that long.
+# A JVM continues compiling during this many logins.
 _WARMUP_COUNT, _COUNT = 3_000, 2_000
 _BROKER, _SET = 4, 0
 _MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
@@ -53,7 +53,7 @@ LINES = (
 
 
 def logins(new_broker: Callable[[dict[str, str]], Measured]) -> Figures:
-    """Logins by both hashes."""
+    """Logins with both hashes."""
     broker = new_broker(_CONFIG)
     try:
         broker.start()
@@ -78,7 +78,7 @@ def logins(new_broker: Callable[[dict[str, str]], Measured]) -> Figures:
 
 
 class _Client:
-    """Logs in again and again."""
+    """Logs in repeatedly."""
 
     def __init__(self, address: str, mechanism: str, hash_name: str) -> None:
         self._address = address
@@ -123,7 +123,7 @@ class _Client:
 
 
 def _open_listener(broker: Measured) -> str:
-    """Open the listener for users while the broker runs; its address."""
+    """Open the listener for users while the broker runs; return its address."""
     users = f"127.0.0.1:{free_port()}"
     peer = Peer(broker.address)
     listeners = AlterableConfig("listeners", _SET, f"PLAINTEXT://{broker.address},USERS://{users}")

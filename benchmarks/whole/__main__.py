@@ -84,7 +84,7 @@ def main() -> int:
                     print(figures, file=sys.stderr, flush=True)
                     runs[-1] |= figures
                 except RuntimeError as error:
-                    # It did not get there in time: the rest is worth its figures.
+                    # The work did not finish in time: continue with the others.
                     print(f"{name}: {work}: {error}", file=sys.stderr, flush=True)
                 finally:
                     broker.close()

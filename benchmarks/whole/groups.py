@@ -1,4 +1,4 @@
-"""Groups: consumers that start together, commits, and members that only say that they are there."""
+"""Groups: consumers that start together, commits, and idle members that only send heartbeats."""
 
 import heapq
 import select
@@ -31,12 +31,12 @@ Figures = dict[str, float]
 
 _CONSUMER_COUNTS = (1, 10, 200)
 _ROUND_COUNT, _WARMUP_COUNT = 9, 20
-# Nobody is lost while others are measured.
+# No member expires while others are measured.
 _SESSION_MS = 300_000
 _COMMIT_COUNT, _COMMIT_CONNECTIONS = 30_000, 50
 _IDLE_CONNECTIONS, _IDLE_MEMBERS = 5_000, 500
 _HEARTBEAT_S, _IDLE_S = 3.0, 15.0
-# How soon a consumer that has its partitions hears that it must join again. By default 3 s, which would hide all else.
+# Heartbeat interval, after which a consumer learns that it must rejoin. The default of 3 s would hide all other costs.
 _REBALANCE_HEARTBEAT_S = 0.05
 _TOPIC = "whole"
 
@@ -52,11 +52,12 @@ def _join(group: str, member_id: str, user_data: bytes = b"") -> JoinGroupReques
 
 
 def join_together(peers: Sequence[Peer], group: str) -> list[tuple[str, int]]:
-    """All peers become members of one generation; each one's member id and generation."""
+    """Make all peers members of one generation; return their member ids and generations."""
     named = ask_all(peers, [_join(group, "")] * len(peers), 4)
     _check(named, MEMBER_ID_REQUIRED)
     ids = [answer.member_id for answer in named]
-    # The first one of all is not waited for by anybody: so it is a generation of its own, and then nobody is the first.
+    # The coordinator does not wait for others after a group's first member. So the first peer forms a generation alone,
+    # before the others join.
     (first,) = ask_all(peers[:1], [_join(group, ids[0])], 4)
     _check(ask_all(peers[:1], [SyncGroupRequest(group, first.generation_id, ids[0])], 2), NONE)
     while True:
@@ -68,7 +69,7 @@ def join_together(peers: Sequence[Peer], group: str) -> list[tuple[str, int]]:
 
 
 def rejoin(peers: Sequence[Peer], group: str, ids: Sequence[str], number: int) -> None:
-    """All members join a new generation: each subscribes anew, so whoever comes first begins it."""
+    """Make all members join a new generation: each has a new subscription, so the first join starts a rebalance."""
     joined = ask_all(peers, [_join(group, member_id, b"%d" % number) for member_id in ids], 4)
     _check(joined, NONE)
     _sync(peers, group, ids, joined)
@@ -90,7 +91,7 @@ def _check(answers: Sequence[Any], error_code: int) -> None:
 
 
 class _Consumer:
-    """One member of a group: joins, learns its offsets, fetches; from then on it says that it is there."""
+    """One member of a group: joins, gets its offsets, fetches once, then sends heartbeats."""
 
     def __init__(self, peer: Peer, group: str) -> None:
         self.peer, self._group, self._member_id = peer, group, ""
@@ -98,7 +99,7 @@ class _Consumer:
         self.answer_of: tuple[int, int] = (0, 0)
 
     def steps(self) -> Generator[tuple[Message, int] | None, Any, None]:
-        """Give requests and their versions, and want the answers; None: nothing to say for a while."""
+        """Yield requests with their versions, and receive the responses; None: wait until the next heartbeat."""
         while True:
             generation, partitions = yield from self._join()
             if partitions and not self.has_record:
@@ -139,7 +140,7 @@ class _Consumer:
 
 
 def _consume_first(peers: Sequence[Peer], group: str) -> float:
-    """Start a consumer on each connection; the seconds until the last one has its first record."""
+    """Start a consumer on each connection; return the seconds until the last one has its first record."""
     start = time.perf_counter()
     poller, waiting, running = select.epoll(), [], {}
 
@@ -170,7 +171,7 @@ def _consume_first(peers: Sequence[Peer], group: str) -> float:
 
 
 def rebalances(broker: Measured) -> Figures:
-    """From the first JoinGroup to the last consumer's first record, when so many start at once."""
+    """The time from the first JoinGroup to the last consumer's first record, when many consumers start at once."""
     broker.start()
     most = max(_CONSUMER_COUNTS)
     create(broker, {_TOPIC: most})
@@ -193,7 +194,7 @@ def rebalances(broker: Measured) -> Figures:
 
 
 def commits(broker: Measured) -> Figures:
-    """One offset at a time, from many connections, each for a group of its own."""
+    """Commits of one offset, from many connections, each for its own group."""
     broker.start()
     create(broker, {_TOPIC: 1})
     peers = [Peer(broker.address) for _ in range(_COMMIT_CONNECTIONS)]
@@ -212,12 +213,12 @@ def commits(broker: Measured) -> Figures:
 
 
 def idle(broker: Measured) -> Figures:
-    """Connections that say nothing, and members that say nothing but that they are there."""
+    """Idle connections, and members that only send heartbeats."""
     broker.start()
     create(broker, {_TOPIC: 1})
     members = [Peer(broker.address) for _ in range(_IDLE_MEMBERS)]
     _find(members[0], "g")
-    # Whatever a broker does in its first seconds is not what it costs to be idle.
+    # A broker's work in its first seconds is not its cost of being idle.
     _heartbeat_for(broker, members[:0], [], _HEARTBEAT_S)
     alone_s = _heartbeat_for(broker, members[:0], [], _IDLE_S / 2) / (_IDLE_S / 2)
     before_mb = resident_mb(broker.pid)
@@ -239,7 +240,7 @@ def idle(broker: Measured) -> Figures:
 
 
 def _heartbeat_for(broker: Measured, members: Sequence[Peer], beats: Sequence[bytes], seconds: float) -> float:
-    """Each member says so every three seconds, evenly over that time; the CPU seconds that the broker used."""
+    """Send each member's heartbeat every three seconds, evenly distributed; return the broker's CPU."""
     before_s, start = cpu(broker.pid), time.perf_counter()
     number = 0
     while (elapsed_s := time.perf_counter() - start) < seconds:

@@ -1,4 +1,4 @@
-"""Topics and partitions: very many of them made, asked about, and started with."""
+"""Very many topics and partitions: creation, metadata requests, and restarts."""
 
 import statistics
 import time
@@ -15,14 +15,15 @@ from benchmarks.whole.wire import Peer, frame
 Figures = dict[str, float]
 
 _NEW_TOPIC_COUNT = 1_000
-# The rest of 10,000 are the broker's own: a broker refuses more than half of 20,000 file descriptors' worth.
+# The broker's internal topics complete the 10,000. A broker refuses partitions that need more than half of its 20,000
+# file descriptors.
 _TOPICS = {f"topic-{number}": 100 for number in range(99)}
 _METADATA_COUNT, _METADATA_WARMUP = 60, 40
 _TIMEOUT_MS = 110_000
 
 
 def create(broker: Measured, topics: dict[str, int]) -> None:
-    """Create topics by one request, and wait until they are led."""
+    """Create topics with one request, and wait until they have leaders."""
     peer = Peer(broker.address)
     request = CreateTopicsRequest([CreatableTopic(name, count, 1) for name, count in topics.items()], _TIMEOUT_MS)
     errors = {result.error_code for result in peer.ask(request, 4).topics}
@@ -45,7 +46,7 @@ def produce_one_each(broker: Measured, topics: dict[str, int]) -> None:
 
 
 def new_topics(broker: Measured) -> Figures:
-    """1,000 topics by one request, until all are led."""
+    """1,000 topics with one request, until all have leaders."""
     broker.start()
     create(broker, {"warm": 1})
     before_s, start = cpu_s(broker.pid), time.perf_counter()
@@ -54,7 +55,7 @@ def new_topics(broker: Measured) -> Figures:
 
 
 def partitions(broker: Measured) -> Figures:
-    """10,000 partitions are made, and asked about."""
+    """Creation of 10,000 partitions, and metadata requests about them."""
     broker.start()
     before_mb, before_s, start = resident_mb(broker.pid), cpu(broker.pid), time.perf_counter()
     for topic, count in _TOPICS.items():
@@ -68,7 +69,7 @@ def partitions(broker: Measured) -> Figures:
 
 
 def restarts(broker: Measured) -> Figures:
-    """10,000 partitions with a record each: stopped, started, killed, started."""
+    """10,000 partitions with a record each: restart after a stop, and after a kill."""
     broker.start()
     for topic, count in _TOPICS.items():
         create(broker, {topic: count})

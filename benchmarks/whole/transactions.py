@@ -26,7 +26,7 @@ _RECORD_COUNT, _RECORD_BYTES = 10, 100
 _ALONE_COUNT, _ALONE_WARMUP, _TOGETHER_COUNT, _PRODUCER_COUNT = 600, 400, 3_000, 20
 _TRANSACTIONAL = 0x10
 _ADD_PARTITIONS, _END_TXN, _PRODUCE = 24, 26, 0
-# What a producer waits for before it asks again: the transaction before is being completed. (Java's waits 20 ms.)
+# Pause before a retry while the previous transaction is being completed. (The Java producer waits 20 ms.)
 _RETRY_S = 0.001
 
 
@@ -48,10 +48,10 @@ def _batch(records: bytes, producer_id: int, epoch: int, sequence: int) -> bytes
 
 
 class Producer:
-    """One transactional producer; its frames are made from what its coordinator gave it.
+    """One transactional producer; its frames have the producer id and epoch from its coordinator.
 
     Attributes:
-        peers: What it asks: its coordinator, and the leader of its partition, which may be the same connection.
+        peers: Its coordinator and its partition's leader, which may be the same connection.
     """
 
     def __init__(self, coordinator: Peer, leader: Peer, name: str, partition: int) -> None:
@@ -69,7 +69,7 @@ class Producer:
         self._records = _records()
 
     def transaction(self) -> Generator[tuple[Peer, bytes] | None, bytes, None]:
-        """Give each request of one transaction in turn, and want its answer; None: it has to wait a little."""
+        """Yield the requests of one transaction in turn, and receive the responses; None: retry later."""
         while True:
             answer = decoded(_ADD_PARTITIONS, 1, (yield self._coordinator, self._add))
             error = answer.results[0].results[0].error_code
@@ -92,7 +92,7 @@ def _check(error: int) -> None:
 
 
 def run(producers: Sequence[Producer], count: int) -> list[float]:
-    """Have all producers make transactions, each one after the other, until there are so many; seconds of each."""
+    """Run transactions of all producers until `count` are complete; return the seconds of each."""
     poller = select.epoll()
     times_s: list[float] = []
     asked_by = {peer.socket.fileno(): (peer, producer) for producer in producers for peer in producer.peers}
@@ -115,7 +115,7 @@ def run(producers: Sequence[Producer], count: int) -> list[float]:
         poller.register(descriptor, select.EPOLLIN)
     for producer in producers:
         begin(producer)
-    # Those that are under way when there are enough end, so that the next ones find an end.
+    # Complete the running transactions, so that later ones need not wait for them.
     while running:
         while waiting and waiting[0][0] <= time.perf_counter():
             _, producer = waiting.popleft()
@@ -136,7 +136,7 @@ def run(producers: Sequence[Producer], count: int) -> list[float]:
 
 
 def transactions(broker: Measured) -> Figures:
-    """One producer alone, then twenty at once, each with a partition of its own."""
+    """One producer alone, then twenty at once, each with its own partition."""
     broker.start()
     create(broker, {TOPIC: _PRODUCER_COUNT})
     producers = []

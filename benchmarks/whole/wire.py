@@ -1,6 +1,6 @@
-"""Sockets and prepared frames: what is timed is the broker, not a client.
+"""Sockets and prepared frames, so that the broker is timed and not a client.
 
-Source: protocol guide; each API's messages are those of `barnabas.wire.protocol`.
+Source: protocol guide; the messages of each API are from `barnabas.wire.protocol`.
 """
 
 import select
@@ -25,7 +25,7 @@ _COMES_LATER = {COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COO
 
 
 def frame(request: Message, version: int) -> bytes:
-    """Return a request as it goes over the wire."""
+    """Return a request as a frame."""
     body = WireBuffer()
     request.encode(version, body)
     header = struct.pack(">hhih", request.API_KEY, version, 1, len(_CLIENT_ID)) + _CLIENT_ID
@@ -35,13 +35,13 @@ def frame(request: Message, version: int) -> bytes:
 
 
 def decoded(api_key: int, version: int, answer: bytes) -> Any:
-    """Return an answer, of which the frame's size was cut off, as a message."""
+    """Return an answer (a frame without its size) as a message."""
     start = 5 if version >= FIRST_FLEXIBLE_VERSION[api_key] else 4
     return response_class(api_key).decode(version, memoryview(answer), start, Budget(_MOST_ELEMENTS))[0]
 
 
 class Peer:
-    """One connection that has one request in flight at the most."""
+    """One connection with at most one request in flight."""
 
     def __init__(self, address: str, source: tuple[str, int] | None = None) -> None:
         host, port = address.rsplit(":", 1)
@@ -55,7 +55,7 @@ class Peer:
         self.socket.sendall(request)
 
     def receive(self) -> bytes:
-        """The next answer, header first."""
+        """Return the next answer, with its header."""
         data = self.socket.recv(1 << 16)
         while len(data) < 4 or len(data) < 4 + _SIZE.unpack_from(data)[0]:
             more = self.socket.recv(1 << 20)
@@ -70,7 +70,7 @@ class Peer:
         return decoded(request.API_KEY, version, self.receive())
 
     def ask_until(self, request: Message, version: int, error_of: Callable[[Any], int]) -> Any:
-        """Ask again while the coordinator is on its way; any other error ends the measurement."""
+        """Retry a request while the coordinator is not available; any other error ends the measurement."""
         end = time.perf_counter() + _WAIT_S
         while time.perf_counter() < end:
             answer = self.ask(request, version)
@@ -84,7 +84,7 @@ class Peer:
 
 
 def ask_all(peers: Iterable[Peer], requests: Iterable[Message], version: int) -> list[Any]:
-    """Each peer sends its request; all of them are under way at once."""
+    """Send each peer's request, all in parallel; return the responses."""
     asked = []
     for peer, request in zip(peers, requests, strict=True):
         peer.send(frame(request, version))
@@ -96,10 +96,10 @@ def flood(peers: Sequence[Peer], requests: Sequence[bytes], count: int, error_at
     """Keep one request in flight on every connection until `count` are answered.
 
     Args:
-        error_at: Where an answer's error code stands, counted from its end.
+        error_at: Position of a response's error code, counted from its end.
 
     Returns:
-        The seconds that each took.
+        The seconds of each request.
     """
     poller, started = select.epoll(), dict[int, float]()
     times_s: list[float] = []

@@ -1,4 +1,4 @@
-"""Turns the facts in schemas/ into committed Python modules and documentation tables.
+"""Generates committed Python modules and documentation tables from the data in schemas/.
 
-The package never imports this one; `scripts/generate` runs it and must leave no difference behind.
+The package never imports it; `scripts/generate` runs it and must leave no diff.
 """

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> None:
-    """Generate, format, and remove modules whose schema is gone."""
+    """Generate and format modules, and remove modules whose schema was deleted."""
     files: dict[Path, str] = {}
     for generator in (messages, api_keys, error_codes):
         files.update(generator.generate(ROOT))

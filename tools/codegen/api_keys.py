@@ -127,7 +127,7 @@ def _message_class(module: str, name: str) -> type[Message]:
 
 @dataclass(frozen=True, slots=True)
 class ApiFacts:
-    """One API, with the schema of its requests: that of the answers has the same versions."""
+    """One API, with the schema of its requests; the schema of its responses has the same versions."""
 
     key: int
     name: str
@@ -142,7 +142,7 @@ class ApiFacts:
 
 
 def load_apis(root: Path) -> list[ApiFacts]:
-    """The facts about every API, by key."""
+    """Return all APIs, in order of key."""
     messages = load_messages(root / "schemas/messages")
     facts = [
         ApiFacts(
@@ -159,7 +159,7 @@ def load_apis(root: Path) -> list[ApiFacts]:
 
 
 def generate(root: Path) -> dict[Path, str]:
-    """The text of the module."""
+    """Return the text of the module."""
     apis = load_apis(root)
     members = "".join(f"    {api.name} = {api.key}\n" for api in apis)
     rows = "".join(f"    Api({', '.join(_arguments(api))}),\n" for api in apis)

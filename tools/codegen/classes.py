@@ -7,7 +7,7 @@ _ZERO = {"bool": "False", "float64": "0.0", "string": '""', "bytes": 'b""', "rec
 
 
 def python_type(field: Field) -> str:
-    """The annotation of a field's attribute."""
+    """Return the annotation of a field's attribute."""
     name = field.struct.class_name if field.struct is not None else PYTHON_TYPES[field.type_name]
     if field.is_array:
         name = f"list[{name}]"
@@ -15,7 +15,7 @@ def python_type(field: Field) -> str:
 
 
 def default_value(field: Field) -> str:
-    """The expression that makes a field's default."""
+    """Return the expression of a field's default."""
     if field.default == "null":
         return "None"
     if field.is_array:
@@ -36,7 +36,7 @@ def write_class(struct: Struct, message: Message, lines: list[str]) -> None:
     lines.append(f"class {struct.class_name}({'Message' if struct.is_message else 'Part'}):")
     lines.append(f'    """{_describe(struct, message)}"""')
     lines.append("")
-    # Beside the slots, which a compiled class does not have.
+    # In addition to the slots, which a compiled class does not have.
     lines.append("    FIELDS: ClassVar[tuple[str, ...]] = (")
     for field in struct.fields:
         lines.append(f'        "{field.name}",{_remark(field, message)}')
@@ -44,7 +44,7 @@ def write_class(struct: Struct, message: Message, lines: list[str]) -> None:
     lines.append("    __slots__ = FIELDS")
     parts = [(field.name, field.struct.class_name, field.is_array) for field in struct.fields if field.struct]
     if parts:
-        # Beside the annotations, which a compiled function does not have.
+        # In addition to the annotations, which a compiled function does not have.
         lines.append("    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (")
         lines += [f'        ("{name}", {class_name}, {is_array}),' for name, class_name, is_array in parts]
         lines.append("    )")
@@ -112,5 +112,5 @@ def _assigned(field: Field) -> str:
 
 
 def _is_built(field: Field) -> bool:
-    """Whether the default is an object of its own for every instance: an empty list, a struct."""
+    """Return whether every instance needs its own default object: an empty list or a struct."""
     return (field.is_array or field.struct is not None) and field.default != "null"

@@ -1,6 +1,6 @@
-"""Generates `docs/cli.md` from the commands themselves: what `--help` says, on one page.
+"""Generates `docs/cli.md` from the commands: all `--help` texts on one page.
 
-Run as `python -m tools.codegen.cli_docs`; `scripts/generate` does.
+Run as `python -m tools.codegen.cli_docs`; part of `scripts/generate`.
 
 Source: src/barnabas/cli.
 """
@@ -45,7 +45,7 @@ need Barnabas brokers.
 | --- | --- |
 """
 
-# Commands that have parsers of their own.
+# Commands with their own parsers.
 _OTHERS = ("broker", "pipeline")
 
 # Examples that tests/docs cannot run in an empty directory.
@@ -102,7 +102,7 @@ def _pipeline() -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> str:
-    """All but the first paragraph of a help text."""
+    """Return all paragraphs of a help text except the first."""
     return _plain("\n\n".join(" ".join(part.split()) for part in text.split("\n\n")[1:]))
 
 
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Write the page."""
     DOCUMENT.write_text(_document())
 
 

@@ -1,10 +1,10 @@
 """Generates the tables of settings: `core/config/tables.py` and the tables in `docs/configs.md`.
 
-Reads `schemas/configs.json` (Kafka 2.7.2's settings) and `schemas/barnabas-configs.json` (our own). The rows are plain
-tuples of constants, so that importing them costs an unmarshal and nothing else; the classes beside them give every
-setting a typed attribute.
+Reads `schemas/configs.json` (Kafka 2.7.2's settings) and `schemas/barnabas-configs.json` (Barnabas's own). The rows are
+plain tuples of constants, so that an import costs only an unmarshal. The generated classes have a typed attribute for
+every setting.
 
-Run as `python -m tools.codegen.configs`; `scripts/generate` does.
+Run as `python -m tools.codegen.configs`; part of `scripts/generate`.
 
 Source: schemas/configs.json.
 """
@@ -38,7 +38,7 @@ _PYTHON_TYPES = {
     "password": "str",
 }
 
-# Attributes that hold the outcome of a precedence (log.retention.ms over minutes over hours), never what was written.
+# Attributes whose value results from a precedence (log.retention.ms over minutes over hours), not from one setting.
 _EFFECTIVE_TYPES = {
     "log.dirs": "list[str]",
     "log.flush.interval.ms": "int",
@@ -99,7 +99,7 @@ def _fields_class(name: str, doc: str, entries: list[Json]) -> str:
     slots = "".join(f"        {slot!r},\n" for slot in sorted(_attribute(str(entry["name"])) for entry in entries))
     annotations = "".join(f"        {_attribute(str(entry['name']))}: {_annotation(entry)}\n" for entry in entries)
     head = f'class {name}:\n    """{doc}"""\n\n    __slots__ = (\n'
-    # Annotations are for the type checker alone: at run time they would only cost start-up.
+    # Only the type checker needs annotations: at run time they would slow down start-up.
     return f"{head}{slots}    )\n\n    if TYPE_CHECKING:\n{annotations}\n\n"
 
 
@@ -159,8 +159,8 @@ Kafka's update mode says how a setting may change while the broker runs: `read-o
 brokers or for one; `per-broker` for one only. Dynamic values take precedence over the file, and those of one broker
 over those of all. They are stored in the cluster's registry as in Kafka's ZooKeeper (`/config/brokers/<default>` and
 `/config/brokers/<id>`, topics' own in `/config/topics`), and take effect at once, also for topics that inherit them.
-The three settings about listeners do not take effect dynamically here. A number of threads can at most halve or
-double in one step. DescribeConfigs returns each value's source, its synonyms, and the text of the tables below.
+A number of threads can at most halve or double in one step. DescribeConfigs returns each value's source, its synonyms,
+and the text of the tables below.
 
 Without a file, the broker uses these settings, and Kafka's defaults for the rest:
 
@@ -193,7 +193,7 @@ def _document(broker: list[Json], dynamic: list[Json], topic: list[Json]) -> str
     lines = [_DOCUMENT_HEAD.format(single=single)]
     lines += ["## Broker settings", "", "| setting | meaning | default | allowed | update mode | status |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
-    # Of the schemas, not of the package, whose tables are those of before.
+    # Read from the schemas, because the package's tables may be outdated.
     of_broker = {setting.name: setting for setting in map(_setting, broker)}
     for name, setting in sorted(of_broker.items()):
         lines.append(
@@ -231,7 +231,7 @@ def _shown(setting: Setting) -> str:
 
 
 def main() -> None:
-    """Write both files anew."""
+    """Write both files."""
     kafka = json.loads((ROOT / "schemas/configs.json").read_text())
     own = json.loads((ROOT / "schemas/barnabas-configs.json").read_text())
     broker = _entries(kafka, "broker") + _entries(own, "broker")

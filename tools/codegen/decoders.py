@@ -1,8 +1,8 @@
 """Writes the decoder of one shape: straight-line code, one function.
 
-A run of fields of fixed size is one unpack. In versions that are not flexible the length of the string, bytes or array
-that follows a run is part of it; strings and records are taken in line there, and so are array elements without
-structs or arrays of their own (`is_inlined`): a call for each would cost more than what it does.
+A run of fields of fixed size is one unpack. In versions that are not flexible, the run includes the length of a string,
+bytes or array that follows. There, strings and records are decoded inline, and so are array elements without nested
+structs or arrays (`is_inlined`), because a call for each would cost more than its work.
 """
 
 from tools.codegen.classes import default_value, python_type
@@ -23,7 +23,7 @@ class DecoderWriter:
         prefix: str = "",
     ) -> None:
         """Args:
-        prefix: Begins the names of all fields, where it is written in line.
+        prefix: Prefix of all field names, if the decoder is inlined.
         """
         self._shape = shape
         self._prefix = prefix
@@ -33,11 +33,11 @@ class DecoderWriter:
         self._lines: list[str] = []
         self._run = Run()
         self._declared: set[str] = set()
-        # Bytes that were unpacked and that `pos` does not count yet.
+        # Unpacked bytes that `pos` does not include yet.
         self._ahead = 0
 
     def write(self) -> list[str]:
-        """The lines of the function."""
+        """Return the lines of the function."""
         shape = self._shape
         name = shape.struct.class_name
         signature = f"(buf: memoryview, pos: int, budget: Budget) -> tuple[{name}, int]:"
@@ -50,7 +50,7 @@ class DecoderWriter:
         return [f"def {self._function_of[shape]}{signature}", *(f"    {line}" for line in self._lines), ""]
 
     def write_inlined(self) -> tuple[list[str], str]:
-        """The same lines without the function, and the expression of what they decode; `pos` is behind it then."""
+        """Return the same lines without the function, and the expression of the result; `pos` is then after it."""
         for field in self._shape.present:
             self._field(field)
         self._flush()
@@ -64,7 +64,7 @@ class DecoderWriter:
         return f"pos + {self._ahead}" if self._ahead else "pos"
 
     def _settle(self) -> None:
-        """Let `pos` count everything that was unpacked."""
+        """Advance `pos` past everything that was unpacked."""
         if self._ahead:
             self._line(f"pos += {self._ahead}")
             self._ahead = 0
@@ -81,7 +81,7 @@ class DecoderWriter:
         self._run = Run()
 
     def _arguments(self) -> str:
-        """The constructor's positional arguments, without the absent fields at the end."""
+        """Return the constructor's positional arguments, without the absent fields at the end."""
         absent = {field.name for field in self._shape.absent}
         fields = self._shape.struct.fields
         values = [default_value(field) if field.name in absent else self._name(field) for field in fields]
@@ -178,7 +178,7 @@ class DecoderWriter:
             self._lines.extend(check + self._elements(field, count))
 
     def _declaration(self, field: Field, value: str) -> str:
-        """The first assignment of a name says its type."""
+        """Return an assignment; the first assignment of a name has an annotation."""
         if not self._declare(field.name):
             return f"{field.name} = {value}"
         kind = python_type(field)
@@ -187,7 +187,7 @@ class DecoderWriter:
         return f"{field.name}: {kind} = {value}"
 
     def _declare(self, name: str) -> bool:
-        """Whether this is the first assignment of a name."""
+        """Return whether this is the first assignment of a name."""
         is_first = name not in self._declared
         self._declared.add(name)
         return is_first

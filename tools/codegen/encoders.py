@@ -1,7 +1,7 @@
 """Writes the encoder of one shape: straight-line code, one function.
 
-It mirrors the decoder: one pack for a run of fields of fixed size and, where the version is not flexible, for the
-length or count that follows. A field that the version lacks and that may not be dropped silently must hold its default.
+It mirrors the decoder: one pack for a run of fields of fixed size and, if the version is not flexible, for the length
+or count that follows. A field that is missing in the version and not ignorable must have its default value.
 """
 
 from tools.codegen.classes import default_value
@@ -11,7 +11,7 @@ from tools.codegen.shapes import FIXED, Shape, is_inlined
 
 
 def is_set(field: Field, value: str) -> str:
-    """The condition under which a field's value is not its default."""
+    """Return the condition that a field's value is not its default."""
     if field.default == "null":
         return f"{value} is not None"
     if field.is_array:
@@ -37,7 +37,7 @@ class EncoderWriter:
         message: str = "msg",
     ) -> None:
         """Args:
-        message: The name of what is encoded.
+        message: The name of the encoded object.
         """
         self._shape = shape
         self._message = message
@@ -48,14 +48,14 @@ class EncoderWriter:
         self._run = Run()
 
     def write(self) -> list[str]:
-        """The lines of the function."""
+        """Return the lines of the function."""
         shape = self._shape
         body = self.write_inlined() or ["pass"]
         signature = f"(msg: {shape.struct.class_name}, out: WireBuffer) -> None:"
         return [f"def {self._function_of[shape]}{signature}", *(f"    {line}" for line in body), ""]
 
     def write_inlined(self) -> list[str]:
-        """The same lines without the function."""
+        """Return the same lines without the function."""
         shape = self._shape
         for field in shape.absent:
             if not field.ignorable:
@@ -94,7 +94,7 @@ class EncoderWriter:
         return self._shape.version in field.nullable or field.type_name == "records"
 
     def _value(self, field: Field) -> str:
-        """The expression of a field's value, after a check for a null that this version cannot say."""
+        """Return the expression of a field's value, after a check for a null that this version cannot encode."""
         if not field.is_ever_nullable or self._is_nullable(field):
             return self._attribute(field)
         name = field.name if self._message == "msg" else f"{self._message}_{field.name}"

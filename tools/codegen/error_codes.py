@@ -42,7 +42,7 @@ RETRIABLE = frozenset(
 
 
 def generate(root: Path) -> dict[Path, str]:
-    """The text of the module."""
+    """Return the text of the module."""
     errors = json.loads((root / "schemas/errors.json").read_text())
     members = "\n".join(f"    {error['name']} = {error['code']}" for error in errors)
     retriable = "\n".join(f"        ErrorCode.{error['name']}," for error in errors if error["retriable"])

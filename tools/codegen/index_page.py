@@ -1,6 +1,6 @@
-"""Writes PYPI.md, what a package index shows: the README, with the names of files in place of links to them.
+"""Writes PYPI.md, the page of a package index: the README without pictures, and with file names instead of links.
 
-The links lead nowhere outside of the repository, nor are its pictures there.
+Links and pictures of the repository do not work elsewhere.
 
 Usage: python -m tools.codegen.index_page
 """
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def index_page(readme: str) -> str:
-    """Return the README's text for readers who have nothing but this page."""
+    """Return the README's text for readers outside of the repository."""
     without_pictures = re.sub(r"^!\[.*\n\n", "", readme, flags=re.MULTILINE)
     without_links = re.sub(r"\[([^\]]+)\]\((?!https:)[^)]+\)", r"`\1`", without_pictures)
     return re.sub(r"<!-- .* -->\n\n?", "", without_links)

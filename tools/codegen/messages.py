@@ -15,7 +15,7 @@ PACKAGE = Path("src/barnabas/wire/protocol/messages")
 
 
 def generate(root: Path) -> dict[Path, str]:
-    """The text of every message module, by path below the root."""
+    """Return the text of every message module, by path below the root."""
     messages = load_messages(root / "schemas/messages")
     files = {}
     for api in load_apis(root):
@@ -95,7 +95,7 @@ _WIRE_NAMES = _wire_names()
 
 
 def _qualify_clashes(messages: list[Message]) -> None:
-    """Put the message's name before a struct's where request and response mean different structs by one name."""
+    """Prefix a struct's name with the message's if request and response have different structs of that name."""
     if len(messages) < 2:
         return
     request, response = messages

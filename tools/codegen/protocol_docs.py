@@ -1,4 +1,4 @@
-"""Writes docs/protocol.md: every API and record schema, what is read and written of it, and what a broker serves.
+"""Writes docs/protocol.md: every API and record schema, with the versions that are read, written and served.
 
 Usage: python -m tools.codegen.protocol_docs
 """

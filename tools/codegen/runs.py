@@ -6,7 +6,7 @@ _LETTERS = {"?": "t"}
 
 
 class Run:
-    """Neighbouring fields of fixed size, with the expressions or names they are packed from or unpacked to."""
+    """Adjacent fields of fixed size, with the expressions to pack or the names to unpack to."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -22,7 +22,7 @@ class Run:
 
     @property
     def size(self) -> int:
-        """Bytes on the wire."""
+        """Return the size on the wire, in bytes."""
         return struct.calcsize(">" + "".join(self.codes))
 
 
@@ -33,20 +33,20 @@ class Layouts:
         self._lines: dict[str, str] = {}
 
     def unpack(self, codes: list[str]) -> str:
-        """The name of the unpack function of a format."""
+        """Return the name of the unpack function of a format."""
         return self._name("unpack", "unpack_from", codes)
 
     def pack(self, codes: list[str]) -> str:
-        """The name of the pack function of a format."""
+        """Return the name of the pack function of a format."""
         return self._name("pack", "pack", codes)
 
     def lines(self) -> list[str]:
-        """The module's definitions, in the order of names."""
+        """Return the module's definitions, in order of name."""
         return [self._lines[name] for name in sorted(self._lines)]
 
     def _name(self, verb: str, method: str, codes: list[str]) -> str:
         letters = "".join(_LETTERS.get(code, code) for code in codes)
         name = f"_{verb}_{letters}"
-        # Final: compiled, a constant is not looked up by its name.
+        # Final: compiled code does not look a constant up by name.
         self._lines[name] = f'{name}: Final = Struct(">{"".join(codes)}").{method}'
         return name

@@ -1,7 +1,7 @@
 """Reads schemas/messages/*.json into objects.
 
-One file describes one message in all versions that Kafka 2.7 speaks; the notation is Kafka's. A struct is nested in the
-field that uses it. Where a later Kafka renamed a field, the later name stands here, and 2.7's as `formerName`.
+One file describes one message in all versions of Kafka 2.7; the notation is Kafka's. A struct is nested in the field
+that uses it. If a later Kafka renamed a field, the schema has the later name, and 2.7's name as `formerName`.
 
 Source: protocol guide, "The messages"; KIP-482 for tagged fields and flexible versions.
 """
@@ -18,7 +18,7 @@ UNBOUNDED = 32767
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """A closed range of versions; empty when `high` lies below `low`."""
+    """A closed range of versions; empty if `high` is below `low`."""
 
     low: int
     high: int
@@ -85,7 +85,7 @@ class Field:
 
 @dataclass(slots=True)
 class Message:
-    """One schema: its top struct and what holds for all of it."""
+    """One schema: its top struct and its message-wide properties."""
 
     kind: str
     api_key: int | None
@@ -158,7 +158,7 @@ class _Reader:
 
 
 def _default(data: dict[str, Any]) -> str | None:
-    # The default null is the text "null".
+    # Schemas write the default null as the text "null".
     default = data.get("default")
     if default is None:
         return None

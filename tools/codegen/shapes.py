@@ -1,4 +1,4 @@
-"""Tells which versions of a struct share one layout on the wire, and what a field is in a layout.
+"""Determines which versions of a struct share one layout on the wire, and the role of each field in a layout.
 
 Two versions have the same shape when the same fields are present in the same order with the same encodings, all the way
 down. One decoder and one encoder are written per shape.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tools.codegen.schema import Field, Struct
 
-# struct format character and size of what always takes the same number of bytes
+# `struct` format character and size of types with a fixed size.
 FIXED = {
     "bool": ("?", 1),
     "int8": ("b", 1),
@@ -35,9 +35,9 @@ class Shape:
     """The layout of a struct in one version.
 
     Attributes:
-        present: Fields written in line, in order.
+        present: Fields written inline, in order.
         tagged: Fields written in the tagged section, by tag.
-        absent: Fields that this version does not know.
+        absent: Fields that this version does not have.
         key: Equal for versions that share the layout.
     """
 
@@ -77,18 +77,18 @@ def shape_of(struct: Struct, version: int, is_flexible: bool) -> Shape:
 
 
 def is_inlined(shape: Shape) -> bool:
-    """Whether array elements of this shape are coded in line: they have no structs, arrays or tagged section."""
+    """Return whether array elements of this shape are coded inline: without structs, arrays or tagged section."""
     return not shape.is_flexible and all(field.struct is None and not field.is_array for field in shape.present)
 
 
 def least_size(struct: Struct, version: int, is_flexible: bool) -> int:
-    """The fewest bytes that a struct can take in a version."""
+    """Return the minimum size of a struct in a version, in bytes."""
     shape = shape_of(struct, version, is_flexible)
     return sum(_least_field_size(field, version, is_flexible) for field in shape.present) + int(is_flexible)
 
 
 def least_element_size(field: Field, version: int, is_flexible: bool) -> int:
-    """The fewest bytes that one element of an array field can take; at least 1, so that counts are bounded."""
+    """Return the minimum size of one element of an array field; at least 1, so that counts are bounded."""
     if field.struct is not None:
         return max(1, least_size(field.struct, version, is_flexible))
     return _least_value_size(field.type_name, is_flexible)

@@ -1,3 +1,4 @@
-"""Kafka Connect with Debezium's connector for PostgreSQL, for the tests: its jars and a worker out of them. The package
-never imports this.
+"""Kafka Connect with Debezium's connector for PostgreSQL, for tests: its jars and a worker.
+
+The package never imports it.
 """

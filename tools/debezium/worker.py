@@ -1,7 +1,6 @@
-"""A worker of Kafka Connect 3.9, in distributed mode, that has Debezium 2.7's connector for PostgreSQL.
+"""A worker of Kafka Connect 3.9, in distributed mode, with Debezium 2.7's connector for PostgreSQL.
 
-What it knows is in the broker's topics: connectors, how far they are, their state. So a killed one goes on when it is
-started again.
+The broker's topics store its connectors with their offsets and states. So a killed worker resumes after a restart.
 """
 
 import json
@@ -25,15 +24,15 @@ _TIMEOUT_S = 120
 
 
 class WorkerError(Exception):
-    """The worker does not do what it was asked; the message ends with the last of its log."""
+    """A request to the worker failed; the message ends with the last lines of its log."""
 
 
 class ConnectWorker:
     """A worker, alone in its group; use it as a context.
 
     Args:
-        directory: For its settings and its log; the caller's, and left behind.
-        bootstrap_servers: Of the cluster.
+        directory: Directory of its settings and its log; the caller must delete it.
+        bootstrap_servers: Addresses of the cluster.
     """
 
     def __init__(self, directory: Path, bootstrap_servers: str) -> None:
@@ -58,7 +57,7 @@ class ConnectWorker:
             **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
             "offset.flush.interval.ms": "1000",
             "plugin.discovery": "service_load",
-            # One that was killed is missed soon, and its work is not kept for it.
+            # Detect a killed worker soon, and do not delay the reassignment of its tasks.
             "session.timeout.ms": "6000",
             "heartbeat.interval.ms": "1500",
             "scheduled.rebalance.max.delay.ms": "0",
@@ -72,7 +71,7 @@ class ConnectWorker:
         self.kill()
 
     def start(self) -> None:
-        """Start it; it takes seconds to be of use."""
+        """Start the worker; it needs some seconds until it accepts requests."""
         jars = fetched(_HERE / "pom.xml", _JAR_SET, CACHE / "debezium-jars")
         logging = (f"-Dlog4j.configuration={_LOG4J.as_uri()}", "-Dbarnabas.log.level=INFO")
         command = ["java", *_JVM_OPTIONS, *logging, "-cp", f"{jars}/*"]
@@ -83,17 +82,17 @@ class ConnectWorker:
             )
 
     def kill(self) -> None:
-        """End it in the middle of whatever it does, as `kill -9` does."""
+        """Kill the worker immediately (`kill -9`)."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def put(self, connector: str, settings: Mapping[str, str]) -> None:
-        """Make a connector, once the worker is ready.
+        """Create a connector when the worker is ready.
 
         Raises:
-            WorkerError: it ended, is not ready in time, or refuses the connector.
+            WorkerError: the worker ended, is not ready in time, or rejects the connector.
         """
         url = f"http://127.0.0.1:{self._port}/connectors/{connector}/config"
         body = json.dumps(settings).encode()
@@ -106,7 +105,7 @@ class ConnectWorker:
             except urllib.error.HTTPError as error:
                 with error:
                     said = error.read().decode(errors="replace")
-                # Its resources come last, and it takes nothing while its group finds together.
+                # Retry: the REST resources are registered last, and requests fail while the group rebalances.
                 if error.code not in (404, 409, 503):
                     raise WorkerError(f"connector {connector}: {error.code} {said}\n{self.said()}") from None
             except OSError:
@@ -115,7 +114,7 @@ class ConnectWorker:
         raise WorkerError(f"connector {connector}: the worker takes none\n{self.said()}")
 
     def said(self) -> str:
-        """Return the last of its log."""
+        """Return the last lines of its log."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-60:])
 
     @property

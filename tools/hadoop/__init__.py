@@ -1,1 +1,1 @@
-"""Hadoop's HDFS, for the tests: its jars and a small cluster out of them. The package never imports this."""
+"""Hadoop's HDFS for tests: its jars and a small cluster. The package never imports it."""

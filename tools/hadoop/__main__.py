@@ -1,4 +1,4 @@
-"""`python -m tools.hadoop fetch`: bring the jars into `.cache/`."""
+"""`python -m tools.hadoop fetch`: fetch the jars into `.cache/`."""
 
 import sys
 

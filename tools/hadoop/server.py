@@ -1,4 +1,4 @@
-"""HDFS with one data node in one process, on free loopback ports: Hadoop's own mini cluster, of Spark's version."""
+"""HDFS with one data node in one process, on free loopback ports: Hadoop's mini cluster, in Spark's Hadoop version."""
 
 import contextlib
 import subprocess
@@ -16,11 +16,11 @@ _END_TIMEOUT_S = 60
 
 
 class HdfsError(Exception):
-    """The cluster did not start, or did not do what it was asked; the message ends with the last of its log."""
+    """The cluster did not start, or a request failed; the message ends with the last lines of its log."""
 
 
 def jars() -> Path:
-    """Return the directory of its jars, fetching them first where they are missing."""
+    """Return the directory of its jars; fetch them first if they are missing."""
     return fetched(_HERE / "pom.xml", _JAR_SET, CACHE / "hadoop-jars")
 
 
@@ -28,7 +28,7 @@ class Hdfs:
     """A running HDFS.
 
     Args:
-        directory: Where it keeps its data and its log; the caller's, and left behind.
+        directory: Directory of its data and its log; the caller must delete it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -38,11 +38,11 @@ class Hdfs:
 
     @property
     def uri(self) -> str:
-        """`hdfs://host:port`."""
+        """Return `hdfs://host:port`."""
         return f"hdfs://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start it, and wait until it can be written to."""
+        """Start the cluster, and wait until it accepts writes."""
         self.directory.mkdir(parents=True, exist_ok=True)
         command = [
             "java",
@@ -76,7 +76,7 @@ class Hdfs:
         self._ask("restart name node")
 
     def close(self) -> None:
-        """Stop it; its data stays."""
+        """Stop the cluster; its data is kept."""
         if self._process is not None:
             assert self._process.stdin is not None
             with contextlib.suppress(BrokenPipeError):

@@ -1,6 +1,6 @@
 """Servers of Iceberg's catalogs, each a process on a free loopback port.
 
-A REST catalog: the servlet of Iceberg's own tests, over SQLite. Hive's metastore, of the jars that come with Spark.
+The REST catalog is the servlet of Iceberg's own tests, over SQLite. Hive's metastore comes from Spark's jars.
 """
 
 import subprocess
@@ -17,14 +17,14 @@ _END_TIMEOUT_S = 60
 
 
 class CatalogServerError(Exception):
-    """The catalog did not start; the message ends with the last of its log."""
+    """The catalog did not start; the message ends with the last lines of its log."""
 
 
 class _CatalogServer:
     """A running catalog; use it as a context.
 
     Args:
-        directory: Where its database, its tables and its log are; the caller's, and left behind.
+        directory: Directory of its database, its tables and its log; the caller must delete it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -32,7 +32,7 @@ class _CatalogServer:
         self.port = 0
 
     def _command(self) -> tuple[Path, str, list[str]]:
-        """Return the directory of its jars, the name of its program, and that one's arguments."""
+        """Return the directory of its jars, the name of its program, and the program's arguments."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -54,7 +54,7 @@ class _CatalogServer:
 
     def __exit__(self, *_: object) -> None:
         try:
-            # It ends with its input.
+            # The server ends when its input ends.
             self._process.communicate(timeout=_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
@@ -66,7 +66,7 @@ class RestCatalog(_CatalogServer):
 
     @property
     def uri(self) -> str:
-        """`http://host:port`."""
+        """Return `http://host:port`."""
         return f"http://127.0.0.1:{self.port}"
 
     def _command(self) -> tuple[Path, str, list[str]]:
@@ -79,7 +79,7 @@ class HiveMetastore(_CatalogServer):
 
     @property
     def uri(self) -> str:
-        """`thrift://host:port`."""
+        """Return `thrift://host:port`."""
         return f"thrift://127.0.0.1:{self.port}"
 
     def _command(self) -> tuple[Path, str, list[str]]:

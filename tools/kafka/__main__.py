@@ -1,4 +1,4 @@
-"""`python -m tools.kafka fetch`: bring all jars into `.cache/`, and what lets Kafka start quickly."""
+"""`python -m tools.kafka fetch`: fetch all jars into `.cache/`, and create class archives for a quick start."""
 
 import sys
 

@@ -2,8 +2,8 @@
 
 They are fetched once into `.cache/kafka-jars/`.
 
-Layout: `.cache/kafka-jars/<set>-<first digits of the SHA-256 of pom.xml>/*.jar`. A directory is complete when it
-exists: it is filled under another name and renamed. A changed `pom.xml` names another directory.
+Layout: `.cache/kafka-jars/<set>-<first digits of the SHA-256 of pom.xml>/*.jar`. An existing directory is complete: it
+is filled under another name and renamed. A changed `pom.xml` leads to another directory.
 
 Source: Maven Central, through `pom.xml` and `clients.xml` beside this file.
 """
@@ -19,7 +19,7 @@ KAFKA = "kafka-2.7.2"
 CLIENTS_4 = "kafka-clients-4"
 STREAMS = "kafka-streams-2.7.2"
 OLD_KAFKAS = tuple(f"kafka-{version}" for version in ("0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1"))
-"""Brokers of older versions, whose directories are taken over and given back."""
+"""Brokers of older versions, whose directories are adopted and released."""
 KAFKA_0_8 = "kafka-0.8.2.2"
 ZOOKEEPER_3_9 = "zookeeper-3.9"
 JAR_SETS = (KAFKA, CLIENTS_4, STREAMS, *OLD_KAFKAS, KAFKA_0_8, ZOOKEEPER_3_9)
@@ -31,11 +31,11 @@ _CLIENTS_POM = Path(__file__).with_name("clients.xml")
 
 
 class JarsError(Exception):
-    """Maven is missing, or could not bring the jars; the message says what to do."""
+    """Maven is missing, or could not fetch the jars; the message says what to do."""
 
 
 def directory(jar_set: str) -> Path:
-    """Return the directory that holds one set's jars, fetching them first where they are missing.
+    """Return the directory of one set's jars; fetch them first if they are missing.
 
     Args:
         jar_set: One of `JAR_SETS`.
@@ -48,7 +48,7 @@ def directory(jar_set: str) -> Path:
 
 
 def fetched(pom: Path, jar_set: str, parent: Path) -> Path:
-    """Return the directory of one profile's jars below `parent`, fetching them first where they are missing.
+    """Return the directory of one profile's jars below `parent`; fetch them first if they are missing.
 
     Raises:
         JarsError: Maven is not installed, or failed.

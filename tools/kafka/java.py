@@ -1,6 +1,6 @@
-"""Run Java classes: Kafka's own tools by class name, and small client programs compiled on the way.
+"""Runs Java classes: Kafka's own tools by class name, and small client programs, which are compiled on demand.
 
-Every process that is started here dies with the process that started it.
+Every started process ends with this process.
 """
 
 import functools
@@ -18,23 +18,23 @@ from tools.kafka.jars import CACHE, KAFKA, JarsError, classpath
 from tools.kafka.tool_host import ToolHost
 
 TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
-"""For tools that live a second or two: start fast, use one thread."""
-# The kernel takes the thread that started a process for its parent: this one lives as long as its own process,
-# whichever thread of it asks.
+"""For tools that run for a second or two: start fast, use one thread."""
+# For the kernel, the parent is the thread that started a process. This thread lives as long as its own process,
+# whichever thread requests a start.
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="java-starter")
 _LOG4J = Path(__file__).with_name("log4j.properties")
 _HOST_JVM_OPTIONS = (
     "-Xmx512m",
     *TOOL_JVM_OPTIONS[1:],
     "-Dfile.encoding=UTF-8",
-    # To hold a tool's call of exit, and to run what it wants done then.
+    # For intercepting a tool's call of exit, and running its exit hooks.
     "-Djava.security.manager=allow",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
 )
 
 
 def die_with_parent() -> None:
-    """Make the process that is being started end when this one does; for `preexec_fn`."""
+    """Make a child process end with this process; for `preexec_fn`."""
     parent.die_with_parent(os.getppid())
 
 
@@ -65,18 +65,18 @@ def run_tool(
     jvm_options: Sequence[str] | None = None,
     jar_set: str = KAFKA,
 ) -> subprocess.CompletedProcess[str]:
-    """Run one of Kafka's tools to its end, in the JVM that this process keeps for them.
+    """Run one of Kafka's tools to its end, by default in this process's shared JVM for tools.
 
     Args:
         class_name: With its package, such as `kafka.admin.TopicCommand`.
-        arguments: As its shell script takes them.
-        stdin: What it reads; nothing when None.
-        timeout_s: When to give up.
-        jvm_options: Of a JVM of its own; the perf tools want one that is as they know it.
-        jar_set: Of which Kafka; 2.7.2's by default.
+        arguments: As for its shell script.
+        stdin: Its standard input; None: empty.
+        timeout_s: Time limit.
+        jvm_options: Options of a separate JVM, for example for the perf tools; None: the shared JVM.
+        jar_set: The Kafka version; 2.7.2 by default.
 
     Returns:
-        Exit status, standard output and standard error; a failing tool is no exception.
+        Exit status, standard output and standard error; a failing tool raises no exception.
     """
     if jvm_options is None:
         return tool_host().run(classpath(jar_set), class_name, arguments, stdin or "", timeout_s)
@@ -93,7 +93,7 @@ def run_tool(
 
 @functools.cache
 def tool_host() -> ToolHost:
-    """Return the JVM that this process keeps for tools; it starts with the first of them."""
+    """Return this process's shared JVM for tools, which starts with the first tool."""
     classes = compiled(Path(__file__).with_name("ToolHost.java"), KAFKA)
     return ToolHost(java_command("ToolHost", [], jvm_options=_HOST_JVM_OPTIONS, extra_classpath=classes))
 
@@ -111,7 +111,7 @@ def start_java(
     cwd: Path | None = None,
     prefix: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a class in the background, behind words such as `nsenter` takes; the caller ends it."""
+    """Start a class in the background; `prefix` is a command such as `nsenter`. The caller must end the process."""
     command = [*prefix]
     command += java_command(
         class_name,
@@ -155,6 +155,6 @@ def compiled(source: Path, jar_set: str) -> Path:
     try:
         staging.rename(target)
     except OSError:
-        # Another session was faster: its classes are the same.
+        # Another process was faster and has created the same classes.
         shutil.rmtree(staging)
     return target

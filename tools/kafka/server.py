@@ -1,7 +1,7 @@
-"""Kafka and its ZooKeeper as two processes on free loopback ports, in a directory of the caller's.
+"""Kafka and its ZooKeeper as two processes on free loopback ports, in a directory of the caller.
 
-`KafkaServer` has the same surface as `barnabas.testing.Broker` (`bootstrap_servers`, `stop`, `kill`, `restart`, context
-manager), so that a test can be run against either.
+`KafkaServer` has the same interface as `barnabas.testing.Broker` (`bootstrap_servers`, `stop`, `kill`, `restart`,
+context manager), so that a test can run against either.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ _ZOOKEEPER_JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Dzookeeper.admin.enableServer=false",
-    # Nothing here has to survive the machine.
+    # The data need not survive a power loss.
     "-Dzookeeper.forceSync=no",
     "-Dzookeeper.4lw.commands.whitelist=srvr,dump",
 )
 
-# Above those of well-known services; Linux gives what is from 32768 on to who asks for any port.
+# Above the ports of well-known services; Linux assigns ephemeral ports from 32768 on.
 _FIRST_PORT, _USUAL_FIRST_EPHEMERAL_PORT = 15_000, 32_768
-# Who asks for several, and uses them later, wants several.
+# Ports that were returned already, because a caller may request several ports before it uses them.
 _given_ports: set[int] = set()
 
 ONE_BROKER = {
@@ -48,21 +48,20 @@ ONE_BROKER = {
     "group.initial.rebalance.delay.ms": "0",
     "num.partitions": "1",
 }
-"""What Kafka's shipped server.properties sets for one broker."""
+"""The settings of Kafka's sample server.properties for one broker."""
 
 _METADATA_REQUEST = struct.pack(">ihhihi", 14, 3, 1, 1, -1, 0)
 """Length, API key 3, version 1, correlation id 1, no client id, no topics."""
 
 
 class ServerError(Exception):
-    """A process did not come up; the message ends with the last lines of its log."""
+    """A process did not start; the message ends with the last lines of its log."""
 
 
 def free_port() -> int:
-    """Return a loopback port that nothing listens on now, and that nobody here was given before.
+    """Return a loopback port without a listener, which this function has not returned before.
 
-    It is below those that the system gives to who asks for any: between this look and its use nobody else gets it by
-    chance.
+    It is below the system's ephemeral ports, so that no other process gets it by chance before it is used.
     """
     while True:
         port = random.SystemRandom().randrange(_FIRST_PORT, _first_ephemeral_port())
@@ -86,10 +85,10 @@ def _is_zookeeper_ready(connection: socket.socket) -> bool:
 
 
 def _knows_brokers(count: int) -> Callable[[socket.socket], bool]:
-    """Return what tells whether the cluster's metadata names at least so many brokers.
+    """Return a test whether the cluster's metadata has at least `count` brokers.
 
-    Kafka listens before it has registered itself (and may still fail), and answers before it knows the cluster; clients
-    that ask then wait for their next refresh.
+    Kafka listens before it has registered (and may still fail), and answers before it knows the cluster. Clients that
+    request metadata then must wait for their next refresh.
     """
 
     def is_ready(connection: socket.socket) -> bool:
@@ -114,17 +113,17 @@ def _wait_until(
 
 
 class KafkaServer:
-    """A Kafka broker, 2.7.2 if nothing else is said, with a ZooKeeper of its own or in somebody else's.
+    """A Kafka broker, by default 2.7.2, with its own ZooKeeper or an existing one.
 
     Args:
-        directory: Where both keep their data; a temporary one, removed at the end, when None.
-        config: Broker settings, above those of `ONE_BROKER`.
-        jvm_options: Of the broker.
-        jar_set: Which broker; one of `jars.JAR_SETS` that has one.
-        port: Of the broker; a free one when 0.
-        zookeeper_connect: Of a ZooKeeper that runs; the server starts its own when empty.
-        host: What the broker listens on.
-        prefix: Words before the broker's command line, such as `nsenter` takes.
+        directory: Directory of the data of both; None: a temporary one, removed at the end.
+        config: Broker settings, which override `ONE_BROKER`.
+        jvm_options: JVM options of the broker.
+        jar_set: The broker's version; one of `jars.JAR_SETS` that has a broker.
+        port: The broker's port; 0: a free one.
+        zookeeper_connect: Address of a running ZooKeeper; empty: the server starts its own.
+        host: Address on which the broker listens.
+        prefix: Words before the broker's command line, such as an `nsenter` command.
     """
 
     def __init__(
@@ -159,22 +158,22 @@ class KafkaServer:
 
     @property
     def zookeeper_connect(self) -> str:
-        """The address of its ZooKeeper."""
+        """Return the address of its ZooKeeper."""
         return self._zookeeper_connect
 
     @property
     def pid(self) -> int:
-        """The broker's process id."""
+        """Return the broker's process id."""
         if self._broker is None:
             raise ServerError("the broker is not running")
         return self._broker.pid
 
     def has_ended(self) -> bool:
-        """Tell whether the broker's process is gone."""
+        """Return whether the broker's process has ended."""
         return self._broker is None or self._broker.poll() is not None
 
     def log_text(self) -> str:
-        """Everything the broker logged so far."""
+        """Return the broker's log so far."""
         log = self.directory / "server.log"
         return log.read_text(errors="replace") if log.exists() else ""
 
@@ -224,26 +223,26 @@ class KafkaServer:
             )
 
     def wait(self, broker_count: int = 1) -> None:
-        """Return when the broker serves clients, and knows so many brokers of its cluster."""
+        """Wait until the broker serves clients, and knows at least `broker_count` brokers."""
         if self._broker is None:
             raise ServerError("the broker is not running")
         address = self.host, self.port
         _wait_until(_knows_brokers(broker_count), address, self._broker, self.directory / "server.log")
 
     def stop(self) -> None:
-        """Stop the broker as SIGTERM does, and keep ZooKeeper and the data."""
+        """Stop the broker (SIGTERM); keep ZooKeeper and the data."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the broker as `kill -9` does, and keep ZooKeeper and the data."""
+        """Kill the broker (`kill -9`); keep ZooKeeper and the data."""
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Have the broker stand still, as SIGSTOP does, until `resume`."""
+        """Pause the broker (SIGSTOP) until `resume`."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a broker that stands still go on."""
+        """Resume a paused broker."""
         os.kill(self.pid, signal.SIGCONT)
 
     def restart(self) -> None:
@@ -251,11 +250,11 @@ class KafkaServer:
         if self._broker is not None:
             self.stop()
         deadline = time.monotonic() + 240
-        # The dead broker's registration stays until its session expires, and refuses the new one.
+        # The dead broker's registration blocks the new one until its session expires.
         while self._is_registered() and time.monotonic() < deadline:
             time.sleep(0.02)
         while True:
-            # On a busy machine a start may take longer than its own session lives, too.
+            # On a busy machine, a start may take longer than its own session timeout.
             self.start_broker()
             try:
                 self.wait()
@@ -265,7 +264,7 @@ class KafkaServer:
                     raise
 
     def close(self) -> None:
-        """Stop everything, and remove the directory when it is ours."""
+        """Stop both processes, and remove the directory if it is temporary."""
         self.kill()
         if self._zookeeper is not None:
             self._zookeeper.kill()
@@ -275,7 +274,7 @@ class KafkaServer:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _is_registered(self) -> bool:
-        """Tell whether ZooKeeper has the broker's node; not if it does not say so."""
+        """Return whether ZooKeeper has the broker's node; False if ZooKeeper does not answer."""
         servers, _, chroot = self._zookeeper_connect.partition("/")
         host, _, port = servers.partition(",")[0].rpartition(":")
         parent = f"/{chroot}" if chroot else ""
@@ -309,19 +308,19 @@ class KafkaServer:
 
 
 class QuickKafkaServer(KafkaServer):
-    """A Kafka broker for tests that judge by it: it starts with a third of the work, and is none to be measured.
+    """A Kafka broker for comparison tests: its start costs a third, and it is not suitable for measurements.
 
-    Its classes come as they were mapped by `archive_classes`, where that was done, and are compiled once.
+    Its classes come from the archive of `archive_classes`, if it exists, and are compiled only by the fast compiler.
 
     Args:
-        directory: As of `KafkaServer`.
-        config: As of `KafkaServer`.
-        jvm_options: Beside its own.
-        jar_set: As of `KafkaServer`.
-        port: As of `KafkaServer`.
-        zookeeper_connect: As of `KafkaServer`.
-        host: As of `KafkaServer`.
-        prefix: As of `KafkaServer`.
+        directory: As for `KafkaServer`.
+        config: As for `KafkaServer`.
+        jvm_options: In addition to its own.
+        jar_set: As for `KafkaServer`.
+        port: As for `KafkaServer`.
+        zookeeper_connect: As for `KafkaServer`.
+        host: As for `KafkaServer`.
+        prefix: As for `KafkaServer`.
     """
 
     def __init__(
@@ -340,13 +339,13 @@ class QuickKafkaServer(KafkaServer):
 
 
 def quick_jvm_options(jar_set: str) -> tuple[str, ...]:
-    """Return what lets a broker start with a third of the work: with mapped classes, where there are some."""
+    """Return JVM options with which a broker's start costs a third; with the class archive, if it exists."""
     archive = class_archive(jar_set)
     return (*_QUICK_JVM_OPTIONS, f"-XX:SharedArchiveFile={archive}") if archive.exists() else _QUICK_JVM_OPTIONS
 
 
 def class_archive(jar_set: str) -> Path:
-    """Return where the mapped classes of a broker are for the JVM that is installed, if they are."""
+    """Return the path of a broker's class archive for the installed JVM; the file may not exist."""
     java = Path(shutil.which("java") or "java").resolve()
     jvm = f"{java} {java.stat().st_mtime_ns}" if java.exists() else str(java)
     digest = hashlib.sha256(f"{jvm} {directory(jar_set)}".encode()).hexdigest()[:12]
@@ -354,7 +353,7 @@ def class_archive(jar_set: str) -> Path:
 
 
 def archive_classes(jar_set: str) -> Path:
-    """Let a broker start once, and keep its classes as the JVM maps them, unless that was done; return the file."""
+    """Create a broker's class archive (JVM class data sharing) by starting it once, if missing; return its path."""
     archive = class_archive(jar_set)
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """One JVM that runs Kafka's tools by their main methods, for a process that runs many of them.
 
-A tool of its own process takes a second of CPU to say little; here its classes are loaded once. `ToolHost.java` says
-how it keeps the runs apart, and the bytes of requests and answers. The JVM ends with the process that started it.
+A tool in its own process needs a second of CPU for its start; here the classes are loaded once. `ToolHost.java`
+describes how it isolates the runs, and the format of requests and answers. The JVM ends with the process that started
+it.
 """
 
 import atexit
@@ -18,14 +19,14 @@ _INT = struct.Struct(">i")
 
 
 class ToolHostError(Exception):
-    """The JVM ended; it has said why on the standard error."""
+    """The JVM ended; its standard error contains the reason."""
 
 
 class ToolHost:
-    """A JVM that is started at the first run, and again after one that had to be given up.
+    """A JVM that is started at the first run, and again after a run that timed out.
 
     Args:
-        command: Of the JVM, with the class of `ToolHost.java`.
+        command: Command line of the JVM, with the class of `ToolHost.java`.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -37,10 +38,10 @@ class ToolHost:
     def run(
         self, class_path: str, class_name: str, arguments: Sequence[str], stdin: str, timeout_s: float
     ) -> subprocess.CompletedProcess[str]:
-        """Run a class's `main` to its end; others wait for their turn.
+        """Run a class's `main` to its end; concurrent calls run in sequence.
 
         Raises:
-            subprocess.TimeoutExpired: It did not end in time; the JVM is ended with it.
+            subprocess.TimeoutExpired: The run did not end in time; the JVM was killed.
             ToolHostError: The JVM ended.
         """
         texts = [text.encode() for text in (class_path, class_name, *arguments, stdin)]
@@ -66,14 +67,14 @@ class ToolHost:
         """End the JVM."""
         if self._process is not None:
             self._process.kill()
-            # What could not be written is for nobody.
+            # Unwritten input is not needed any more.
             with contextlib.suppress(OSError):
                 self._process.communicate()
             self._process = None
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            # It is not to die with its parent's thread, which may be a short one: the end of its input ends it.
+            # The JVM must not end with the thread that started it, which may end early: the end of its input ends it.
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         return self._process
 

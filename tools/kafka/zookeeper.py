@@ -1,4 +1,4 @@
-"""ZooKeeper alone, from Kafka 2.7.2's jars: one server, or three, whose tree stays while brokers come and go."""
+"""ZooKeeper alone, from Kafka 2.7.2's jars: one server or three, whose tree outlives brokers."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ _JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Dzookeeper.admin.enableServer=false",
-    # Nothing here has to survive the machine.
+    # The data need not survive a power loss.
     "-Dzookeeper.forceSync=no",
 )
 _START_TIMEOUT_S = 240
@@ -27,11 +27,11 @@ class ZooKeeper:
     """A standalone ZooKeeper on a free port.
 
     Args:
-        directory: Where it keeps its data and its log; the caller's, and left behind.
-        config: Lines of its properties file beside its own.
-        jvm_options: Beside its own.
-        host: What it listens on.
-        prefix: Words before its command line, such as `nsenter` takes.
+        directory: Directory of its data and its log; the caller must delete it.
+        config: Additional lines of its properties file.
+        jvm_options: Additional JVM options.
+        host: Address on which it listens.
+        prefix: Words before its command line, such as an `nsenter` command.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class ZooKeeper:
 
     @property
     def connect(self) -> str:
-        """`host:port`, for zookeeper.connect."""
+        """Return `host:port`, for zookeeper.connect."""
         return f"{self._host}:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
+        """Return the server's process id."""
         if self._process is None:
             raise ServerError("ZooKeeper is not running")
         return self._process.pid
@@ -89,7 +89,7 @@ class ZooKeeper:
             )
 
     def wait(self) -> None:
-        """Return when the server answers; one of several does so when a majority agrees on a leader."""
+        """Wait until the server answers; a server of an ensemble answers when a majority has elected a leader."""
         process, log = self._process, self.directory / "zookeeper.log"
         deadline = time.monotonic() + _START_TIMEOUT_S
         while process is not None and time.monotonic() < deadline and process.poll() is None:
@@ -101,14 +101,14 @@ class ZooKeeper:
         raise ServerError(f"no ZooKeeper answers on port {self.port}:\n{tail}")
 
     def close(self) -> None:
-        """Stop the server; its data stays."""
+        """Stop the server; its data is kept."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def mode(self) -> str:
-        """Return what the server is: `standalone`, `leader` or `follower`; nothing while it does not serve."""
+        """Return the server's mode: `standalone`, `leader` or `follower`; empty while it does not serve."""
         with contextlib.suppress(OSError), socket.create_connection((self._host, self.port), timeout=5) as connection:
             connection.sendall(b"srvr")
             _, is_there, after = connection.recv(4096).decode(errors="replace").partition("Mode: ")
@@ -126,15 +126,15 @@ class ZooKeeper:
 
 
 class ZooKeeperEnsemble:
-    """Servers that agree with each other, of which the smaller part may fail.
+    """An ensemble of servers; a minority of them may fail.
 
     Attributes:
-        servers: Each can be closed, and started again, by itself.
+        servers: The servers; each can be closed and restarted separately.
 
     Args:
-        directory: Where each has a directory of its own; the caller's, and left behind.
-        count: How many.
-        places: Host and prefix of each, as of `ZooKeeper`; all at 127.0.0.1 when none is given.
+        directory: Parent of the servers' directories; the caller must delete it.
+        count: The number of servers.
+        places: Host and prefix of each, as for `ZooKeeper`; empty: all at 127.0.0.1.
     """
 
     def __init__(self, directory: Path, count: int = 3, places: Sequence[tuple[str, Sequence[str]]] = ()) -> None:
@@ -148,15 +148,15 @@ class ZooKeeperEnsemble:
 
     @property
     def connect(self) -> str:
-        """The addresses of all, for zookeeper.connect."""
+        """Return the addresses of all servers, for zookeeper.connect."""
         return ",".join(server.connect for server in self.servers)
 
     @property
     def leader(self) -> ZooKeeper:
-        """The server that leads now.
+        """Return the current leader.
 
         Raises:
-            ServerError: None does.
+            ServerError: No server leads.
         """
         for server in self.servers:
             if server.mode() == "leader":
@@ -174,7 +174,7 @@ class ZooKeeperEnsemble:
             server.wait()
 
     def close(self) -> None:
-        """Stop all servers; their data stays."""
+        """Stop all servers; their data is kept."""
         for server in self.servers:
             server.close()
 

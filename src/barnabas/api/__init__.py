@@ -1,11 +1,11 @@
 """The client APIs that Kafka's design and implementation documents (0.7 to 0.10) describe, for Python programs.
 
     Producer             batches and balances; sync, or async with a queue and callbacks
-    SimpleConsumer       one connection to one broker: offsets are the program's own business
+    SimpleConsumer       one connection to one broker; the program manages the offsets
     ConsumerConnector    streams of messages; the members of a group share partitions through ZooKeeper
 
-All are synchronous, on threads of their own, and configured by the documented names. A name is imported when it is
-first asked for.
+All are synchronous, use threads of their own, and are configured by the documented names. Names are imported on first
+use.
 
 Source: design and implementation documents, the producer, the consumer, distribution; zookeeper.md.
 """

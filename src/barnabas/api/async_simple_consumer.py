@@ -8,7 +8,7 @@ size, up to `max_message_size`. Newer brokers return the first message of a resp
 room for a partition's first message, the consumer fetches that partition alone.
 
 Source: design and implementation documents, the simple consumer API; protocol guide, Fetch, ListOffsets, OffsetCommit,
-OffsetFetch; KIP-74 (the first message is given whole).
+OffsetFetch; KIP-74 (the first message is returned whole).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,14 +55,14 @@ from barnabas.wire.protocol.messages.offset_fetch import (
 LATEST_TIME: Final = -1
 """As a time: the end of the log."""
 EARLIEST_TIME: Final = -2
-"""As a time: where the log begins."""
+"""As a time: the start of the log."""
 IN_ZOOKEEPER: Final = 0
-"""As a version of commits: the offset is kept in ZooKeeper, as by consumers before 0.8.2."""
+"""As a version of commits: the offset is stored in ZooKeeper, as by consumers before 0.8.2."""
 
 _CONSUMER: Final = -1
-# A little of an answer is no messages.
+# Leaves room for the parts of a response that are not messages.
 _MOST_BYTES: Final = MAX_RESPONSE_BYTES - 1024 * 1024
-# From version 12 on topics may have ids.
+# From version 12 on, requests may name topics by id.
 _FETCH_VERSION: Final = 11
 _METADATA_THAT_CREATES_NOTHING: Final = 4
 _METADATA_VERSION: Final = 8
@@ -87,7 +87,7 @@ class FetchRequest(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """An offset that a group has committed, and its metadata text; offset -1: the group has committed none."""
+    """A group's committed offset and its metadata text; offset -1: no offset is committed."""
 
     offset: int
     metadata: str = ""
@@ -97,7 +97,7 @@ Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 
 class AsyncSimpleConsumer:
-    """See `SimpleConsumer`: each method has the result and the errors of its namesake there."""
+    """See `SimpleConsumer`: each method has the same result and errors as the method of the same name there."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class AsyncSimpleConsumer:
         env: ClientEnvironment | None = None,
     ) -> None:
         """Args:
-        env: The world; the machine's own by default.
+        env: The environment; the system's own by default.
 
         Raises:
             ConfigError: A setting is invalid.
@@ -214,7 +214,7 @@ class AsyncSimpleConsumer:
         """Fetch again with twice the size until a message arrives whole."""
         while _is_truncated(messages):
             size, limit = request.max_size, self._max_message_size
-            # Whoever makes a new message of an old one while it is read says only that it is more than this.
+            # If the broker converts the message's format, its size is unknown: it only exceeds the fetch size.
             wanted = max(messages.wanted_bytes or 0, size + 1)
             if wanted > limit:
                 where = f"offset {request.offset} of {request.topic}-{request.partition}"
@@ -223,7 +223,7 @@ class AsyncSimpleConsumer:
             while size < wanted:
                 size *= 2
             request = request._replace(max_size=min(size, limit))
-            # It is there: nothing to wait for.
+            # The message exists, so the broker need not wait.
             (messages,) = await self._fetch([request], 0, 0)
         return messages
 
@@ -286,14 +286,15 @@ class AsyncSimpleConsumer:
                 key = TopicPartition(answered.name, part.partition_index)
                 codes[key] = ErrorCode(part.error_code)
                 found[key] = OffsetAndMetadata(part.committed_offset, part.metadata or "")
-        # Version 0, and 0.8.2 in version 1, say so where there is no offset, whether there is a partition or not.
+        # With version 0, and 0.8.2 with version 1, this code means that no offset is stored, even if the partition
+        # exists.
         raise_for_any({key: code for key, code in codes.items() if code != _NO_SUCH_OFFSET}, text)
         return found
 
     # --- leaders and coordinators
 
     async def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
-        # Who is asked in an older version creates a topic that is asked for, where it does that at all.
+        # Older request versions create the topic if automatic creation is enabled.
         may_create = not await self._broker.knows(ApiKey.METADATA, _METADATA_THAT_CREATES_NOTHING)
         request = MetadataRequest([MetadataRequestTopic(topic)], allow_auto_topic_creation=may_create)
         response = await self._broker.ask(request, MetadataResponse, max_version=_METADATA_VERSION)
@@ -342,5 +343,5 @@ def _is_truncated(messages: MessageSet) -> bool:
 
 
 def _is_left_out(messages: MessageSet) -> bool:
-    """Return whether messages exist but none came: brokers from 0.10.1 on omit those that do not fit."""
+    """Return whether messages exist but none came: brokers from 0.10.1 on omit messages that do not fit."""
     return not messages.size_in_bytes and messages.error is None and messages.high_watermark > messages.fetch_offset

@@ -1,8 +1,8 @@
 """One connection to one broker, opened on demand and reopened once if it breaks.
 
 Brokers from 0.10 on report their supported request versions (ApiVersions). Older brokers close the connection on that
-request; the client then assumes 0.8.2, whose requests 0.9 understands as well. 0.8.0 and 0.8.1 support less, so the
-program must name those versions.
+request; the client then assumes 0.8.2, whose requests 0.9 supports too. 0.8.0 and 0.8.1 support fewer requests, so the
+program must specify those versions.
 
 Source: protocol guide, ApiVersions; legacy-0.7.md, "0.8 .. 0.9 on the newer wire"; design document, the simple consumer
 (it reconnects once).
@@ -42,7 +42,7 @@ _OF_0_9: Final[Versions] = {**_OF_0_8_2, ApiKey.FETCH: (0, 1), ApiKey.OFFSET_COM
 OLD_BROKERS: Final = {"0.8.0": _OF_0_8_0, "0.8.1": _OF_0_8_1, "0.8.2": _OF_0_8_2, "0.9.0": _OF_0_9}
 """The API versions of brokers that cannot report them."""
 
-# What may be gone when the connection is another one.
+# Errors that a new connection may resolve.
 _OF_THE_CONNECTION: Final = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT})
 
 
@@ -53,7 +53,7 @@ def versions_of(broker_version: str) -> Versions | None:
         broker_version: Such as `0.8.2` or `0.8.2.2`.
 
     Raises:
-        ConfigError: No version of Kafka that speaks this protocol.
+        ConfigError: The text is not a Kafka version with this protocol.
     """
     numbers = broker_version.split(".")
     if not all(number.isdecimal() for number in numbers) or len(numbers) < 2:
@@ -70,7 +70,7 @@ def versions_of(broker_version: str) -> Versions | None:
 class BrokerConnection:
     """Sends requests to one broker and connects on the first request.
 
-    Several may ask at once: the broker answers one after the other.
+    Concurrent requests are allowed; the broker answers them in sequence.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class BrokerConnection:
         env: ClientEnvironment | None = None,
     ) -> None:
         """Args:
-        timeout_ms: How long to wait for a connection, and for an answer.
+        timeout_ms: Timeout of a connection attempt, and of each request.
         buffer_size: Receive buffer in bytes; -1: the system's default.
-        broker_version: The version of a broker before 0.10; None: ApiVersions is sent, and a broker that hangs up is a
-            0.8.2.
+        broker_version: The version of a broker before 0.10; None: ApiVersions is sent, and a broker that closes the
+            connection is treated as 0.8.2.
 
         Raises:
-            ConfigError: There is no such version.
+            ConfigError: The version does not exist.
         """
         self.host = host
         self.port = port
@@ -103,7 +103,7 @@ class BrokerConnection:
         self._env = _with_buffer(env or machine_environment(), buffer_size)
         self._channel: Channel | None = None
         self._connecting = asyncio.Lock()
-        # Set while it is only a guess that this is an old broker.
+        # Set while the client only assumes that this is an old broker.
         self._hung_up: HungUpError | None = None
         self._is_closed = False
 
@@ -112,11 +112,11 @@ class BrokerConnection:
 
         Args:
             answer: The response's class.
-            version: The only version that will do; None: the highest that both know, up to `max_version`.
+            version: The required version; None: the highest that both sides support, up to `max_version`.
 
         Raises:
-            BrokerError: DisconnectedError or RequestTimedOutError, twice; UnsupportedVersionError.
-            ClosedError: It was closed.
+            BrokerError: DisconnectedError or RequestTimedOutError on both attempts; UnsupportedVersionError.
+            ClosedError: The connection was closed.
         """
         try:
             return await self._ask(request, answer, version, max_version)
@@ -127,14 +127,14 @@ class BrokerConnection:
         try:
             return await self._ask(request, answer, version, max_version)
         except (KafkaError, ProtocolError) as error:
-            # Who hung up before as well may be no broker at all: that error says more.
+            # If the peer also closed the connection on ApiVersions, it may not be a broker: that error is more useful.
             raise _as_broker_error(self._hung_up or error) from error
 
     async def knows(self, api_key: ApiKey, version: int) -> bool:
         """Return whether the broker supports a version of a request.
 
         Raises:
-            BrokerError: It cannot be reached.
+            BrokerError: The broker cannot be reached.
             ClosedError: The connection was closed.
         """
         try:

@@ -15,7 +15,7 @@ class BrokerError(ApiError):
 
     Attributes:
         code: The protocol's code.
-        partitions: Of an answer about several partitions, all that failed, and with what.
+        partitions: For a response about several partitions: the error code of each failed one.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class MessageSizeTooLargeError(BrokerError):
     """A message is larger than this consumer's limit.
 
     Attributes:
-        wanted_bytes: How large a fetch has to be to get it, as far as is known: never more than it takes.
-        max_bytes: How large a fetch may be: `max_message_size`.
+        wanted_bytes: The required fetch size, as far as known: a lower bound.
+        max_bytes: The maximum fetch size: `max_message_size`.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class MessageSizeTooLargeError(BrokerError):
 
 
 class OffsetMetadataTooLargeError(BrokerError):
-    """The text beside an offset is longer than the broker takes (`offset.metadata.max.bytes`)."""
+    """The metadata text of an offset exceeds the broker's limit (`offset.metadata.max.bytes`)."""
 
 
 class DisconnectedError(BrokerError):
@@ -157,7 +157,7 @@ def raise_for(error_code: int, text: str) -> None:
     """Raise the error of a whole response, or of its only partition, unless the code is NONE.
 
     Raises:
-        BrokerError: Of the code's class.
+        BrokerError: An error of the code's class.
     """
     if error_code:
         code = ErrorCode(error_code)
@@ -168,7 +168,7 @@ def raise_for_any(codes: Mapping[TopicPartition, ErrorCode], text: str) -> None:
     """Raise the first error of a response about several partitions, unless every code is NONE.
 
     Raises:
-        BrokerError: Of the class of the first that failed; its `partitions` are all that did.
+        BrokerError: An error of the first failed code's class, with all failed `partitions`.
     """
     failed = {key: code for key, code in codes.items() if code}
     if failed:

@@ -34,7 +34,7 @@ class LoopThread:
             The coroutine's result.
 
         Raises:
-            ClosedError: The thread was stopped, before or meanwhile.
+            ClosedError: The thread was stopped, before or during the call.
             BaseException: The coroutine's error; or Ctrl-C, which cancels it.
         """
         with self._lock:
@@ -56,7 +56,7 @@ class LoopThread:
             if self._is_stopped:
                 return
             self._is_stopped = True
-        # What was given to the loop before has begun when this begins.
+        # Coroutines submitted earlier have started when this one starts.
         asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

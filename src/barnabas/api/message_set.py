@@ -5,15 +5,15 @@
         ...
     offset = messages.next_offset
 
-The bytes are those of the broker's log, in any of its formats: messages of magic 0 and 1, single or several in a
-compressed one, or record batches of magic 2. The broker may cut off the last one at the fetch size.
+The bytes are as in the broker's log, in any of its formats: messages of magic 0 and 1, single or several in a
+compressed one, or record batches of magic 2. The broker may cut off the last message or batch at the fetch size.
 
 Invariants:
 
 - Nothing is decoded, decompressed or checked before iteration; a set may be iterated any number of times.
 - A message is returned whole, with a verified checksum, or not at all; a cut-off end is left out.
-- Offsets ascend from the requested one: earlier messages of a compressed message or batch are left out. So are
-  transaction markers, which are no messages; records of aborted transactions are included.
+- Offsets ascend from the requested one: earlier messages of a compressed message or batch are left out. Transaction
+  markers are left out too; records of aborted transactions are included.
 
 Source: implementation document, messages and message sets; legacy-0.7.md (a fetch ends in a partial message); log
 format facts.
@@ -48,10 +48,10 @@ class Message(NamedTuple):
 
     Attributes:
         key: None: the message has no key.
-        payload: None: it is null, which deletes its key in a compacted topic.
+        payload: None: a null value, which deletes the key in a compacted topic.
         timestamp_ms: When it was created or, by the topic's setting, appended; -1 in magic 0, which has no times.
         headers: Names and values; only magic 2 has them.
-        magic: The version of the format that it is kept in.
+        magic: The version of its storage format.
     """
 
     key: bytes | None
@@ -65,8 +65,8 @@ class MessageAndOffset(NamedTuple):
     """A message with its offset.
 
     Attributes:
-        offset: Its own.
-        next_offset: Where to go on reading behind it.
+        offset: Its offset.
+        next_offset: The offset at which to resume after it.
         message: The message.
     """
 
@@ -79,10 +79,10 @@ class MessageSet:
     """The messages of one partition from an offset on.
 
     Attributes:
-        data: The bytes as they came.
-        fetch_offset: The offset that was asked for.
-        high_watermark: The end of what consumers may read, when the broker answered; -1: not known.
-        error: Why the partition could not be read; None: it could. It is raised where the set is iterated.
+        data: The received bytes.
+        fetch_offset: The requested offset.
+        high_watermark: The high watermark at the time of the response; -1: unknown.
+        error: Why the partition could not be read, raised by iteration; None: no error.
     """
 
     __slots__ = ("_max_bytes", "data", "error", "fetch_offset", "high_watermark")
@@ -97,7 +97,7 @@ class MessageSet:
         max_bytes: int = MAX_UNCOMPRESSED_BYTES,
     ) -> None:
         """Args:
-        max_bytes: How large a compressed message or batch may become when it is unpacked.
+        max_bytes: Maximum uncompressed size of a compressed message or batch.
         """
         self.data = memoryview(data)
         self.fetch_offset = fetch_offset
@@ -106,11 +106,11 @@ class MessageSet:
         self._max_bytes = max_bytes
 
     def __iter__(self) -> Iterator[MessageAndOffset]:
-        """Walk the messages.
+        """Iterate over the messages.
 
         Raises:
             BrokerError: The partition could not be read.
-            InvalidMessageError: While iterating, at the first message that is damaged; those before it were given.
+            InvalidMessageError: While iterating, at the first damaged message; earlier messages were returned.
         """
         self.raise_for_error()
         return self._messages()
@@ -125,10 +125,10 @@ class MessageSet:
 
     @property
     def valid_bytes(self) -> int:
-        """Return how many of the bytes are whole messages or batches, by their size fields alone.
+        """Return the total size of whole messages or batches, by their size fields alone.
 
         Raises:
-            InvalidMessageError: A size that no message has.
+            InvalidMessageError: A size field is invalid.
         """
         return sum(map(len, self._batches()))
 
@@ -139,10 +139,10 @@ class MessageSet:
 
     @property
     def wanted_bytes(self) -> int | None:
-        """Return the size of the cut-off message or batch; None: there is none, or its size is not known.
+        """Return the size of the cut-off message or batch; None: nothing is cut off, or the size is unknown.
 
         Raises:
-            InvalidMessageError: A size that no message has.
+            InvalidMessageError: A size field is invalid.
         """
         cut = self.data[self.valid_bytes :]
         if len(cut) < LOG_OVERHEAD:
@@ -152,12 +152,12 @@ class MessageSet:
 
     @property
     def next_offset(self) -> int:
-        """Return the offset at which to read next after this set; `fetch_offset` if the set holds no whole message.
+        """Return the offset at which to read next after this set; `fetch_offset` if the set has no whole message.
 
-        It may be above the last message's: markers of transactions, and what compaction took, have offsets too.
+        It may exceed the last message's offset + 1: transaction markers and compacted messages have offsets too.
 
         Raises:
-            InvalidMessageError: A size that no message has.
+            InvalidMessageError: A size field is invalid.
         """
         last = self.fetch_offset - 1
         for batch in self._batches():
@@ -187,7 +187,7 @@ class MessageSet:
 
     def _of_batch(self, batch: memoryview) -> Iterator[MessageAndOffset]:
         header = read_header(batch)
-        # Before anything it says is believed: what is passed over must not be passed over by mistake.
+        # Check the CRC before using the header: a batch must not be skipped by mistake.
         if not is_crc_valid(batch, 0, len(batch)):
             raise CorruptRecordsError(f"batch {header.base_offset} has a wrong CRC")
         if header.last_offset < self.fetch_offset or header.is_control:

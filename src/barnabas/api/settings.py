@@ -1,7 +1,7 @@
 """The documented settings of a client API: their declarations, and the conversion of a program's mapping to values.
 
-Each API has one table. A setting has one name, the newest that is documented (0.8.2), and those that it had before
-(0.7) as aliases:
+Each API has one table. A setting has one name, the newest documented one (0.8.2), and its earlier names (0.7) as
+aliases:
 
     TABLE = SettingsTable("producer", (
         Declared("queue.buffering.max.ms", "int", 5_000, "How long a message waits, in ms.", ("queue.time",), least=0),
@@ -10,9 +10,9 @@ Each API has one table. A setting has one name, the newest that is documented (0
 
 Invariants:
 
-- A name that no table has is refused, and so is one that is documented but cannot be done here.
+- Unknown names are rejected, and so are documented settings that are not supported.
 - If both names of a setting are given, the values must be equal.
-- No value of a setting is in an error unless it can't be a secret: logins and key stores are checked by
+- Errors contain values only of settings that cannot be secret: logins and key stores are checked by
   `barnabas.clients.security`.
 
 Source: configuration documents of 0.7 and 0.8.2; legacy-0.7.md.
@@ -33,7 +33,7 @@ SECURITY_SETTINGS: Final = (
     *("security.protocol", "sasl.mechanism", "sasl.jaas.config", *CLIENT_SETTINGS),
     *ZOOKEEPER_SETTINGS,
 )
-"""How brokers and ZooKeeper are reached: Kafka's newer names, as what is older knew no security."""
+"""Security of connections to brokers and ZooKeeper, by Kafka's newer names: older versions had no security."""
 
 _CLASS: Final = "class"
 
@@ -42,13 +42,13 @@ class Declared(NamedTuple):
     """One documented setting.
 
     Attributes:
-        name: The newest documented.
+        name: The newest documented name.
         type: boolean, short, int, long, double, list, string; class: a dotted path, or the object itself.
-        default: None: there is no default.
+        default: The default; None: no default.
         description: Its effect, for the documents: a sentence or two, with the unit.
         aliases: Its earlier names.
         least, greatest: Bounds of a number, both included.
-        choices: All that it may be, where that is a list of words.
+        choices: All allowed values, if it is one of several words.
         refusal: Why it is not supported, and the alternative; empty: it is supported.
     """
 
@@ -80,7 +80,7 @@ class Settings:
 
     Attributes:
         given: The settings that were given, by their newest name.
-        security: Those of `SECURITY_SETTINGS` that were given, as text; some are secrets.
+        security: The given settings of `SECURITY_SETTINGS`, as text; some are secrets.
     """
 
     given: frozenset[str]
@@ -105,13 +105,13 @@ class Settings:
         return value
 
     def text(self, name: str) -> str:
-        """Return the value of a string; empty if it has none."""
+        """Return the value of a string; empty if it is not set."""
         value = self._values[name]
         assert value is None or isinstance(value, str)
         return value or ""
 
     def items(self, name: str) -> list[str]:
-        """Return the value of a list; empty if it has none."""
+        """Return the value of a list; empty if it is not set."""
         value = self._values[name]
         assert value is None or isinstance(value, list)
         return list(value or ())
@@ -128,11 +128,11 @@ class SettingsTable:
 
     def __init__(self, api: str, settings: Iterable[Declared]) -> None:
         """Args:
-        api: What errors call it, such as `producer`.
-        settings: One of each name.
+        api: Its name in errors, such as `producer`.
+        settings: The declared settings.
 
         Raises:
-            ValueError: Two have a name in common.
+            ValueError: Two settings have a name in common.
         """
         self._api = api
         self.settings = tuple(settings)
@@ -147,8 +147,8 @@ class SettingsTable:
         """Convert a program's settings to values.
 
         Args:
-            config: By documented names, old or new; text (as of a properties file), numbers and booleans; None is as
-                if it were not there.
+            config: By documented names, old or new; text (as in a properties file), numbers and booleans; a setting
+                with None is ignored.
 
         Raises:
             ConfigError: A name is unknown, a value is invalid, or two names of one setting disagree.
@@ -210,12 +210,12 @@ def load(name: str, value: object, known: Mapping[str, object]) -> object:
     """Load the class that a setting names.
 
     Args:
-        name: Of the setting, for errors.
+        name: The setting's name, for errors.
         value: An object, or a dotted path as text, `package.module.Name`.
         known: Built-in classes by their Java names, for properties files.
 
     Raises:
-        ConfigError: There is no such module, or no such name in it.
+        ConfigError: The module does not exist, or does not contain the name.
     """
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""The simple consumer: one connection to one broker, and no state but that.
+"""The simple consumer: one connection to one broker, and no other state.
 
     with SimpleConsumer("127.0.0.1", 9092) as consumer:
         offset = consumer.get_offsets_before("t", 0, EARLIEST_TIME)[0]
@@ -63,17 +63,16 @@ class SimpleConsumer:
         env: ClientEnvironment | None = None,
     ) -> None:
         """Args:
-        host, port: Of the broker.
-        socket_timeout_ms: How long to wait for an answer; `socket.timeout.ms` by its documented name.
+        host, port: The broker's address.
+        socket_timeout_ms: Timeout of each request; `socket.timeout.ms` by its documented name.
         buffer_size: Receive buffer in bytes; `socket.receive.buffer.bytes`.
         client_id: The program's name for the broker; `client.id`.
-        config: Settings by their documented names, those of security among them; where one is also an
-            argument, the argument counts.
-        max_message_size: How large a fetch may become for a message that does not fit, in bytes, at most 255 MiB. One
-            that newer brokers give whole may be larger.
-        broker_version: Of a broker before 0.10, such as `0.8.1`. None: ApiVersions is sent, and a broker that
+        config: Settings by their documented names, including security settings; arguments override them.
+        max_message_size: Maximum size of a fetch for a message that does not fit, in bytes, at most 255 MiB. A message
+            that newer brokers return whole may be larger.
+        broker_version: Version of a broker before 0.10, such as `0.8.1`. None: ApiVersions is sent, and a broker that
             does not answer it is treated as 0.8.2.
-        env: The world; the machine's own by default.
+        env: The environment; the system's own by default.
 
         Raises:
             ConfigError: A setting is unknown or invalid.
@@ -118,22 +117,22 @@ class SimpleConsumer:
         """Fetch messages of one partition from an offset on.
 
         Args:
-            request: Which; or the topic, and the arguments behind it.
+            request: The partition, offset and size; or the topic, with the other three as arguments.
             max_size: The maximum size in bytes; 0: `fetch.message.max.bytes`. It grows for a message that does not
                 fit.
             max_wait_ms: How long the broker may wait for `min_bytes`; `fetch.wait.max.ms` by default.
             min_bytes: `fetch.min.bytes` by default.
 
         Returns:
-            The available messages; none at the end of the log. Iteration finds damage.
+            The available messages; empty at the end of the log. Damaged messages raise an error during iteration.
 
         Raises:
-            OffsetOutOfRangeError: The log begins behind the offset, or ends before it.
+            OffsetOutOfRangeError: The log begins after the offset, or ends before it.
             NotLeaderError, UnknownTopicOrPartitionError: Another broker leads the partition; or it does not exist.
-            MessageSizeTooLargeError: The message at the offset takes more than `max_message_size`.
-            BrokerError: The broker refuses for another reason, or cannot be reached.
+            MessageSizeTooLargeError: The message at the offset needs more than `max_message_size`.
+            BrokerError: The broker rejected the request for another reason, or cannot be reached.
             ClosedError: The consumer was closed.
-            ValueError: `max_wait_ms` is above the time for an answer.
+            ValueError: `max_wait_ms` exceeds the request timeout.
         """
         return self._run().run(
             self._consumer.fetch(request, partition, offset, max_size, max_wait_ms=max_wait_ms, min_bytes=min_bytes)
@@ -145,16 +144,16 @@ class SimpleConsumer:
         """Fetch messages of several partitions in one request.
 
         Args:
-            requests: Which; each partition once.
-            max_wait_ms, min_bytes: As of `fetch`; all partitions count together.
+            requests: The partitions, each once.
+            max_wait_ms, min_bytes: As for `fetch`; all partitions count together.
 
         Returns:
-            A set for each, in the order of the requests. The error of one partition waits in its set.
+            A set for each partition, in the order of the requests. The error of one partition is in its set.
 
         Raises:
-            BrokerError: The broker refuses all of it, or cannot be reached.
+            BrokerError: The broker rejected the whole request, or cannot be reached.
             ClosedError: The consumer was closed.
-            ValueError: A partition is named twice, or `max_wait_ms` is above the time for an answer.
+            ValueError: A partition is named twice, or `max_wait_ms` exceeds the request timeout.
         """
         return self._run().run(self._consumer.multifetch(requests, max_wait_ms=max_wait_ms, min_bytes=min_bytes))
 
@@ -164,14 +163,14 @@ class SimpleConsumer:
         """Return the start offsets of log segments that were last written before a time.
 
         Args:
-            time: In ms since 1970; or `LATEST_TIME`, with which the end of the log is the first, or `EARLIEST_TIME`.
+            time: In ms since 1970; or `LATEST_TIME`, which returns the end of the log first, or `EARLIEST_TIME`.
             max_offsets: The maximum number of offsets.
 
         Returns:
-            In descending order; empty if everything was written later.
+            The offsets in descending order; empty if everything was written later.
 
         Raises:
-            UnsupportedVersionError: Brokers from Kafka 4 on tell the ends of the log alone.
+            UnsupportedVersionError: The broker is Kafka 4 or later, which returns only the log's start and end.
             BrokerError: As from `fetch`.
             ClosedError: The consumer was closed.
         """
@@ -183,14 +182,14 @@ class SimpleConsumer:
         """Store a group's read positions.
 
         Args:
-            offsets: The next offset to be read of each partition, with a text where that is wanted.
-            version: Of the request: 0 keeps them in ZooKeeper, without the text, through any broker; 1 and later in
-                Kafka, through the group's coordinator alone.
+            offsets: The next offset to read of each partition, optionally with a metadata text.
+            version: Version of the request: 0 stores offsets in ZooKeeper, without the text, through any broker; 1 and
+                later in Kafka, through the group's coordinator alone.
 
         Raises:
             NotCoordinatorError: Another broker coordinates the group.
-            UnsupportedVersionError: The broker does not know this version.
-            BrokerError: Some were not kept: its `partitions` says which, and the others were. Or as from `fetch`.
+            UnsupportedVersionError: The broker does not support this version.
+            BrokerError: Some offsets were not stored: its `partitions` names them. Or as from `fetch`.
             ClosedError: The consumer was closed.
         """
         self._run().run(self._consumer.commit_offsets(group_id, offsets, version=version))
@@ -201,10 +200,10 @@ class SimpleConsumer:
         """Return the offsets that a group has committed.
 
         Args:
-            version: As of `commit_offsets`; each version reads only its own store.
+            version: As for `commit_offsets`; each version reads only its own store.
 
         Returns:
-            The offset of each partition; -1 if none is stored, or the partition does not exist.
+            The offset of each partition; -1 if no offset is stored, or the partition does not exist.
 
         Raises:
             BrokerError: As from `commit_offsets`.
@@ -218,7 +217,8 @@ class SimpleConsumer:
         """Return host and port of the broker that leads a partition: fetch from that broker.
 
         Raises:
-            LeaderNotAvailableError, UnknownTopicOrPartitionError: Nobody does; there is no such partition.
+            LeaderNotAvailableError: The partition has no leader now.
+            UnknownTopicOrPartitionError: The partition does not exist.
             BrokerError: The broker cannot be reached.
             ClosedError: The consumer was closed.
         """
@@ -228,8 +228,8 @@ class SimpleConsumer:
         """Return host and port of the broker that stores a group's offsets, for version 1 and later.
 
         Raises:
-            CoordinatorNotAvailableError: Not yet.
-            UnsupportedVersionError: The broker is older than 0.8.2, and stores none.
+            CoordinatorNotAvailableError: The group has no coordinator now.
+            UnsupportedVersionError: The broker is older than 0.8.2, and stores no offsets.
             BrokerError: The broker cannot be reached.
             ClosedError: The consumer was closed.
         """

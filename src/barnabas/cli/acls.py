@@ -200,7 +200,7 @@ def acls(
     _show(done, as_json)
 
 
-# --- what the options say
+# --- options
 
 
 def _pairs(kind: str, principals: Sequence[str], hosts: Sequence[str]) -> list[tuple[Principal, str]]:
@@ -300,7 +300,7 @@ def _check_operations(wanted: dict[PatternFilter, list[Entry]]) -> None:
                 )
 
 
-# --- what is done
+# --- actions
 
 
 def _bindings(pattern: PatternFilter, entries: Iterable[Entry]) -> list[Binding]:
@@ -332,7 +332,7 @@ def _ask(wanted: dict[PatternFilter, list[Entry]]) -> None:
     """Ask the user to confirm the removal.
 
     Raises:
-        BarnabasError: The user declines, or stdin is no terminal.
+        BarnabasError: The user declines, or stdin is not a terminal.
     """
     if not sys.stdin.isatty():
         raise BarnabasError("cannot ask for confirmation without a terminal: add --force to remove without it")

@@ -1,15 +1,15 @@
 """`barnabas cluster`: several brokers of one cluster on this machine, one process each, started and stopped together.
 
-A broker uses one core. To use more cores, a user starts one broker for each; every broker has its own port and
-directory, and a part of the partitions.
+A broker uses one core. To use more cores, start one broker for each core. Every broker has its own port and directory,
+and a part of the partitions.
 
 Invariants:
 
 - Brokers end with this process, however it ends (`--die-with-parent`); each is in its own session, so that Ctrl-C
   reaches this process alone.
-- If one broker can't start, all are stopped. If one ends later by itself, that is reported, and the others keep
+- If one broker can't start, all are stopped. If one ends later by itself, this is reported, and the others keep
   running.
-- An own registry starts before the brokers and ends after them, when their sessions are closed.
+- The command's own registry starts before the brokers and stops after them, when their sessions are closed.
 """
 
 import asyncio

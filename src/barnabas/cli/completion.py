@@ -1,7 +1,7 @@
 """Complete command lines in bash, zsh and fish.
 
-The shell runs `barnabas` with what is typed, up to the cursor, in `_BARNABAS_COMPLETE`. Each line of the answer is a
-possible word, a tab, and its description.
+The shell runs `barnabas` with the text before the cursor in `_BARNABAS_COMPLETE`. Each line of the output is a possible
+word, a tab, and its description.
 """
 
 import os

@@ -62,7 +62,7 @@ _OUTSIDE_BRACKETS = re.compile(r",(?=[^\]]*(?:\[|$))")
 
 
 class _Entity(NamedTuple):
-    """The entity named by the options; `name` is None for all of the type, "" for the default of all brokers."""
+    """The entity named by the options; `name` is None for all entities of the type, "" for all brokers' default."""
 
     type_name: str
     name: str | None

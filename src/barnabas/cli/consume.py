@@ -269,7 +269,7 @@ async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> dic
         if metadata.error_code is ErrorCode.NONE and ((matches(name) and not metadata.is_internal) or name == topic)
     }
     if not found:
-        # differs from Kafka (consume-absent-topic): its tool waits for the topic, or creates it.
+        # differs from Kafka (consume-absent-topic): Kafka's tool waits for the topic, or creates it.
         message = f"topic {topic} does not exist" if topic is not None else f"no topic matches {whitelist}"
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
     return found

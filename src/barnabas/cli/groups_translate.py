@@ -1,8 +1,8 @@
 """`barnabas groups translate`: translates a group's offsets to a cluster that mirrors the group's cluster.
 
 Committed offsets of the source are looked up in the target's offset table (`clients/mirror/offsets.py`). If the target
-is mirrored back into the same topic of the source, the two order records differently: then the group resumes before the
-first unread record of either, and reads some records again.
+is mirrored back into the same topic of the source, the two clusters order records differently. Then the group resumes
+before the first record that is unread in either cluster, and reads some records again.
 """
 
 import asyncio
@@ -203,7 +203,7 @@ class _Translator:
         Args:
             committed: The group's offsets at the source.
             wait_s: Longest time to wait for the mirror to reach these offsets.
-            is_strict: Treat a partition that is not mirrored as an error; else leave it out.
+            is_strict: Treat a partition that is not mirrored as an error; otherwise leave it out.
 
         Raises:
             BarnabasError: No partition is mirrored, or one is mirrored several times.

@@ -137,7 +137,7 @@ async def zookeeper_admin(
 
 
 async def registered_brokers(registry: Registry, settings: ClientSettings) -> str:
-    """Return the addresses of live brokers with the client's protocol. Raises BarnabasError if there are none."""
+    """Return the addresses of live brokers with the client's protocol. Raises BarnabasError if none is registered."""
     security = settings.security
     is_logged_in, is_sealed = security is not None and security.login, security is not None and security.tls
     protocol = f"{'SASL_' if is_logged_in else ''}{'SSL' if is_sealed else 'PLAINTEXT'}"

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 1
     except BrokenPipeError:
-        # The reader has closed our output, as `head` does: nothing is wrong.
+        # The reader closed the pipe, as `head` does; this is not an error.
         _give_up_output()
         return 0
     except OSError as error:

@@ -19,7 +19,7 @@ from barnabas.core.tables import column_widths, record_lines, text_width
 Cell = str | int | None
 
 
-# differs from Kafka (describe-tables): its tools' --describe is divided by tabs.
+# differs from Kafka (describe-tables): Kafka's tools separate the columns of --describe with tabs.
 class Bar(Protocol):
     """A progress bar."""
 
@@ -33,7 +33,7 @@ def print_json(value: object) -> None:
     print(to_json(value))
 
 
-# differs from Kafka (printed-names): its tools print what they get.
+# differs from Kafka (printed-names): Kafka's tools print names unescaped.
 def say(text: str = "", *, flush: bool = False) -> None:
     """Print one line on stdout."""
     print(on_one_line(text), flush=flush)
@@ -112,7 +112,7 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numb
         for text, width, is_number in zip(line, widths, are_numbers, strict=True):
             gap = " " * (width - text_width(text))
             cells.append(gap + text if is_number else text + gap)
-        # The last column is padded like the others, which is of no use in a pipe.
+        # Remove the padding of the last column.
         print("  ".join(cells).rstrip())
 
 

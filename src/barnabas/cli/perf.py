@@ -266,7 +266,8 @@ def perf_consume(
         "group.id": group or f"perf-consumer-{time.time_ns() // 1_000_000 % 100_000}",
         "auto.offset.reset": "latest" if from_latest else "earliest",
         "fetch.message.max.bytes": str(fetch_size),
-        # librdkafka fetches nothing for a whole second once its queue was full: that would be most of what is measured.
+        # With the default, librdkafka fetches nothing for one second after its queue was full. That would dominate the
+        # measurement.
         "fetch.queue.backoff.ms": "5",
     } | _file_settings(consumer_config)
     consumer = _consumer(settings, topic)
@@ -442,7 +443,7 @@ def _consumer(settings: Mapping[str, str], topic: str) -> "Consumer":
 async def _require_topic(settings: Mapping[str, str], topic: str, *, is_created: bool) -> None:
     """Fail with one line if no broker answers or the topic is missing; librdkafka would retry for minutes."""
     if settings.get("security.protocol", "plaintext").lower() != "plaintext":
-        # librdkafka's own settings say how.
+        # The settings are librdkafka's own, which `Pool` cannot use.
         return
     async with Pool(settings["bootstrap.servers"], settings["client.id"]) as pool:
         await retry(

@@ -43,7 +43,7 @@ Examples:
 _ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 _CODECS = {codec.name.lower(): codec for codec in Codec}
 _CHUNK_BYTES = 1 << 18
-# ConsoleProducer's: the producer's own max.request.size.
+# The default of max.request.size, which kafka-console-producer uses.
 _MAX_REQUEST_BYTES = 1_048_576
 _FLUSH_EVERY = 100
 
@@ -183,7 +183,7 @@ async def _send_all(
         count += 1
         if count % _FLUSH_EVERY == 0:
             bar.set(read_bytes, f"{count:,} records")
-            # Lines that are available never wait: without this nothing would be sent before the end of the input.
+            # Reading available lines never suspends: without this, nothing would be sent before the end of the input.
             await asyncio.sleep(0)
     await producer.flush()
     sent.raise_failure()
@@ -284,7 +284,7 @@ def _checked(line: bytes, number: int, most_bytes: int) -> bytes:
 
 
 class _Chunks:
-    """Standard input in pieces, read by a thread, because the event loop cannot wait for files and terminals alike."""
+    """Standard input in pieces, read by a thread, because the event loop cannot wait for regular files."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -301,7 +301,7 @@ class _Chunks:
         return chunk
 
     def _read(self) -> None:
-        # os.read: a thread that waits inside sys.stdin would hold its lock when the process ends.
+        # os.read, because a thread that waits in sys.stdin would keep its lock when the process ends.
         chunk: bytes | OSError = b"-"
         while chunk and not isinstance(chunk, OSError):
             self._room.acquire()

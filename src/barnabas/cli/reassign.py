@@ -224,7 +224,7 @@ async def _cancel(admin: ReplicaAdmin, plan: Plan, preserve_throttles: bool, as_
 
 
 def _show_cleared(cleared: Cleared) -> None:
-    """Report on stderr whose throttles were removed."""
+    """Report on stderr the brokers and topics whose throttles were removed."""
     for what, names in (("broker", cleared.brokers), ("topic", cleared.topics)):
         if names:
             plural = "" if len(names) == 1 else "s"

@@ -1,8 +1,8 @@
 """Reassignments: start, verify and cancel, by the rules of Kafka's tool.
 
-The throttles are set first, if any. Then the controller is asked to reassign the partitions of the file. Then each
-broker is asked to move the replicas for which the file names a log directory; for a replica that it does not have yet,
-the request is repeated.
+First the throttles are set, if any. Then the controller receives a request to reassign the partitions of the file. Then
+each broker receives a request to move the replicas for which the file names a log directory. The request is repeated
+for replicas that the broker does not have yet.
 
 Source: cli page, kafka-reassign-partitions; KIP-113, KIP-455.
 """

@@ -1,6 +1,6 @@
 """Throttles of a reassignment: set on the brokers that take part and the replicas that move, and cleared at its end.
 
-| setting | of | what it is set to |
+| setting | entity | value |
 | --- | --- | --- |
 | leader.replication.throttled.replicas | each topic | `partition:broker` of the present replicas |
 | follower.replication.throttled.replicas | each topic | `partition:broker` of the new replicas |

@@ -1,6 +1,6 @@
-"""Users of a stopped cluster, in its registry: as `UserAdmin`, without a broker.
+"""Users of a stopped cluster, in its registry: like `UserAdmin`, without a broker.
 
-Brokers that authenticate to each other with SCRAM need their users there when they start.
+Brokers that authenticate to each other with SCRAM need their users in the registry when they start.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class StoredUsers:
         if not user:
             raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
         if await self._registry.exists(paths.CONFIG_CHANGES) is None:
-            # No broker has ever started on it.
+            # No broker has started with this registry yet.
             await create_with_parents(self._registry, paths.CONFIG_CHANGES)
         new = {
             each.mechanism.name: encode_credential(

@@ -16,9 +16,9 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 
 
-# differs from Kafka (topics-with-overrides): settings of the broker's file are not taken for the topic's.
+# differs from Kafka (topics-with-overrides): settings of the broker's file do not count as the topic's.
 class Filters(NamedTuple):
-    """A filter of topics and partitions; at most one field is set, and without one all partitions are wanted."""
+    """A filter of topics and partitions; at most one field is set, and without one all partitions match."""
 
     under_replicated: bool = False
     unavailable: bool = False
@@ -44,7 +44,7 @@ async def describe_topics(admin: AdminCalls, found: Sequence[TopicMetadata], fil
     """Print topics, or the parts of them that match the filters.
 
     Raises:
-        KafkaError: The cluster does not answer or refuses.
+        KafkaError: The cluster does not answer, or rejects the request.
     """
     brokers = (await admin.retry(lambda: admin.pool.metadata([]))).brokers
     shown: list[dict[str, object]] = []

@@ -283,7 +283,7 @@ def _leader(leaders: dict[int, int], state: TransactionState) -> int | None:
 
 
 async def _partitions(admin: TransactionAdmin, topic: str | None, partition: int | None) -> list[TopicPartition]:
-    """Return all partitions, those of a topic, or a single one."""
+    """Return all partitions, all partitions of a topic, or a single one."""
     names = None if topic is None else [topic]
     topics = (await admin.retry(lambda: admin.pool.metadata(names))).topics
     for known in topics.values():

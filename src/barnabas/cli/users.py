@@ -187,7 +187,7 @@ class _Where(NamedTuple):
 
     async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
         if self.log_dir is not None or self.zookeeper is not None:
-            from barnabas.migration.open_registry import open_registry  # what others have no use for
+            from barnabas.migration.open_registry import open_registry  # not needed for a running cluster
 
             path = None if self.log_dir is None else Path(self.log_dir)
             async with open_registry(path, self.zookeeper, creates=creates) as registry:

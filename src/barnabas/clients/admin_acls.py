@@ -108,7 +108,7 @@ def _binding(pattern: tuple[int, str, int], entry: tuple[str, str, int, int]) ->
     """Convert a rule from a broker's response.
 
     Raises:
-        KafkaError: It is of a kind that came after this program.
+        KafkaError: The rule has a code that this version does not know.
     """
     resource_type, name, pattern_type = pattern
     principal, host, operation, permission = entry

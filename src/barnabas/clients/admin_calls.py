@@ -64,8 +64,8 @@ async def retry(attempt: Callable[[], Awaitable[T]], timeout_ms: int, not_healed
     UnreachableError (no bootstrap address accepts connections) is raised at once.
 
     Args:
-        timeout_ms: No attempt is begun later than this.
-        not_healed: Codes that are raised at once although they are in RETRIABLE.
+        timeout_ms: No attempt starts after this time.
+        not_healed: Codes in RETRIABLE that are raised at once all the same.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000

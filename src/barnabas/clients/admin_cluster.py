@@ -1,7 +1,7 @@
 """The state of a whole cluster: brokers and their versions, partitions, and the brokers that may stop.
 
-Each broker is asked by itself, because its registration does not show whether it answers. Partitions come from the
-controller, which learns of changes first. Works with any Kafka since 0.11.
+Each broker receives its own request, because its registration does not show whether it answers. Partitions come from
+the controller, which learns of changes first. Works with any Kafka since 0.11.
 
 Source: protocol guide, Metadata, ApiVersions, DescribeConfigs; KIP-35.
 """
@@ -39,7 +39,7 @@ _RELEASES: Final = (
     ("1.0", 37, 0),  # CreatePartitions
     ("0.11", 32, 0),  # DescribeConfigs
 )
-# With these codes a broker hides its settings, but is available.
+# Codes of a broker that is available but does not return its settings.
 _NOT_TOLD: Final = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION)
 # For single attempts: this code looks for unavailable brokers, so it does not wait for them.
 _ONCE_MS: Final = 1
@@ -83,7 +83,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         except UnreachableError:
             raise
         except KafkaError:
-            # There is no controller now, or it is unavailable: other brokers' metadata suffices.
+            # Without an available controller, another broker's metadata suffices.
             channel = await self.pool.any_broker()
         return await self.pool.metadata(None, channel=channel)
 
@@ -92,7 +92,8 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         try:
             moves = await ReplicaAdmin(self.pool, _ONCE_MS).reassignments()
         except KafkaError:
-            # Kafka before 2.4, or no controller now. Added replicas are then unknown, which errs on the safe side.
+            # Kafka before 2.4, or no controller now. Added replicas are then unknown: they count as required replicas,
+            # which errs on the safe side.
             return {}
         return {name: move.adding for name, move in moves.items()}
 

@@ -130,8 +130,8 @@ class ConfigAdmin(AdminCalls):
         """Change the named settings; others keep their values.
 
         Raises:
-            KafkaError: The first that was refused (INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, ...);
-                changes of other resources may have been made. UNSUPPORTED_VERSION: a broker before 2.3.
+            KafkaError: The first rejected change (INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, ...);
+                other resources may have been changed. UNSUPPORTED_VERSION: a broker before 2.3.
         """
         from barnabas.wire.protocol.messages.incremental_alter_configs import (
             AlterableConfig,
@@ -174,7 +174,7 @@ class ConfigAdmin(AdminCalls):
 def _entry(config: DescribeConfigsResourceResult, resource_type: ResourceType) -> ConfigEntry:
     source = ConfigSource(config.config_source)
     if config.config_source < 0:
-        # Version 0 only says whether it is a default.
+        # Version 0 reports only whether the value is a default.
         own = ConfigSource.STATIC_BROKER_CONFIG
         if resource_type is ResourceType.TOPIC:
             own = ConfigSource.DYNAMIC_TOPIC_CONFIG

@@ -43,7 +43,7 @@ class FactsAdmin(AdminCalls):
         except KafkaError as error:
             if error.code is not ErrorCode.NETWORK_EXCEPTION:
                 raise
-            # A broker that has stopped meanwhile is unreachable, which is another error.
+            # If the broker has stopped meanwhile, this raises the error of an unreachable broker instead.
             await self.pool.broker(node_id)
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,

@@ -1,7 +1,7 @@
 """Administration of consumer groups and their offsets.
 
-FindCoordinator creates `__consumer_offsets` if the topic does not exist. Without the topic there are no groups, so only
-consumers and `commit_offsets` look for a coordinator then.
+FindCoordinator creates `__consumer_offsets` if the topic does not exist. Without the topic no group exists, so only
+consumers and `commit_offsets` send FindCoordinator then.
 
 Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete.
 """
@@ -30,7 +30,7 @@ from barnabas.wire.protocol.messages.offset_fetch import (
 )
 
 _FIRST_WITH_STATES = 4
-# Of so many groups offsets are on their way at the same time.
+# Number of groups whose offsets are requested at the same time.
 _OFFSETS_AT_ONCE = 20
 
 
@@ -67,7 +67,7 @@ class GroupAdmin(AdminCalls):
             states: Only groups in one of these states; empty: all.
 
         Raises:
-            KafkaError: UNSUPPORTED_VERSION: states, of a broker before 2.6.
+            KafkaError: UNSUPPORTED_VERSION: `states` is set and a broker is older than 2.6.
         """
 
         async def attempt() -> dict[str, tuple[str, str]]:
@@ -101,10 +101,10 @@ class GroupAdmin(AdminCalls):
     async def delete_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Delete a group's offsets of partitions; offsets of topics that its members read are kept.
+        """Delete a group's offsets of partitions; offsets of topics to which its members subscribe are kept.
 
         Returns:
-            NONE, or why not (GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_TOPIC_OR_PARTITION), by partition.
+            NONE or an error (GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_TOPIC_OR_PARTITION) by partition.
 
         Raises:
             KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, ...
@@ -151,11 +151,11 @@ class GroupAdmin(AdminCalls):
     ) -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:
         """Return a broker's coordinated groups, filtered by `names` (None: all), with their committed offsets.
 
-        One connection is used for all, so that very many may be asked for. A group that just moves, or may not be
-        seen, is left out.
+        All requests use one connection, so the number of groups may be large. Groups that are moving to another
+        coordinator, and groups that you may not describe, are left out.
 
         Raises:
-            KafkaError: The broker cannot be reached, or can't list its groups now.
+            KafkaError: The broker is unreachable, or cannot list its groups now.
         """
 
         async def attempt() -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:
@@ -187,12 +187,12 @@ class GroupAdmin(AdminCalls):
         """Return a group's committed offsets.
 
         Args:
-            partitions: None: all that have one.
-            allow_auto_topic_creation: Whether to look for a coordinator, as a consumer does, in a cluster that has
-                never had a group: brokers then create `__consumer_offsets`.
+            partitions: None: all partitions with a committed offset.
+            allow_auto_topic_creation: Look for a coordinator, as a consumer does, even if the cluster has never had a
+                group. Brokers then create `__consumer_offsets`.
 
         Raises:
-            KafkaError: The coordinator cannot be asked.
+            KafkaError: The coordinator did not return the offsets.
         """
         topics = None if partitions is None else [OffsetFetchRequestTopic(t, ps) for t, ps in grouped(partitions)]
         request = OffsetFetchRequest(group_id, topics)

@@ -25,12 +25,12 @@ class OffsetAdmin(AdminCalls):
     async def offsets(
         self, partitions: Iterable[TopicPartition], timestamp_ms: int, *, is_read_committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """Return the start (EARLIEST), the end (LATEST) or the first offset of a timestamp (-1: none) of partitions.
+        """Return partitions' start (EARLIEST), end (LATEST) or first offset at or after a timestamp (-1: none).
 
         Args:
             partitions: The partitions.
             timestamp_ms: See above.
-            is_read_committed: The end is the last stable offset: no transaction is open below it.
+            is_read_committed: Return the last stable offset as the end: no transaction is open below it.
 
         Raises:
             KafkaError: A partition does not exist, or has no leader for longer than the timeout. UNSUPPORTED_VERSION:
@@ -68,10 +68,10 @@ class OffsetAdmin(AdminCalls):
         return found
 
     async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KafkaError]:
-        """Delete a partition's records below an offset; -1 stands for the high watermark.
+        """Delete partitions' records below an offset; -1 means the high watermark.
 
         Returns:
-            Where each partition begins now, or why its records were not deleted.
+            The new log start offset of each partition, or the error if its records were not deleted.
 
         Raises:
             KafkaError: A partition's leader cannot be reached.

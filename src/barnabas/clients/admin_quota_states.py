@@ -83,7 +83,7 @@ class QuotaStateAdmin(AdminCalls):
             for entry in response.entries or []:
                 names = {part.entity_type: part.entity_name or "" for part in entry.entity}
                 limited = Limited(names.pop(_USER, None), names.pop(_CLIENT_ID, None))
-                # What later versions limit besides (an IP address) is none of these.
+                # Skip quotas of entities that later versions add (IP addresses).
                 if not names:
                     found[limited] = {value.key: value.value for value in entry.values}
             return found
@@ -94,7 +94,7 @@ class QuotaStateAdmin(AdminCalls):
         """Set the named quotas of an entity; None deletes a quota.
 
         Raises:
-            KafkaError: INVALID_REQUEST: there is no such limit, or it can't have this value.
+            KafkaError: INVALID_REQUEST: the quota does not exist, or the value is invalid.
         """
         from barnabas.wire.protocol.messages.alter_client_quotas import (
             AlterClientQuotasRequest,
@@ -120,7 +120,7 @@ class QuotaStateAdmin(AdminCalls):
         """Explain what throttles a user's clients of one id.
 
         Args:
-            user, client_id: None: those of this connection, which takes no right.
+            user, client_id: None: this connection's own, which needs no permission.
         """
         return await self._ask(ExplainQuotasRequest(View.EXPLAIN, user, client_id))
 
@@ -129,8 +129,8 @@ class QuotaStateAdmin(AdminCalls):
 
         Args:
             view: PACE_READS or PACE_WRITES: the quota.
-            lasting_s: Duration in seconds, at most 10, unless it is announced again; 0: end it. Until then the
-                clients are in the `pacer_count` of all clients that share the quota.
+            lasting_s: Validity of the announcement in seconds, at most 10; 0 ends it. While it is valid, the clients
+                count in the `pacer_count` of all clients that share the quota.
         """
         return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))
 
@@ -144,7 +144,7 @@ class QuotaStateAdmin(AdminCalls):
         return await self._answer(await self.pool.broker(broker_id), request)
 
     async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[QuotaReport]:
-        """Return usage in each of the last seconds, and all quotas; of all clients if none is named."""
+        """Return usage in each of the last seconds, and all quotas. Without user and client id: of all clients."""
         return await self._ask(ExplainQuotasRequest(View.RECORDED, user, client_id, last_s))
 
     async def recorded_by(self, node_id: int, last_s: int) -> QuotaReport:

@@ -14,7 +14,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 
-# How much longer an answer may take than the broker was given to carry a request out.
+# Time that a response may take in addition to the broker's own timeout for the request.
 _GRACE_MS = 5_000
 
 
@@ -37,9 +37,9 @@ class ReplicaLog(NamedTuple):
     """One replica's log in a log directory.
 
     Attributes:
-        size_bytes: Of its segments.
-        offset_lag: How far its end is behind the high watermark; behind the current log's end where `is_future`.
-        is_future: It is being moved here from another directory of the broker.
+        size_bytes: Total size of its segments.
+        offset_lag: Offsets from its end to the high watermark; with `is_future`, to the current log's end.
+        is_future: The replica is being moved here from another directory of the broker.
     """
 
     partition: TopicPartition
@@ -57,7 +57,7 @@ class LogDir(NamedTuple):
 
 
 class PartitionError(NamedTuple):
-    """The error answered for one partition."""
+    """The error that was returned for one partition."""
 
     code: ErrorCode
     message: str
@@ -70,7 +70,7 @@ class ReplicaAdmin(AdminCalls):
         """Return the log directories of brokers, and the logs in them.
 
         Raises:
-            KafkaError: BROKER_NOT_AVAILABLE for a broker that is not there, ...
+            KafkaError: BROKER_NOT_AVAILABLE (the broker is not registered), ...
         """
         from barnabas.wire.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
@@ -103,10 +103,10 @@ class ReplicaAdmin(AdminCalls):
 
         Args:
             broker_id: The broker.
-            directories: Where each replica shall be; one that the broker has not yet is created there.
+            directories: The directory of each replica; a replica that the broker does not have yet is created there.
 
         Returns:
-            NONE, or why not, for each.
+            NONE or an error for each partition.
 
         Raises:
             KafkaError: The broker cannot be reached.
@@ -145,7 +145,7 @@ class ReplicaAdmin(AdminCalls):
         """Return the partitions under reassignment, among the named ones or all.
 
         Raises:
-            KafkaError: UNSUPPORTED_VERSION by a broker before 2.4.
+            KafkaError: UNSUPPORTED_VERSION: a broker before 2.4.
         """
         from barnabas.wire.protocol.messages.list_partition_reassignments import (
             ListPartitionReassignmentsRequest,
@@ -179,7 +179,7 @@ class ReplicaAdmin(AdminCalls):
         """Reassign partitions to other replicas; None cancels a reassignment.
 
         Returns:
-            NONE, or why not, for each.
+            NONE or an error for each partition.
 
         Raises:
             KafkaError: The controller cannot be reached.
@@ -218,14 +218,14 @@ class ReplicaAdmin(AdminCalls):
 
         Args:
             election_type: The election type; a broker before 2.4 supports only PREFERRED.
-            partitions: Of which partitions; of all when None.
+            partitions: None: all partitions.
 
         Returns:
-            NONE, ELECTION_NOT_NEEDED, or why not, for each partition; of all partitions only those with something to
-            say.
+            NONE, ELECTION_NOT_NEEDED or an error for each partition; for all partitions, only those that the controller
+            reports.
 
         Raises:
-            KafkaError: The controller cannot be reached, or refuses all of it.
+            KafkaError: The controller cannot be reached, or rejects the request.
         """
         from barnabas.wire.protocol.messages.elect_leaders import (
             ElectLeadersRequest,

@@ -76,7 +76,7 @@ class TopicAdmin(AdminCalls):
         """Add partitions to topics.
 
         Raises:
-            KafkaError: The first topic that was refused (INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, ...).
+            KafkaError: The error of the first rejected topic (INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, ...).
         """
         from barnabas.wire.protocol.messages.create_partitions import (
             CreatePartitionsAssignment,
@@ -103,7 +103,7 @@ class TopicAdmin(AdminCalls):
             self.pool.forget(name)
 
     async def topics(self, names: Sequence[str] | None = None) -> dict[str, TopicMetadata]:
-        """Describe topics (None: all) in order of name; those that do not exist have an error code."""
+        """Describe topics (None: all) in order of name; missing topics have an error code."""
         metadata = await self.retry(lambda: self.pool.metadata(names))
         return dict(sorted(metadata.topics.items()))
 

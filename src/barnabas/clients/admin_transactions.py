@@ -6,8 +6,8 @@ stay unreadable, and nothing is compacted there. KIP-664 added requests to Kafka
 module uses data that Kafka 2.7 provides as well: the last stable offset, the batches behind it, and
 `__transaction_state`.
 
-Invariant: a transaction counts as hanging only if its partition has it open both before and after the query to its
-coordinator. A transaction that ended between the two leaves its marker there first.
+Invariant: a transaction counts as hanging only if it is open in its partition both before and after the query to its
+coordinator. If it ends between the two, its marker is in the partition before the second check.
 
 Source: KIP-98, KIP-664; protocol guide, WriteTxnMarkers.
 """
@@ -34,9 +34,9 @@ class OpenTransaction:
     """A transaction without a marker in a partition.
 
     Attributes:
-        first_offset: Of its first record in the partition.
-        started_ms: That record's timestamp; as producers may give any, it need not be when it was written.
-        updated_ms: The newest timestamp of its records there.
+        first_offset: The offset of its first record in the partition.
+        started_ms: That record's timestamp. Producers may set any, so it may differ from the time of the write.
+        updated_ms: The newest timestamp of its records in the partition.
     """
 
     partition: TopicPartition
@@ -78,11 +78,11 @@ class TransactionAdmin(OffsetAdmin):
     async def coordinated(self) -> dict[str, TransactionState]:
         """Return all transactional ids in order, with their last logged state.
 
-        What coordinators only have in mind is not there: a change that is on its way into the log.
+        Changes that a coordinator has not yet written to the log are missing.
 
         Raises:
             KafkaError: `__transaction_state` cannot be read.
-            ProtocolError: It has records that are none of its own.
+            ProtocolError: The topic contains a record that is not a transaction state.
         """
 
         metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
@@ -99,7 +99,7 @@ class TransactionAdmin(OffsetAdmin):
         return dict(sorted(states.items()))
 
     async def coordinators(self) -> dict[int, int]:
-        """Return the coordinator of the ids in each partition of `__transaction_state`; -1: none now."""
+        """Return the coordinating broker for each partition of `__transaction_state`; -1: none now."""
         metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
         return {part.partition: part.leader_id for part in metadata.topics[TRANSACTION_STATE_TOPIC].partitions.values()}
 
@@ -109,14 +109,15 @@ class TransactionAdmin(OffsetAdmin):
         """Return the transactions that are open in partitions, by partition and offset.
 
         Args:
-            partitions: Where to look.
+            partitions: The partitions to search.
             tell: Receives the progress: the current partition and their number.
 
         Raises:
             KafkaError: A partition cannot be read.
         """
         wanted = sorted(partitions)
-        # In this order: what becomes stable between the two is not read in vain, what begins is found the next time.
+        # In this order, a transaction that ends between the two requests is not read needlessly. A transaction that
+        # begins between them is found the next time.
         stable = await self.offsets(wanted, LATEST, is_read_committed=True)
         end = await self.offsets(wanted, LATEST)
         unstable = [partition for partition in wanted if stable[partition] < end[partition]]
@@ -157,7 +158,7 @@ class TransactionAdmin(OffsetAdmin):
         """Return the hanging transaction of a partition that `is_meant` selects.
 
         Raises:
-            BarnabasError: It does not exist, or does not hang.
+            BarnabasError: The transaction does not exist, or does not hang.
         """
         found = await self.open_transactions([partition])
         for each in found:
@@ -184,18 +185,18 @@ class TransactionAdmin(OffsetAdmin):
         raise BarnabasError(f"{transaction} has just ended")
 
     async def abort(self, transaction: OpenTransaction, coordinator_epoch: int | None = None) -> int:
-        """Write the marker that aborts a transaction into its partition. See `uncoordinated` first.
+        """Write the marker that aborts a transaction into its partition. Call `uncoordinated` first.
 
         Args:
             transaction: The hanging transaction.
-            coordinator_epoch: The epoch that the marker bears. None: the least that the partition accepts, which is
-                that of the producer's last marker there; a larger one would shut out the producer's coordinator.
+            coordinator_epoch: The coordinator epoch in the marker. None: the smallest that the partition accepts, which
+                is the epoch of the producer's last marker there. A larger one would fence the producer's coordinator.
 
         Returns:
             The coordinator epoch of the marker.
 
         Raises:
-            KafkaError: It was refused (TRANSACTION_COORDINATOR_FENCED, INVALID_PRODUCER_EPOCH, ...).
+            KafkaError: The leader rejected the marker (TRANSACTION_COORDINATOR_FENCED, INVALID_PRODUCER_EPOCH, ...).
         """
         if coordinator_epoch is not None:
             await self._write_marker(transaction, coordinator_epoch)
@@ -239,7 +240,7 @@ class TransactionAdmin(OffsetAdmin):
         await self.retry(attempt)
 
     async def _largest_coordinator_epoch(self) -> int:
-        """Return the largest possible epoch of a coordinator: how often its partition has had a new leader."""
+        """Return the largest possible coordinator epoch: the largest leader epoch in `__transaction_state`."""
         metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
         topic = metadata.topics.get(TRANSACTION_STATE_TOPIC)
         return max((part.leader_epoch for part in topic.partitions.values()), default=0) if topic else 0

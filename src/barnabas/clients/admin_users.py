@@ -44,10 +44,10 @@ class UserAdmin(AdminCalls):
     """Administration of users with SCRAM credentials."""
 
     async def describe(self, users: Sequence[str] = ()) -> dict[str, dict[str, int]]:
-        """Return iterations by mechanism, by user; of all users if none is named.
+        """Return each user's iteration count by mechanism; without names, of all users.
 
         Raises:
-            KafkaError: RESOURCE_NOT_FOUND (a user has none), CLUSTER_AUTHORIZATION_FAILED, ...
+            KafkaError: RESOURCE_NOT_FOUND (a user has no credential), CLUSTER_AUTHORIZATION_FAILED, ...
         """
         request = DescribeUserScramCredentialsRequest([UserName(user) for user in users] or None)
 

@@ -41,16 +41,16 @@ async def read_batches(
 
     Args:
         admin: The cluster, and the timeout of retries.
-        partition: Of which partition.
-        start_offset: The first batch has it, or what comes after it.
+        partition: The partition.
+        start_offset: The first batch contains this offset or begins after it.
         end_offset: No batch begins here or later. At most the high watermark.
-        fetch_bytes: How much to ask for at a time.
-        aborted: Told of aborted transactions before the batches that they are in; `end_offset` is then at most the
+        fetch_bytes: Maximum size of a fetch.
+        aborted: List to which aborted transactions are added before their batches; `end_offset` is then at most the
             last stable offset.
 
     Raises:
         KafkaError: The partition cannot be read, or its high watermark stays below `end_offset`.
-        CorruptRecordsError: An answer that is no run of batches.
+        CorruptRecordsError: A response does not consist of batches.
     """
     position = start_offset
     while position < end_offset:
@@ -59,12 +59,12 @@ async def read_batches(
             (position,) = (await OffsetAdmin(admin.pool, admin.timeout_ms).offsets([partition], EARLIEST)).values()
             continue
         if not data:
-            # Compaction has taken the rest.
+            # Compaction has removed the remaining records.
             return
         before = position
         for batch in batches_of_any_magic(data):
             if batch[MAGIC_POSITION] != MAGIC:
-                # An old message, or several in one: its offset is that of the last.
+                # An old message or message set: its offset is the offset of its last message.
                 position = max(position, int.from_bytes(batch[:8], "big") + 1)
                 continue
             header = read_header(batch)
@@ -86,7 +86,7 @@ async def _fetch(
     fetch_bytes: int,
     aborted: list[AbortedTransaction] | None,
 ) -> memoryview | None:
-    """Fetch a partition from an offset; None: the offset is gone. Empty: nothing is left below the end."""
+    """Fetch a partition from an offset. None: the offset is out of range. Empty: no record is left below the end."""
     is_throttled = True
     while is_throttled:
         channel = await admin.pool.leader(partition)
@@ -99,7 +99,7 @@ async def _fetch(
             isolation_level=int(aborted is not None),
             topics=[FetchTopic(partition.topic, [asked])],
         )
-        # From version 12 on topics may have ids.
+        # From version 12 on, requests may name topics by id.
         response = await channel.send(request, FetchResponse, max_version=11)
         await asyncio.sleep(response.throttle_time_ms / 1000)
         code = ErrorCode(response.error_code)
@@ -112,8 +112,8 @@ async def _fetch(
                         aborted += part.aborted_transactions or ()
                     if part.records or part.high_watermark >= end_offset:
                         return part.records or memoryview(b"")
-                    # Who has just become the leader may not know yet how far all replicas are: it gives less than was
-                    # there before, and that is no end.
+                    # A new leader may not know the current high watermark yet and return less than the old leader did.
+                    # That is not the end of the data.
                     code = ErrorCode.OFFSET_NOT_AVAILABLE
         # A throttled answer has no partitions.
         is_throttled = response.throttle_time_ms > 0 and not code

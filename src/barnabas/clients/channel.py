@@ -35,9 +35,9 @@ DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 # Time limit for sending the last data when a connection is closed.
 _CLOSE_TIMEOUT_S = 5.0
 _CLOSED = "the broker closed it"
-# 10 ms of most; records stay as they are.
+# Most responses of this size take 10 ms to decode. Fetch responses are exempt: their records are not decoded here.
 _DECODED_AT_ONCE_BYTES, _FETCH = 32 * 1024, 1
-# Of the resolver: there is no such name, or it has no address. Not every system has the second.
+# Resolver errors: the name does not exist, or has no address. Some systems lack the second code.
 _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 
@@ -53,7 +53,7 @@ class Channel:
     """A connection with negotiated versions.
 
     Attributes:
-        host, port: Where it leads.
+        host, port: The broker's address.
         versions: The broker's version range of each API key.
     """
 
@@ -114,16 +114,16 @@ class Channel:
         """Open a connection, get the broker's versions, and log in if `security` requires it.
 
         Args:
-            timeout_ms: How long the connection and the answer to the question for versions may take together.
-            env: The world; the machine's own by default.
+            timeout_ms: Time limit for the connection and the ApiVersions response together.
+            env: The environment; the system's own by default.
             security: TLS and login; None: neither.
-            request_timeout_ms: How long to wait for the answer to a request that does not say so itself.
+            request_timeout_ms: Default timeout of requests.
             versions: The broker's API versions; None: ask the broker, which Kafka before 0.10 does not support.
 
         Raises:
-            HungUpError: It was asked, and hung up.
+            HungUpError: The peer closed the connection on ApiVersions.
             KafkaError: NETWORK_EXCEPTION (unreachable, no answer, another protocol, a rejected certificate);
-                says which address. SASL_AUTHENTICATION_FAILED and others: the login failed.
+                names the address. SASL_AUTHENTICATION_FAILED and others: the login failed.
             ConfigError: A keystore is unusable.
         """
         env = env or machine_environment()
@@ -171,7 +171,7 @@ class Channel:
             max_version: The highest version that the caller supports; Kafka 2.7's highest when None.
 
         Raises:
-            KafkaError: UNSUPPORTED_VERSION, when the ranges do not meet.
+            KafkaError: UNSUPPORTED_VERSION: the two version ranges do not overlap.
         """
         api = APIS[api_key]
         highest = api.max_version if max_version is None else min(max_version, api.max_version)
@@ -198,12 +198,12 @@ class Channel:
         Args:
             answer: The response's class.
             max_version: See `version_of`.
-            timeout_ms: How long to wait for the answer; the channel's own `request_timeout_ms` when None.
+            timeout_ms: Timeout of the response; None: the channel's own `request_timeout_ms`.
 
         Raises:
-            KafkaError: NETWORK_EXCEPTION (the connection is gone), REQUEST_TIMED_OUT (and the connection is given up),
+            KafkaError: NETWORK_EXCEPTION (the connection broke), REQUEST_TIMED_OUT (the connection is closed too),
                 UNSUPPORTED_VERSION.
-            EncodeError: The request cannot be said in that version.
+            EncodeError: The request cannot be encoded in that version.
             ProtocolError: The answer is malformed.
         """
         if self._login is not None and self._login.is_due:
@@ -213,7 +213,7 @@ class Channel:
     async def ask(
         self, request: Message, answer: type[R], *, max_version: int | None = None, timeout_ms: int | None = None
     ) -> R:
-        """Send a request as `send` does, without a check of the login; for the login's own requests."""
+        """Send a request like `send`, but without renewing the login; for the login's own requests."""
         version = self.version_of(request.API_KEY, max_version)
         timeout_ms = self._request_timeout_ms if timeout_ms is None else timeout_ms
         correlation_id = self._write(request, version)
@@ -226,7 +226,8 @@ class Channel:
         except TimeoutError:
             name = APIS[request.API_KEY].message
             what = f"did not answer {name} within {timeout_ms} ms"
-            # Answers come in order: whoever asks next would wait behind this one, and should look for another broker.
+            # Responses come in order, so later requests would wait behind this one. Close the connection, so that
+            # callers try another broker.
             self._fail(self._lost(f"the broker {what}"))
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{self.host}:{self.port} {what}") from None
         finally:
@@ -236,7 +237,7 @@ class Channel:
                 future.exception()
         _, pos = decode_response_header(frame, request.API_KEY, version)
         if len(frame) > _DECODED_AT_ONCE_BYTES and self._elsewhere is not None and answer.API_KEY != _FETCH:
-            # Thousands of partitions take a tenth of a second, and others wait for the event loop.
+            # Decoding thousands of partitions takes a tenth of a second, which would block the event loop.
             decoded: tuple[R, int] = await self._elsewhere(partial(answer.decode, version, frame, pos))
             return decoded[0]
         return answer.decode(version, frame, pos)[0]
@@ -248,11 +249,11 @@ class Channel:
 
         Args:
             max_version: See `version_of`.
-            timeout_ms: How long the broker may read nothing; then the connection is given up.
+            timeout_ms: The connection is aborted if the broker reads nothing for this time.
 
         Raises:
             KafkaError: As from `send`.
-            EncodeError: The request cannot be said in that version.
+            EncodeError: The request cannot be encoded in that version.
         """
         if self._login is not None and self._login.is_due:
             await self._login_again(self._login)
@@ -284,7 +285,7 @@ class Channel:
         try:
             await login.renew(self)
         except KafkaError as error:
-            # The broker closes it, or takes nothing more from it.
+            # After a failed login, the broker closes the connection or ignores it.
             self._fail(error)
             raise
 
@@ -309,7 +310,7 @@ class Channel:
             raise self._failure from error
 
     async def _negotiate(self, timeout_ms: int) -> None:
-        # Version 0 is answered by every broker, and holds all that is needed.
+        # Every broker supports version 0, which contains all that is needed.
         api_key = ApiVersionsRequest.API_KEY
         self.versions[api_key] = (0, 0)
         try:
@@ -317,7 +318,7 @@ class Channel:
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.REQUEST_TIMED_OUT:
                 raise
-            # The peer sent another answer, or hung up.
+            # The peer sent something else, or closed the connection.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
             if isinstance(error, KafkaError) and error.message.endswith(_CLOSED):
                 message += ", or not so: is security.protocol right?"
@@ -337,7 +338,7 @@ class Channel:
                 frame = memoryview(await self._reader.readexactly(size))
                 (correlation_id,) = _SIZE.unpack_from(frame)
                 future = self._waiting.get(correlation_id)
-                # A response without a waiter came after its timeout.
+                # A response whose request timed out is dropped.
                 if future is not None and not future.done():
                     future.set_result(frame)
         except asyncio.IncompleteReadError:
@@ -383,7 +384,7 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
 
 def _reason(error: OSError) -> str:
     """Return the system's text for an error in lower case; asyncio's own texts repeat the address."""
-    # Of TLS: its number is not the system's. (To ask for the class would import `ssl` for everybody.)
+    # A TLS error has its own numbers. (`isinstance` would import `ssl` even for connections without TLS.)
     of_tls: str | None = getattr(error, "reason", None)
     if of_tls:
         return f"TLS: {of_tls.lower().replace('_', ' ')}"
@@ -396,7 +397,7 @@ def parse_servers(text: str) -> list[tuple[str, int]]:
     """Parse `host:port,host:port`.
 
     Raises:
-        BarnabasError: The text has another form; the error shows the right one.
+        BarnabasError: The text has another form; the error shows the expected one.
     """
     servers = []
     for item in text.split(","):

@@ -12,18 +12,18 @@ from typing import Final, NamedTuple
 
 from barnabas.core.types import TopicPartition
 
-# How many partitions are named in a line.
+# Maximum number of partitions named in a line.
 _MOST_NAMES: Final = 3
 
 
 class Broker(NamedTuple):
-    """A broker that is registered, or that holds replicas.
+    """A broker that is registered, or that has replicas.
 
     Attributes:
-        address: None when it is not registered.
-        software: Its name and version, as far as reported; None when it does not answer.
-        protocol_version: Its inter.broker.protocol.version; None when it does not answer.
-        failure: Why it does not answer; empty when it does.
+        address: None: the broker is not registered.
+        software: Its name and version, as far as reported; None: the broker does not answer.
+        protocol_version: Its inter.broker.protocol.version; None: the broker does not answer.
+        failure: Why the broker does not answer; empty: it answers.
         rack: None: it has no rack, or the rack is unknown.
     """
 
@@ -39,7 +39,7 @@ class Partition(NamedTuple):
     """A partition as known by the controller, with its min.insync.replicas.
 
     Attributes:
-        leader_id: -1 when there is none.
+        leader_id: -1: the partition has no leader.
         adding: Replicas that a reassignment adds; they need not have caught up.
     """
 
@@ -65,7 +65,7 @@ class Cluster:
     """A snapshot of a cluster.
 
     Attributes:
-        controller_id: -1 when there is none.
+        controller_id: -1: the cluster has no controller.
         brokers: By id in order.
         partitions: By name in order.
     """
@@ -82,7 +82,7 @@ class Cluster:
         return is_whole and not any(set(troubles(each)) - {Trouble.AT_MIN_ISR} for each in self.partitions)
 
     def counts(self, broker_id: int) -> tuple[int, int, int]:
-        """Return how many partitions a broker leads, is in sync with, and has replicas of."""
+        """Return the numbers of partitions that a broker leads, is in sync for, and has replicas of."""
         return (
             sum(each.leader_id == broker_id for each in self.partitions),
             sum(broker_id in each.isr for each in self.partitions),
@@ -92,7 +92,7 @@ class Cluster:
     def if_stopped(self, broker_id: int) -> list[tuple[Partition, Trouble]]:
         """Return the partitions that would be offline, or below min.insync.replicas, after a broker stops.
 
-        Only brokers that answer count: one that was killed is in sync for as long as its session lasts.
+        Only brokers that answer count: a killed broker stays in the ISR until its session expires.
         """
         answering = {each.broker_id for each in self.brokers.values() if not each.failure}
         found = []

@@ -33,7 +33,7 @@ class FetchedBatch(NamedTuple):
 Fetched = list[FetchedBatch]
 
 OFFSETS_TIMEOUT_MS = 60_000
-"""How long where to begin may be asked for: one broker that does not answer, and another one after it."""
+"""Timeout of offset lookups: enough for one broker that does not answer, and a second attempt at another."""
 
 
 class Consumer:
@@ -55,7 +55,7 @@ class Consumer:
         is_read_committed: bool = False,
     ) -> None:
         """Args:
-        auto_offset_reset: Where to go when a position is gone: `earliest`, `latest` or `none` (raise).
+        auto_offset_reset: Where to continue if a position was deleted: `earliest`, `latest` or `none` (raise).
         is_read_committed: Read up to the last stable offset, and skip records of aborted transactions.
         """
         self.positions: dict[TopicPartition, int] = {}
@@ -69,11 +69,11 @@ class Consumer:
         self._is_read_committed = is_read_committed
         self._polls: dict[Channel, asyncio.Task[FetchResponse]] = {}
         self._asked: dict[Channel, dict[TopicPartition, int]] = {}
-        # One for each topic whose leaders must be asked for, and for each leader that is being connected to: others are
-        # read meanwhile.
+        # One task for each topic whose leaders are requested, and for each leader to which a connection is being
+        # opened. Other partitions are read meanwhile.
         self._searches: dict[str | int, asyncio.Task[None]] = {}
         self._pauses_until: dict[TopicPartition, float] = {}
-        # What one partition failed with while others gave records: raised by the next poll.
+        # The error of one partition while others returned records: raised by the next poll.
         self._failure: BarnabasError | None = None
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -97,11 +97,10 @@ class Consumer:
             The first records, batch by batch; empty after `timeout_ms` without any.
 
         Raises:
-            KafkaError: A permanent error, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` and
-                CORRUPT_MESSAGE for a batch that its CRC does not fit among them. What other partitions gave is
-                returned first.
-            CorruptRecordsError: A batch that cannot be read.
-            ProtocolError: A malformed answer.
+            KafkaError: A permanent error, for example OFFSET_OUT_OF_RANGE with `auto_offset_reset=none`, or
+                CORRUPT_MESSAGE for a batch with a wrong CRC. Records of other partitions are returned first.
+            CorruptRecordsError: A batch cannot be read.
+            ProtocolError: A response is malformed.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_ms / 1000
@@ -199,7 +198,7 @@ class Consumer:
         for topic in response.responses:
             for data in topic.partitions:
                 partition = TopicPartition(topic.topic, data.partition_index)
-                # The position was changed while the answer was on its way: it answers a question of before.
+                # The position changed after the request was sent, so the response is outdated.
                 if self.positions.get(partition) != asked.get(partition):
                     continue
                 try:
@@ -249,7 +248,7 @@ class Consumer:
         """Pause a partition for a moment, then look for its leader again.
 
         Raises:
-            BarnabasError: The error, where time does not heal it.
+            BarnabasError: The error itself, if it is not retriable.
         """
         if not isinstance(error, KafkaError) or error.code not in RETRIABLE:
             raise error

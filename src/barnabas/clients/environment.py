@@ -30,11 +30,11 @@ class ClientEnvironment:
     """The environment of clients.
 
     Attributes:
-        clock: The time of records, and of cached metadata.
-        dice: Which partition records without a key go to.
+        clock: Clock for timestamps of records and the age of cached metadata.
+        dice: Random numbers, for the partition of records without a key.
         dial: Opens a connection to a host and port; raises OSError.
         dial_tls: The same, with TLS.
-        elsewhere: Calls a function in a thread, as it computes for long; None: all is computed on the event loop.
+        elsewhere: Runs a slow function in a thread; None: everything runs on the event loop.
     """
 
     clock: Clock

@@ -42,12 +42,12 @@ from barnabas.wire.protocol.messages.offset_commit import (
 from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 
 _ASSIGNOR = "range"
-# Joining takes as long as the others need to join, and somewhat more.
+# A join waits until the other members have joined, plus this time.
 _JOIN_GRACE_MS = 5_000
-# Where to begin: one broker may not answer, and another one is asked.
+# Timeout of the lookup of start offsets: enough for one broker that does not answer and a second attempt at another.
 _OFFSETS_TIMEOUT_MS = 60_000
 
-# Answers that mean: join again.
+# Error codes after which the member must join again.
 _REJOIN = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
 _COORDINATOR_MOVED = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 
@@ -91,13 +91,13 @@ class GroupMember:
             auto_offset_reset: Where to begin without a committed offset: `earliest` or `latest`.
 
         Returns:
-            The assigned partitions and the offset at which to go on in each.
+            The assigned partitions and the offset at which to continue in each.
 
         Raises:
-            KafkaError: The coordinator refused in a way that joining again does not heal.
+            KafkaError: The coordinator returned an error that joining again does not resolve.
         """
         await self._stop_heartbeats()
-        # That of the membership that ends here.
+        # The failure belongs to the membership that ends here.
         self._failure = None
         while True:
             try:
@@ -157,7 +157,7 @@ class GroupMember:
             channel = await self._pool.coordinator(self._group_id)
             await channel.send(request, LeaveGroupResponse, max_version=2)
         except BarnabasError:
-            pass  # the session's timeout says the same, later
+            pass  # the coordinator removes the member when its session expires
 
     def raise_failure(self) -> None:
         """Raise the error that ended the heartbeats, unless it was a rebalance."""
@@ -224,7 +224,7 @@ class GroupMember:
 
         async def attempt() -> None:
             channel = await self._pool.coordinator(self._group_id)
-            # Silent for as long as a session lives, it is taken for gone.
+            # A coordinator that does not answer within a session timeout counts as failed.
             response = await channel.send(
                 request, HeartbeatResponse, max_version=2, timeout_ms=self._session_timeout_ms
             )
@@ -268,7 +268,7 @@ def assign_range(
 
     Args:
         subscriptions: The topics of each member id.
-        partition_counts: By topic; one that is not there has no partitions.
+        partition_counts: By topic; a missing topic has no partitions.
     """
     divided: dict[str, list[TopicPartition]] = {member: [] for member in subscriptions}
     for topic, partition_count in sorted(partition_counts.items()):

@@ -49,7 +49,7 @@ def added_in_sets(sets: Iterable[list[T]], hash_of: Callable[[T], int]) -> list[
         wanted = int((len(set(items)) + 1) / 0.75)
         while bucket_count < wanted:
             bucket_count *= 2
-        # A larger set is added without a look at the table's size.
+        # When a larger set is added, the table's size is not checked again.
         if len(set(items)) <= _LARGEST_SMALL_SET:
             for count in range(len(listed), len(listed) + len(new)):
                 bucket_count = _grown(bucket_count, count)
@@ -65,7 +65,7 @@ def _walk(items: list[T], hash_of: Callable[[T], int], bucket_count: int) -> lis
     def place(item: T) -> tuple[int, int]:
         number = hash_of(item)
         mixed = number ^ number >> 16
-        # Within a bucket numbers are compared with their sign.
+        # Within a bucket, hashes are compared as signed numbers.
         return mixed & (bucket_count - 1), mixed - (1 << 32) if mixed >> 31 else mixed
 
     return sorted(items, key=place)

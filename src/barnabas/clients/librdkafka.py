@@ -28,8 +28,8 @@
 
 Other settings have no equivalent (`ignored_settings`).
 
-A producer partitions by Kafka's default (`partitioner=murmur2_random`), so a key has the partition that Java's clients
-give it, and is idempotent unless its `acks` rule that out.
+Producers use Kafka's default partitioner (`murmur2_random`), so a key has the same partition as with Java's clients.
+They are idempotent unless their `acks` exclude it.
 
 Source: Kafka's producer and consumer configs; librdkafka's CONFIGURATION.md.
 """
@@ -80,15 +80,14 @@ _LEAST_MESSAGE, _DEFAULT_MESSAGE, _DEFAULT_ANSWER, _ANSWER_OVERHEAD = 1_000, 1_0
 
 
 def librdkafka_options(bootstrap_servers: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Return librdkafka's settings for a client that connects and logs in to the same cluster in the same way.
+    """Return librdkafka's settings for the same addresses, TLS and login.
 
     Args:
         bootstrap_servers: `host:port,...`
-        values: By Kafka's names; settings that are not about security are ignored. Some values are secrets; so are
-            some of the result.
+        values: By Kafka's names; only security settings are used. Arguments and result contain secrets.
 
     Raises:
-        ConfigError: They are invalid, or librdkafka does not support them; it names the setting, and no secret.
+        ConfigError: A setting is invalid, or librdkafka does not support it; the error names it and contains no secret.
     """
     options = {"bootstrap.servers": bootstrap_servers}
     _refuse_mechanism(values)
@@ -141,7 +140,7 @@ def consumer_options(bootstrap_servers: str, values: Mapping[str, str]) -> dict[
     """Return librdkafka's settings for a consumer with Kafka's settings `values`. Raises ConfigError."""
     options = {**client_options(bootstrap_servers, values), **_translated(values, _CONSUMER)}
     if "fetch.max.bytes" in options:
-        # librdkafka refuses a limit below that of one message, or above that of one response.
+        # librdkafka rejects a limit below the limit of one message, or above the limit of one response.
         fetch_bytes = max(_LEAST_MESSAGE, _integer("fetch.max.bytes", options["fetch.max.bytes"]))
         options["fetch.max.bytes"] = str(fetch_bytes)
         options["message.max.bytes"] = str(min(_DEFAULT_MESSAGE, fetch_bytes))

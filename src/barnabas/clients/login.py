@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Message)
 
-# After how much of a session its client logs in again: Java's clients take between 85 and 95 %.
+# The client logs in again after 85 to 95 % of the session, like Java's clients.
 _LEAST_PART, _MORE_PART = 0.85, 0.1
 
 
@@ -71,7 +71,7 @@ class Login:
         """Log in.
 
         Raises:
-            KafkaError: SASL_AUTHENTICATION_FAILED, UNSUPPORTED_SASL_MECHANISM, or the connection is gone.
+            KafkaError: SASL_AUTHENTICATION_FAILED, UNSUPPORTED_SASL_MECHANISM, or the connection broke.
         """
         started_s = asyncio.get_running_loop().time()
         lifetime_ms = await log_in(channel, self._security, self._dice, self._clock.now_ms(), self._where)
@@ -85,7 +85,7 @@ async def log_in(channel: Asks, security: ClientSecurity, dice: "Random", now_ms
     """Log in on a connection.
 
     Returns:
-        For how many milliseconds that holds; 0: for as long as the connection.
+        Session lifetime in milliseconds; 0: until the connection closes.
 
     Raises:
         KafkaError: As `Login.begin`.

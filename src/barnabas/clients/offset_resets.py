@@ -14,7 +14,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 
-# So many members are named where a group has some.
+# Maximum number of members named in the error.
 _NAMED: Final = 10
 
 
@@ -60,15 +60,15 @@ async def plan_reset(
     """Return the offsets to which a reset moves a group, within the logs' bounds.
 
     Args:
-        admin: The cluster's.
+        admin: The cluster's admin client.
         name: The group.
-        topics: `name` or `name:0,1`; None for all that it has offsets of.
-        reset: Where to.
-        now_ms: The time of day, of which `by_duration` counts back.
-        tell: Told of each offset that had to be another one.
+        topics: `name` or `name:0,1`; None: all topics with committed offsets of the group.
+        reset: The target of the reset.
+        now_ms: The current time, from which `by_duration` counts back.
+        tell: Called with one line for each offset that was moved into the log's bounds.
 
     Raises:
-        BarnabasError: No such offsets exist.
+        BarnabasError: The partitions or offsets do not exist.
     """
     committed = await admin.committed_offsets(name)
     partitions = sorted(committed) if topics is None else await topic_partitions(admin, topics)

@@ -1,7 +1,7 @@
 """The partition of a record, by the rules of Java's producer.
 
-With a key: murmur2 of its bytes, without the sign bit, modulo the number of partitions; so all clients put a key into
-the same partition. Without a key: the same partition until a batch is full, then another (KIP-480).
+With a key: murmur2 of its bytes, without the sign bit, modulo the number of partitions; so all clients choose the same
+partition for a key. Without a key: the same partition until a batch is full, then another (KIP-480).
 
 Source: murmur2 is Austin Appleby's public-domain MurmurHash2, 32 bits, with Kafka's seed.
 """

@@ -30,16 +30,16 @@ from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRe
 
 RETRY_BACKOFF_MS = 100
 _TRANSACTION_KEY = 1
-# The version of Metadata that can ask without creating.
+# The first Metadata version with `allow_auto_topic_creation`.
 _FIRST_WITHOUT_CREATION = 4
-# Brokers before Kafka 2.4 tell of leader epochs that are behind while replicas move (KAFKA-9212).
+# Brokers before Kafka 2.4 may return outdated leader epochs during a reassignment (KAFKA-9212).
 _FIRST_WITH_TRUE_EPOCHS = 9
 _LOGIN_ERRORS = (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM)
 
 
 @dataclass(slots=True)
 class PartitionMetadata:
-    """A partition in a Metadata response; `leader_id` is -1 if there is none, `leader_epoch` -1 if it is missing."""
+    """A partition in a Metadata response; `leader_id` is -1 without a leader, `leader_epoch` -1 if it is missing."""
 
     partition: int
     leader_id: int
@@ -76,9 +76,9 @@ class Pool:
 
     Attributes:
         client_id: The client id.
-        env: The world.
-        metadata_max_age_ms: How old a leader may be before it is asked for again.
-        request_timeout_ms: How long an answer may take, where a request does not say so itself.
+        env: The environment.
+        metadata_max_age_ms: Maximum age of cached metadata.
+        request_timeout_ms: Default timeout of requests.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Pool:
     ) -> None:
         """Args:
         bootstrap_servers: `host:port,...`; one that answers is enough.
-        request_timeout_ms: How long an answer may take, where a request does not say so itself.
-        env: The world; the machine's own by default.
-        security: How brokers are reached; None: in the clear.
+        request_timeout_ms: Default timeout of requests.
+        env: The environment; the system's own by default.
+        security: TLS and login; None: plaintext without a login.
 
         Raises:
-            BarnabasError: The addresses are not of this form.
+            BarnabasError: The addresses have another form.
         """
         self.client_id = client_id
         self.metadata_max_age_ms = metadata_max_age_ms
@@ -111,7 +111,7 @@ class Pool:
         self._security = security
         self._channels: dict[tuple[str, int, str], Channel] = {}
         self._connecting: dict[tuple[str, int, str], asyncio.Task[Channel]] = {}
-        # When an address was found not to work, by the order of these finds.
+        # The sequence number of each address's last failure.
         self._failures: dict[tuple[str, int], int] = {}
         self._brokers: dict[int, tuple[str, int]] = {}
         self._controller_id = -1
@@ -142,22 +142,22 @@ class Pool:
         """Return a connection to any broker: an open one, or else the first known broker that can be reached.
 
         Raises:
-            UnreachableError: None can be reached; says why for the last one tried.
+            UnreachableError: No broker is reachable; the message gives the reason for the last one tried.
         """
         is_open = [channel for place, channel in self._channels.items() if channel.is_open and not place[2]]
         if is_open:
-            # Not always the same one: it may know less than others do.
+            # Choose at random: a single broker may have outdated metadata.
             return is_open[self.env.dice.randrange(len(is_open))] if len(is_open) > 1 else is_open[0]
         failure: KafkaError | None = None
         known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
-        # A paused broker accepts connections but does not answer.
+        # Addresses with a broken connection come last: a paused broker accepts connections but does not answer.
         lost = {place[:2] for place, channel in self._channels.items() if not channel.is_open}
         for address in sorted(known, key=lambda address: (address in lost, self._failures.get(address, 0))):
             try:
                 return await self._channel(address)
             except KafkaError as error:
                 if error.code in _LOGIN_ERRORS:
-                    # Another broker would say the same, and count it.
+                    # Another broker would reject the login too, and count it as a further failure.
                     raise
                 failure = error
         assert failure is not None
@@ -186,7 +186,8 @@ class Pool:
         """Return a connection to a group's coordinator for this group alone, because a join delays later requests.
 
         Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE: ask again later. INVALID_REPLICATION_FACTOR: that won't help.
+            KafkaError: COORDINATOR_NOT_AVAILABLE: retry later. INVALID_REPLICATION_FACTOR: the cluster has too few
+                brokers for the offsets topic, so a retry does not help.
         """
         address = self._known_coordinator(group_id, group_id)
         if address is None:
@@ -248,10 +249,10 @@ class Pool:
         return address
 
     async def _check_offsets_topic(self) -> None:
-        """Check that a coordinator can exist: its topic may require more brokers than there are.
+        """Check that a coordinator can exist: the offsets topic may require more brokers than the cluster has.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR: there won't.
+            KafkaError: INVALID_REPLICATION_FACTOR: it does.
         """
         # The broker checks this only when it creates the topic.
         metadata = await self.metadata([GROUP_OFFSETS_TOPIC], allow_auto_topic_creation=True)
@@ -271,7 +272,7 @@ class Pool:
         Without `allow_auto_topic_creation` no topic is created, whatever its name and the broker's version.
 
         Raises:
-            KafkaError: The broker cannot be asked.
+            KafkaError: The request failed.
         """
         return await self._ask_metadata(channel or await self.any_broker(), topics, allow_auto_topic_creation)
 
@@ -280,7 +281,8 @@ class Pool:
     ) -> ClusterMetadata:
         version = channel.version_of(MetadataRequest.API_KEY)
         can_ask_alone = version >= _FIRST_WITHOUT_CREATION
-        # Brokers create an internal topic that a request names, whatever else it says; old brokers create any topic.
+        # Brokers create an internal topic that a request names, even without allow_auto_topic_creation. Old brokers
+        # create any topic.
         names_none = topics is None or (
             not allow_auto_topic_creation and any(not can_ask_alone or name in INTERNAL_TOPICS for name in topics)
         )
@@ -312,7 +314,7 @@ class Pool:
         channel = await self.any_broker()
         topic = (await self._ask_metadata(channel, [name], allow_auto_topic_creation)).topics.get(name)
         if topic is None or topic.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            # A new one is known to the controller first.
+            # The controller learns of a new topic first.
             controller = self._brokers.get(self._controller_id)
             if controller is not None and controller != (channel.host, channel.port):
                 channel = await self._channel(controller)
@@ -326,7 +328,7 @@ class Pool:
         """Return a connection to a partition's leader. Raises KafkaError (LEADER_NOT_AVAILABLE: try again later)."""
         topic = await self.topic(partition.topic)
         if partition.partition not in topic.partitions:
-            # It may have grown since it was asked for.
+            # The topic may have gained partitions since the last request.
             self.forget(partition.topic)
             topic = await self.topic(partition.topic)
         known = topic.partitions.get(partition.partition)
@@ -335,7 +337,7 @@ class Pool:
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {partition.topic} has no partition {partition.partition}"
             )
         if known.leader_id not in self._brokers:
-            # None was elected yet, also where the last one is gone.
+            # No leader is elected, or the last one is no longer registered.
             self.forget(partition.topic)
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {partition} has no leader now")
         try:
@@ -445,7 +447,7 @@ class Pool:
 async def _reasons(channel: Channel, missing: Sequence[str]) -> dict[str, ErrorCode]:
     """Return why topics are missing in a full list: they do not exist, or the user may not see them.
 
-    ListOffsets tells one from the other and creates nothing.
+    ListOffsets distinguishes the two and creates no topic.
     """
     if not missing:
         return {}

@@ -1,6 +1,6 @@
 """Comparison of a run's or mirror's positions with the current content of its topics. Pure.
 
-Possible losses in a partition while nobody read it:
+Possible losses in a partition while the reader was stopped:
 
 | loss | cause | lost offsets |
 | --- | --- | --- |
@@ -59,8 +59,8 @@ class Loss(Enum):
 class LostRange:
     """Offsets of one partition that this run cannot read any more, `end_offset` excluded.
 
-    For losses other than OVERTAKEN what was in the partition beyond the position is unknown; then `end_offset` is the
-    position itself. `resume_offset` is where reading can go on; None where there is nothing to read.
+    For losses other than OVERTAKEN the lost offsets beyond the position are unknown; then `end_offset` is the position
+    itself. `resume_offset` is where reading can resume; None if there is nothing to read.
     """
 
     topic: str
@@ -113,7 +113,7 @@ def lost_ranges(
         is_same_cluster: Whether the cluster's id is still the one that was read.
 
     Returns:
-        One for each partition with a loss, in order; empty if all can continue.
+        One range for each partition with a loss, in order; empty if all can continue.
     """
     return list(_lost(positions, extents, marks, found, is_same_cluster))
 
@@ -173,7 +173,7 @@ def earliest_of(all_positions: list[Offsets]) -> Offsets:
 
 
 def merged(older: Offsets, newer: Offsets) -> Offsets:
-    """Return the positions of `newer`, and those of `older` for the partitions that `newer` does not name."""
+    """Return the positions of `newer`, and positions of `older` for the partitions that `newer` does not name."""
     return {topic: {**older.get(topic, {}), **newer.get(topic, {})} for topic in sorted({*older, *newer})}
 
 
@@ -231,7 +231,7 @@ def matching_topics(there: Iterable[str], wanted: Sequence[str]) -> list[str]:
     """Return the existing topics that match, each once.
 
     Args:
-        there: Those of the cluster.
+        there: The cluster's topics.
         wanted: Names; a text between slashes is a pattern that the whole name must match.
     """
     return [topic for topic in there if any(_is_wanted(topic, text) for text in wanted)]
@@ -252,7 +252,7 @@ def parse_bound(text: str) -> Bound:
     """Parse a start or an end: earliest, latest, a time, or offsets as JSON.
 
     Raises:
-        PlanError: it is none of these.
+        PlanError: the text is none of these.
     """
     if text == "earliest":
         return Bound()
@@ -267,7 +267,7 @@ def parse_time(text: str) -> int:
     """Parse a time to milliseconds since 1970: ISO 8601 (UTC by default), or such milliseconds.
 
     Raises:
-        PlanError: it is neither.
+        PlanError: the text is neither.
     """
     if text.isdigit():
         return int(text)
@@ -284,7 +284,7 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
     """Parse offsets in Spark's format: `{"topic": {"0": 12}}`.
 
     Raises:
-        PlanError: they are something else.
+        PlanError: the text has another form.
     """
     try:
         return {

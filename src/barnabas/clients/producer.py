@@ -66,7 +66,7 @@ class Producer:
     """A producer over a shared pool; also an async context manager that flushes at its end.
 
     Attributes:
-        acks: 0 (do not wait), 1 (the leader wrote it) or -1 (all in-sync replicas did).
+        acks: 0 (do not wait), 1 (wait for the leader) or -1 (wait for all in-sync replicas).
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Producer:
         enable_idempotence: bool = False,
     ) -> None:
         """Args:
-        buffer_memory_bytes: `send` waits while more than this is on its way.
+        buffer_memory_bytes: `send` waits while more than this is buffered.
         enable_idempotence: Needs acks=-1.
         """
         if enable_idempotence and acks != ACKS_ALL:
@@ -127,13 +127,13 @@ class Producer:
         """Queue one record for sending.
 
         Returns:
-            Where it was written, once it was. Its exception is a BarnabasError: the KafkaError that the broker gave in
-            the end, REQUEST_TIMED_OUT after `delivery_timeout_ms`, UNKNOWN_SERVER_ERROR with its cause for what could
-            not be sent at all, or ProtocolError for a malformed answer.
+            A future with the record's position. Its exception is a BarnabasError: the broker's last KafkaError,
+            REQUEST_TIMED_OUT after `delivery_timeout_ms`, UNKNOWN_SERVER_ERROR with its cause if the record could not
+            be sent at all, or ProtocolError for a malformed response.
 
         Raises:
-            KafkaError: The topic is not there (and is not created), or has no such partition.
-            RuntimeError: The producer is closed, or was closed while this waited.
+            KafkaError: The topic does not exist (and is not created), or has no such partition.
+            RuntimeError: The producer is closed, or was closed during the call.
         """
         self._check_open()
         size_bytes = len(key or b"") + len(value or b"") + RECORD_OVERHEAD_BYTES
@@ -203,8 +203,8 @@ class Producer:
                 known = await self._pool.topic(topic, allow_auto_topic_creation=True)
                 return len(known.partitions)
             except KafkaError as error:
-                # A topic that this very question creates has its leader a moment later, and another broker may answer
-                # where one does not.
+                # Retry: the request itself may have created the topic, whose leader is elected a moment later. If one
+                # broker does not answer, another may.
                 is_over = isinstance(error, UnreachableError) or _now() > deadline
                 if is_over or error.code not in RETRIABLE or error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
@@ -315,7 +315,7 @@ class Producer:
             raise ProtocolError(f"{channel.host}:{channel.port} answered Produce without a partition")
         answer = answers[0]
         code = ErrorCode(answer.error_code)
-        # An earlier attempt, whose answer was lost, wrote the batch already.
+        # An earlier attempt wrote the batch, but its response was lost.
         if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and self._is_idempotent:
             return None
         if code is not ErrorCode.NONE:

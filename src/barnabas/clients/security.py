@@ -72,7 +72,7 @@ def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
     """Build the security settings from a client's settings.
 
     Args:
-        values: By Kafka's names; others are not looked at.
+        values: By Kafka's names; other settings are ignored.
 
     Returns:
         None: neither TLS nor a login.

@@ -44,9 +44,9 @@ class TransactionState(NamedTuple):
     """The last logged state of a transactional id.
 
     Attributes:
-        log_partition: The partition of `__transaction_state` that has it; that one's leader is the coordinator.
+        log_partition: Its partition of `__transaction_state`; that partition's leader is the coordinator.
         partitions: The partitions in the transaction; empty after its end.
-        started_ms: When the transaction began; -1: there was none.
+        started_ms: When the transaction began; -1: the id has had no transaction.
     """
 
     transactional_id: str

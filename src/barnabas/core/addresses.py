@@ -5,7 +5,7 @@
 | IPv4 | unchanged: 127.0.0.1 |
 | IPv4 through an IPv6 socket (::ffff:127.0.0.1) | the IPv4 address |
 | IPv6 | eight groups in hexadecimal, none omitted and none padded: 0:0:0:0:0:0:0:1 |
-| IPv6 that is valid on one link alone | the same, % and the link: fe80:0:0:0:0:0:0:1%2 |
+| link-local IPv6 | the same, % and the link: fe80:0:0:0:0:0:0:1%2 |
 
 Source: java.net.InetAddress.getHostAddress, with which Kafka compares the host of an access rule.
 """
@@ -15,7 +15,7 @@ def canonical_address(text: str) -> str:
     """Return an address in canonical form; other texts, such as a name or `*`, stay unchanged."""
     if ":" not in text:
         return text
-    # Here: a broker of which no IPv6 is asked starts without it.
+    # Imported late: a broker without IPv6 peers does not need it.
     from ipaddress import IPv6Address
 
     try:

@@ -9,19 +9,19 @@ import shlex
 from typing import Final
 
 NAME: Final = "--"
-"""Stands before an argument that is not the value of an option."""
+"""Marks an argument that is not the value of an option."""
 
 _QUOTED: Final = r"""\$'(?:[^'\\]|\\.)*+'|'[^']*+'|"[^"]*+\""""
 _BEFORE_NAMES: Final = re.compile(rf"(?:(?:{_QUOTED}|[^'\"\s])++ )*?(?=-- )")
 
 Word = str | tuple[str, object]
-"""A word of ours, or an option (or `NAME`) with its value."""
+"""A word of the command, or an option (or `NAME`) with its value."""
 
 
 def command(*words: Word) -> str:
     """Return a `barnabas` command, quoted for a shell.
 
-    A value that begins with a dash is joined to its option by an equals sign; such a name stands last, behind `--`.
+    A value that begins with a dash is joined to its option by an equals sign; such an argument comes last, after `--`.
     """
     return options("barnabas", *words)
 
@@ -45,7 +45,7 @@ def options(*words: Word) -> str:
 
 
 def with_options(line: str, options: str) -> str:
-    """Add options, quoted already, to a command: before the `--`, if there is one."""
+    """Add options, which are quoted already, to a command: before its `--`, if any."""
     match = _BEFORE_NAMES.match(line) if options else None
     return f"{line} {options}".rstrip() if match is None else f"{match[0]}{options} {line[match.end() :]}"
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from barnabas import __version__
 
 _PACKAGE = Path(__file__).parents[1]
-_SUFFIX = EXTENSION_SUFFIXES[0]  # of this interpreter's own
+_SUFFIX = EXTENSION_SUFFIXES[0]  # the one for this interpreter
 
 
 def compiled_modules(package: Path = _PACKAGE) -> list[str]:
     """Return the names of the modules that run as machine code, sorted; empty for pure Python.
 
-    An extension module wins over the source of the same name beside it, so looking at the files says what is imported.
+    Python imports an extension module instead of a source file of the same name, so the files show what is imported.
 
     Args:
         package: The directory of a package.
@@ -32,5 +32,5 @@ def version_line() -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra of the package, which is in no package index."""
+    """Return the command that installs an extra of the package, which is not in a package index."""
     return f"run pip install '.[{extra}]' in a checkout of Barnabas, or pip install 'FILE.whl[{extra}]' with its wheel"

@@ -19,7 +19,7 @@ class Clock(Protocol):
         ...
 
     def monotonic_ns(self) -> int:
-        """Return nanoseconds since an arbitrary start, for measurements and not for decisions; never goes back."""
+        """Return nanoseconds since an arbitrary start, for measurements only; never goes back."""
         ...
 
 
@@ -34,5 +34,5 @@ class SystemClock:
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
 
-    # hot path: benchmarks/load (several times for each request); the function itself, to save a call
+    # hot path: benchmarks/load (several times for each request); assigned directly, to save a call
     monotonic_ns = staticmethod(time.monotonic_ns)

@@ -85,7 +85,7 @@ class CommandParser(argparse.ArgumentParser):
         return super(CommandParser, self.complete()).format_help()
 
     def print_help(self, file: object = None) -> None:
-        # argparse's own hides that the output can't be written.
+        # argparse's own method hides write errors.
         print(self.format_help(), end="")
 
     def error(self, message: str) -> NoReturn:
@@ -94,7 +94,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
-        """Return the values of a command line; print help and exit if that is wanted.
+        """Return the values of a command line; print help and exit if the arguments ask for it.
 
         Raises:
             CliUsageError: An option is unknown, missing, repeated or invalid.
@@ -144,7 +144,7 @@ class CommandParser(argparse.ArgumentParser):
             else:
                 others.append(word)
         if others and not self._arguments():
-            # As in `groups list`: other commands have words for this.
+            # As in `groups list`: other commands have subcommands for this.
             meant = f"; did you mean --{others[0]}?" if f"--{others[0]}" in options else ""
             mistakes.append(f"unrecognized arguments: {' '.join(others)}{meant}")
         if mistakes:
@@ -172,7 +172,7 @@ class _Formatter(argparse.HelpFormatter):
         return "\n\n".join(paragraphs)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        # Not at the top: a broker's start does without it.
+        # Imported late: a broker's start does not need it.
         from textwrap import wrap
 
         return wrap(text, width, break_on_hyphens=False)
@@ -214,7 +214,7 @@ def _instead(name: str, options: Mapping[str, object]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question that names the known word nearest to a word; empty if none is near."""
+    """Return a question that names the known word nearest to a word; empty if no word is near."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, n=1)
@@ -222,7 +222,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _width() -> int:
-    """Return the columns to fill: the terminal's, within the limits of what is easy to read."""
+    """Return the columns to fill: the terminal's width, within limits for easy reading."""
     try:
         columns = int(os.environ.get("COLUMNS", "")) or os.get_terminal_size(sys.stdout.fileno()).columns
     except (ValueError, OSError):

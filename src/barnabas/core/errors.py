@@ -33,7 +33,7 @@ class StorageError(BarnabasError):
     """The disk failed: the log directory goes offline.
 
     Attributes:
-        path: The file or directory that cannot be used; None where it is not known.
+        path: The file or directory that cannot be used; None: unknown.
     """
 
     def __init__(self, message: str, path: "Path | None" = None) -> None:
@@ -78,8 +78,8 @@ class KafkaError(BarnabasError):
 
     Attributes:
         code: The protocol's code.
-        message: The readable message; by default the code's name, and empty where Kafka's
-            clients get only the code (None was given).
+        message: The readable message; by default the code's name, and empty if Kafka's clients get only the code
+            (None was given).
     """
 
     def __init__(self, code: ErrorCode, message: str | None = "") -> None:

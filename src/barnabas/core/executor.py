@@ -61,14 +61,14 @@ class OwnedExecutor(Executor, Protocol):
 
 
 class StopSignal(Protocol):
-    """A flag that tells work in an executor to stop, and on which it can sleep. `threading.Event` is one."""
+    """A flag that makes work in an executor stop, and on which the work can wait. `threading.Event` is one."""
 
     def set(self) -> None: ...
 
     def is_set(self) -> bool: ...
 
     def wait(self, timeout: float) -> bool:
-        """Wait `timeout` seconds, or until it is set; only in an executor. Returns whether it is set."""
+        """Wait `timeout` seconds or until the flag is set; only in an executor. Returns whether it is set."""
         ...
 
 
@@ -105,7 +105,7 @@ class ThreadExecutor:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str, thread_count: int = 1) -> None:
         """Args:
-        loop: Where results come back.
+        loop: The event loop that receives the results.
         name: Prefix of the threads' names.
         thread_count: With 1, work runs in the order it was given.
         """
@@ -128,8 +128,7 @@ class ThreadExecutor:
                 failed(error)
 
         def hand_over(future: Future[T]) -> None:
-            # What was dropped has no result; and the loop may be closed already when the last work ends after a
-            # forced stop.
+            # Dropped work has no result. After a forced stop, the loop may be closed before the last work ends.
             if not future.cancelled() and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(deliver, future)
 

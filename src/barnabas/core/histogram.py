@@ -1,7 +1,7 @@
 """Histograms with logarithmic buckets: quantiles of frequent events at the cost of one addition each.
 
-A histogram is a list of `BUCKET_COUNT` ints, so that the hot path makes no call. Each power of two is divided in eight
-buckets; a bucket is at most an eighth as wide as its values, so a quantile is wrong by 6 % at most:
+A histogram is a list of `BUCKET_COUNT` ints, so that the hot path makes no call. Each power of two is divided into
+eight buckets. A bucket's width is at most an eighth of its values, so the error of a quantile is at most 6 %:
 
     value += SHIFT
     bits = value.bit_length()
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 BUCKET_COUNT = 64 << 3
 SHIFT = 8
-"""Added to each value, so that there are three bits below the first one."""
+"""Added to each value, so that at least three bits follow its highest bit."""
 
 
 def new_buckets() -> list[int]:
@@ -42,7 +42,7 @@ class Durations:
 
     Attributes:
         buckets: A histogram of nanoseconds.
-        sum_ns: Of all.
+        sum_ns: The sum of all durations.
     """
 
     __slots__ = ("buckets", "sum_ns")
@@ -58,10 +58,10 @@ class Durations:
 
 
 def quantiles(buckets: Sequence[int], zero_count: int, shares: Sequence[float]) -> list[float]:
-    """Return the values below which these shares of all values lie; NaN if there are none.
+    """Return the values below which these shares of all values are; NaN without values.
 
     Args:
-        zero_count: How many values were 0 and were not counted.
+        zero_count: Number of values that were 0 and are not in the buckets.
         shares: From 0 to 1, ascending.
     """
     count = zero_count + sum(buckets)

@@ -6,7 +6,7 @@ INTERNAL_TOPICS = frozenset((GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC))
 
 
 def cluster_settings(broker_count: int) -> dict[str, str]:
-    """Return the replication settings of internal topics: on three brokers, acknowledged state is on two."""
+    """Return the replication settings of internal topics: with three brokers, two store all acknowledged state."""
     return {
         "offsets.topic.replication.factor": str(min(3, broker_count)),
         "transaction.state.log.replication.factor": str(min(3, broker_count)),

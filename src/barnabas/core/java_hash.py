@@ -1,4 +1,4 @@
-"""Java's hash of a text, by which Kafka distributes partitions over fetchers and groups over partitions.
+"""Java's hash of a string, by which Kafka distributes partitions over fetchers and groups over partitions.
 
     h = 31 * h + unit, over the UTF-16 units, as int32
 

@@ -8,7 +8,7 @@ def listening_socket(host: str, port: int, backlog: int | None = None) -> socket
 
     Args:
         host: An address, of IPv6 too, or a name; empty: every address.
-        backlog: How many may wait to be met; None: as many as Python lets.
+        backlog: Maximum number of connections that wait to be accepted; None: Python's default.
 
     Raises:
         OSError: The name is unknown, or the address cannot be listened on.
@@ -16,8 +16,8 @@ def listening_socket(host: str, port: int, backlog: int | None = None) -> socket
     found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, _, _, _, address = found[0]
     sock = socket.create_server(address[:2], family=family, backlog=backlog)
-    # Whom it meets inherits it. asyncio sees to it only where a socket's protocol was named, and then a body would wait
-    # for the peer's word that the head has come: 40 ms, with each request but the first ones of a connection.
+    # Accepted connections inherit this option, which asyncio sets only for sockets with an explicit protocol. Without
+    # it, a response's body would wait for the peer's delayed ACK of its head: 40 ms, except early in a connection.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setblocking(False)
     return sock

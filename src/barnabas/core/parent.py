@@ -18,7 +18,7 @@ from collections.abc import Sequence
 _PR_SET_PDEATHSIG = 1
 _LOOK_EVERY_S = 0.1
 
-# Loaded here: what runs between fork and exec must not import.
+# Loaded here, because code between fork and exec must not import.
 _libc = ctypes.CDLL(None)
 
 
@@ -26,8 +26,8 @@ def die_with_parent(parent_pid: int) -> None:
     """Make this process end at once when its parent does; in a `preexec_fn` this works on Linux only.
 
     Args:
-        parent_pid: The parent, as the parent itself or an early `os.getppid()` says: if it is gone already, this
-            process ends here.
+        parent_pid: The parent's process id, from the parent itself or from an early `os.getppid()`. If the parent has
+            ended already, this process ends here.
     """
     if not _is_killed_by_kernel():
         threading.Thread(target=_end_after, args=(parent_pid,), name="parent-watch", daemon=True).start()
@@ -37,7 +37,7 @@ def die_with_parent(parent_pid: int) -> None:
 
 def child_command(module: str, options: Sequence[str]) -> list[str]:
     """Return the command line of a module of this package that dies with this process."""
-    # -P: modules in the working directory must not stand in for the library's.
+    # -P: modules in the working directory must not shadow the library's.
     command = [sys.executable, "-P", "-m", module, *options]
     return [*command, "--die-with-parent", "--parent-pid", str(os.getpid())]
 
@@ -52,7 +52,7 @@ def _end_after(parent_pid: int) -> None:
     try:
         _wait_for_end(parent_pid)
     except OSError:
-        # It is gone, or the system has no way to wait for it.
+        # The parent has ended, or the system cannot wait for it.
         while os.getppid() == parent_pid:
             time.sleep(_LOOK_EVERY_S)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -63,7 +63,7 @@ def _wait_for_end(pid: int) -> None:
         event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
         select.kqueue().control([event], 1)
     elif hasattr(os, "pidfd_open"):
-        # Not by `select`, which takes no descriptor above 1023.
+        # Not `select`, which does not support descriptors above 1023.
         poll = select.poll()
         poll.register(os.pidfd_open(pid), select.POLLIN)
         poll.poll()

@@ -1,10 +1,10 @@
 """Shows texts from peers safely on one line of a log or a terminal.
 
 The name of a client, a group, a topic or a user may be any text. Unescaped, a line break in it starts a line that looks
-like one of Barnabas's, an escape sequence controls the terminal, a bidirectional or zero-width mark makes one name look
-like another, and a long one fills the disk. A text with unprintable characters (`str.isprintable`: control characters,
-line breaks, marks without a shape, lone surrogates, blanks other than the plain one) is therefore shown as Python
-writes it, as in `\\x1b` or `\\u202e`. All other texts stay unchanged, in any script.
+like Barnabas's own, an escape sequence controls the terminal, a bidirectional or zero-width mark makes one name look
+like another, and a long name fills the disk. A text with unprintable characters (`str.isprintable`: control characters,
+line breaks, invisible marks, lone surrogates, blanks other than the plain one) is therefore shown with Python's
+escapes, as in `\\x1b` or `\\u202e`. All other texts stay unchanged, in any script.
 """
 
 import json
@@ -18,7 +18,7 @@ def on_one_line(text: str, most_characters: int | None = None) -> str:
     """
     shown = text if most_characters is None else text[:most_characters]
     if not shown.isprintable():
-        # All of it, and not only what can't be printed: a stranger's 32 KB of them must not cost a millisecond.
+        # Escape the whole text, not single characters: 32 KB from an untrusted peer must not cost a millisecond.
         shown = shown.encode("unicode_escape").decode()
     if most_characters is not None and max(len(text), len(shown)) > most_characters:
         return f"{shown[:most_characters]}... ({len(text):,} characters)"
@@ -35,7 +35,7 @@ def on_lines(text: str) -> str:
 def to_json(value: object, *, indent: int | None = None) -> str:
     """Write JSON without unprintable characters, and readable in any script.
 
-    `json.dumps` escapes the control characters of ASCII alone, where it does not escape all that is not ASCII.
+    With `ensure_ascii=False`, `json.dumps` escapes only ASCII control characters.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ": " if indent else ":"), indent=indent)
     if text.isprintable():

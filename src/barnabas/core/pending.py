@@ -1,7 +1,7 @@
 """Pending answers: values that will be set later.
 
-A handler that must wait (acks=all, a long poll, a join) returns a `Pending`; the domain ends it once, with a value or
-an error, and the waiter is called back at once. It belongs to the event loop's thread alone: no locks, no scheduling.
+A handler that must wait (acks=all, a long poll, a join) returns a `Pending`. The domain ends it once, with a value or
+an error, and calls the waiter at once. It belongs to the event loop's thread alone: no locks, no scheduling.
 An asyncio future would cost a loop iteration for each answer and a task for each reader.
 
 Invariants:
@@ -29,7 +29,7 @@ class Pending(Generic[T]):
 
     Attributes:
         is_done: Whether it has ended: with a value, with an error, or because it was cancelled; read-only.
-        error: Why it failed; None while it is pending, and where there is a value.
+        error: Why it failed; None while it is pending, or if it has a value.
         on_cancel: Called when the answer is cancelled (the connection closed); the domain sets it to
             release the state of this answer.
     """
@@ -37,7 +37,7 @@ class Pending(Generic[T]):
     __slots__ = ("_callback", "_failed", "_value", "error", "is_done", "on_cancel")
 
     def __init__(self) -> None:
-        # Any: what it is before the value is there is nobody's business, and a cast would be a call.
+        # Any: the attribute is not read before the value is set, and a cast would cost a call.
         self._value: Any = None
         self.is_done = False
         self._callback: Callable[[T], object] | None = None
@@ -190,7 +190,7 @@ class Spawner:
         """Args:
         on_error: Receives an uncaught exception of a coroutine: a bug, to be logged.
         """
-        # In the order of their beginnings: they are cancelled in that order.
+        # In the order of their starts, which is also the order of cancellation.
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._on_error = on_error
 
@@ -200,8 +200,8 @@ class Spawner:
         """Start a coroutine on the running loop; its result or exception ends the pending answer.
 
         Args:
-            coroutine: What to run.
-            on_failure: Makes the answer from an exception; without it the answer fails with it.
+            coroutine: The coroutine to run.
+            on_failure: Returns the answer for an exception; without it, the answer fails with the exception.
         """
         pending: Pending[T] = Pending()
         task = asyncio.get_running_loop().create_task(coroutine)

@@ -1,10 +1,10 @@
 """The process itself: its standard streams at the start, its tuning after the start, and its freed memory.
 
-If the parent process had closed standard input, output or error, a log or a connection would get the number 0, 1 or 2,
-and terminal output would go there: the system gives a new file or socket the lowest free number.
+If the parent process closed standard input, output or error, a log file or a connection would get descriptor 0, 1 or 2,
+because the system assigns the lowest free number. Terminal output would then go there.
 
 The C library keeps freed memory below the end of its heap for later use. After a peak (a thousand connections that
-closed), neither this process nor any other uses that memory.
+closed), no process uses that memory.
 
 Source: malloc_trim(3). Only glibc has it; elsewhere nothing happens.
 """
@@ -14,12 +14,12 @@ import os
 import sys
 from typing import Final
 
-# Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
-# What is looked at in one go stays small: a large request makes hundreds of thousands at once, and so do thousands of
-# connections that say something at once; a look at 30,000 takes 15 ms.
+# Requests create many small objects without cycles: with the default of 700, the collector would run many times a
+# second. The thresholds also keep each collection small: a large request, or thousands of active connections, create
+# hundreds of thousands of objects at once, and a collection of 30,000 objects takes 15 ms.
 _COLLECTOR_THRESHOLDS: Final = (5_000, 2, 1_000)
-# How long the loop waits for a thread that computes (compaction, conversion, large requests), each time that it comes
-# back from a system call: with the default of 5 ms clients notice (benchmarks/load, neighbour).
+# After each system call, the loop waits this long for a computing thread (compaction, conversion, large requests) to
+# release the GIL. With the default of 5 ms, clients see the delay (benchmarks/load, neighbour).
 _SWITCH_INTERVAL_S: Final = 0.0002
 
 
@@ -40,10 +40,10 @@ def open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # The lowest that is free, so this one.
+            # The system assigns the lowest free descriptor: this one.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
-        # print(file=None) writes to standard output: errors would stand among the results.
+        # print(file=None) writes to standard output, so errors would mix with results.
         sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
@@ -51,7 +51,7 @@ def give_memory_back() -> None:
     """Return freed memory to the system. This takes milliseconds, so call it only after a peak."""
     if sys.platform != "linux":
         return
-    # Not at start: most brokers never see such a peak.
+    # Imported late: most brokers never have such a peak.
     import ctypes
 
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -7,7 +7,7 @@ data at hand.
 The memory of waiting operations is limited: above the limit, the oldest ones complete with the data at hand. Clients
 choose their own deadlines, however long.
 
-Invariants: an operation is completed exactly once, and is then forgotten under every key; one that raises fails alone.
+Invariants: an operation is completed exactly once, and is then removed from every key; if it raises, only it fails.
 
 Source: semantics, purgatories.
 """
@@ -60,7 +60,7 @@ class Purgatory:
     ) -> None:
         """Args:
         defer: Calls back later in this iteration of the loop or in the next, so that the change is answered
-            first (`Turns.add_check`).
+            first (`Scheduler.add_check`).
         """
         self._timers = timers
         self._defer = defer

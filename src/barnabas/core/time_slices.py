@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 async def in_time_slices(items: Iterable[T], at_once: int = 200) -> AsyncIterator[T]:
-    """Yield items one by one; give other tasks the loop after each `at_once` of them."""
+    """Yield items one by one; let other tasks run after every `at_once` items."""
     for number, item in enumerate(items, 1):
         yield item
         if number % at_once == 0:

@@ -1,15 +1,15 @@
 """Rates of recent events, counted in a few rotating time windows. Pure.
 
-A window ends with the first event after its time. There are as many windows as samples, and windows that are too old
-are emptied. The rate is the sum of the windows divided by the time since the oldest began, but at least by the time of
-all windows but one: so a burst at the beginning does not count as a high rate.
+A window ends with the first event after its time. The number of windows equals the number of samples, and windows that
+are too old are emptied. The rate is the sum of the windows divided by the time since the oldest began, but at least by
+the time of all windows but one, so that an initial burst does not count as a high rate.
 
 Source: semantics, quotas (rate); Kafka 2.7.2, org.apache.kafka.common.metrics.stats.Rate, SimpleRate, Avg, SampledStat.
 """
 
 from math import ceil, floor
 
-# What fits the field of an answer: 24 days.
+# The largest value of the response field: 24 days.
 MOST_MS = 2**31 - 1
 
 
@@ -39,7 +39,7 @@ class Windows:
         """Count an event.
 
         Args:
-            now_ms: By a clock that never goes back.
+            now_ms: Time of a clock that never goes back.
             value: The amount to add; a negative one subtracts.
         """
         # hot path: benchmarks/load (every request of a client that has a quota)
@@ -49,7 +49,7 @@ class Windows:
         self.total += value
 
     def _advance(self, now_ms: int) -> None:
-        """Begin a new window if the last one's time is over, and drop windows that are too old."""
+        """Begin a new window if the last one's time has passed, and drop windows that are too old."""
         starts_ms = self._starts_ms
         if not starts_ms:
             self._begin(0, now_ms)
@@ -120,7 +120,7 @@ class WindowedRate(Windows):
 class SimpleRate(Windows):
     """A rate per second over the time since the oldest window began, but at least one window.
 
-    So no more than one window's worth may come at once; replication is measured by it.
+    So a burst is limited to one window's amount. Replication throttling uses this rate.
     """
 
     __slots__ = ()
@@ -133,7 +133,7 @@ class SimpleRate(Windows):
     def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
         """Return the pause in ms after which the rate is back at its limit; 0: it does not exceed the limit.
 
-        It ends at the latest when the oldest window is dropped; then ask again.
+        The pause ends at the latest when the oldest window is dropped; then call again.
         """
         # hot path: every throttled partition of a follower's fetch
         self.forget_old(now_ms)
@@ -163,7 +163,7 @@ class WindowedAverage:
         self._counts.record(now_ms)
 
     def average(self, now_ms: int) -> float | None:
-        """Return the average of the recent events; None if there are none."""
+        """Return the average of the recent events; None without events."""
         self._sums.forget_old(now_ms)
         self._counts.forget_old(now_ms)
         return self._sums.total / self._counts.total if self._counts.total else None

@@ -1,7 +1,7 @@
-"""Validation of brokers' answers: rows with an unknown form, from another release or cut off, are dropped.
+"""Validates brokers' answers: rows that do not match the schema (other releases, truncated data) are dropped.
 
-The schema is `facts.json`, in a subset of JSON Schema: `complaints` lists errors, `quick_check` is a fast test for the
-many valid values.
+The schema is `facts.json`, in a subset of JSON Schema. `complaints` lists errors; `quick_check` is a fast test, because
+nearly all values are valid.
 """
 
 import json
@@ -10,18 +10,18 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-# Checks rows, their lists, the rows in these and their fields; the points of a series are not checked.
+# The depth of the checks: rows, their lists, the rows in these and their fields, but not the points of a series.
 _DEPTH: Final = 4
 
 
 def since_ms(answer: Mapping[str, object]) -> int:
-    """Return the time since which a broker keeps its data; 0: it is missing or not a number."""
+    """Return the start time of a broker's recorded data; 0: it is missing or not a number."""
     kept_ms = answer.get("kept_since_ms")
     return kept_ms if isinstance(kept_ms, int) else 0
 
 
 def valid_rows(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
-    """Return the rows that match `facts.json`, and the error of the first other one; empty: none.
+    """Return the rows that match `facts.json`, and the error of the first invalid row, or "".
 
     Additional fields of a row are kept: a later release may have more.
     """
@@ -76,10 +76,10 @@ def complaints(
     """Return the errors of a value, one line each; empty: it is valid.
 
     Args:
-        defs: What `$ref` names.
-        where: The value's place, for the lines.
-        depth: Parts of parts are looked at so deep.
-        bears_more: Members that the schema does not know are nothing wrong: a later release has them.
+        defs: The definitions for `$ref`.
+        where: The path of the value, for the error lines.
+        depth: The most levels of nested values to check.
+        bears_more: Allow members that are not in the schema, because a later release may have them.
     """
     if "$ref" in schema:
         schema = defs[schema["$ref"].removeprefix("#/$defs/")]
@@ -123,8 +123,8 @@ def quick_check(schema: dict[str, Any], defs: dict[str, Any], depth: int) -> Cal
     """Return a fast predicate for values without `complaints`, where unknown members are allowed.
 
     Args:
-        defs: What `$ref` names.
-        depth: Parts of parts are looked at so deep.
+        defs: The definitions for `$ref`.
+        depth: The most levels of nested values to check.
     """
     if "$ref" in schema:
         schema = defs[schema["$ref"].removeprefix("#/$defs/")]

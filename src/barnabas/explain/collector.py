@@ -1,11 +1,12 @@
 """Collects a snapshot of a cluster: public APIs from all brokers, diagnostic events from Barnabas's brokers.
 
-A failed query costs only the data of that broker: `Snapshot.silent` has the reason, and the other brokers are still
-asked. Data that the caller has no right to see is listed in `Snapshot.refused`. Kafka's brokers close the connection on
-the request `Facts`; they are not asked again, and moving offsets are sampled twice instead.
+If a query to a broker fails, only the data of that broker is missing: `Snapshot.silent` has the reason. Data that the
+caller has no right to see is listed in `Snapshot.refused`. Kafka's brokers close the connection on the request `Facts`;
+it is not sent to them again, and offsets are sampled twice instead.
 
-All queries are bounded: groups' lag is read in a limited number of partitions and bytes; transactions are searched only
-in partitions whose last stable offset is below the end, and only the first batch of each is read.
+All queries are bounded: uncommitted records are read in a limited number of partitions, up to a limit of bytes.
+Transactions are searched only in partitions whose last stable offset is below the end, and only one batch of each is
+read.
 """
 
 import asyncio
@@ -36,13 +37,13 @@ from barnabas.wire.security.acls import BindingFilter
 # The time between the two samples of a cluster without diagnostic events.
 _SAMPLE_INTERVAL_S: Final = 2.0
 _MAX_SAMPLES: Final = 60
-# Recorded offsets of a partition begin with a change; the current rate comes from samples.
+# A broker records offsets only when they change. The current rate is computed from samples, kept this long.
 _SAMPLES_BESIDE_EVENTS_MS: Final = 45_000
 # The number of rows processed before other tasks run.
 _ROWS_AT_ONCE: Final = 200
 _GROUPS_AT_ONCE: Final = 10
 _USE_OF_LAST_S: Final = 10
-# The subjects that a broker reports about the caller's own client.
+# Names in brokers' answers: the ring of fetched bytes, and the subjects about the caller's own client.
 _FETCHED: Final = "consumer_byte_rate"
 _OWN: Final = ("holds", "refusals", "requests")
 
@@ -73,10 +74,10 @@ class Collector:
 
     def __init__(self, pool: Pool, timeout_ms: int, scope: Scope, window_ms: int) -> None:
         """Args:
-        pool: The cluster's.
+        pool: Connections to the cluster.
         timeout_ms: The time limit for one answer of a broker.
         scope: The resources that the question is about.
-        window_ms: How far back events count.
+        window_ms: The length of the time window of events, up to now.
         """
         self._pool = pool
         self._patience_s = timeout_ms / 1_000
@@ -146,7 +147,7 @@ class Collector:
             # Kafka closes the connection on this request.
             snapshot.use = await self._queries.of_each(self._use, snapshot.reporters)
             await read_quotas(self._queries)
-        # It is large, and belongs to the caller.
+        # Drop the reference to the snapshot, which is large and now owned by the caller.
         self._begin(Snapshot(0, 0))
         return snapshot
 
@@ -221,7 +222,7 @@ class Collector:
                     self._take(broker_id, subject, rows[begin : begin + _ROWS_AT_ONCE], is_own=is_own)
 
     def _take(self, broker_id: int, subject: str, answer: object, *, is_own: bool) -> None:
-        """Keep the rows of an answer that have a known form."""
+        """Store the valid rows of an answer."""
         snapshot = self._snapshot
         fit, wrong = valid_rows(subject, answer)
         if wrong:
@@ -232,7 +233,7 @@ class Collector:
                 snapshot.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
 
     async def _query_events(self, broker_id: int, subject: str) -> BrokerReport | None:
-        """Query one broker for one subject; None: it has no answer."""
+        """Query one broker for one subject; None if it does not support the subject or refuses the query."""
         if broker_id in self._without_facts:
             return None
         try:
@@ -252,7 +253,7 @@ class Collector:
         return None
 
     def _names_of(self, subject: str) -> list[str] | None:
-        """Return the names of the scope, which need fewer rights than all; None: all."""
+        """Return the names in the scope, because a query for all names needs more rights; None: all."""
         if self._scope.name is None:
             return None
         match subject:
@@ -280,7 +281,7 @@ class Collector:
     # --- groups and their lag
 
     async def _read_groups(self, facts: Collection[str], *, with_logs: bool) -> None:
-        """Read groups and logs, and their movement since the first snapshot."""
+        """Read groups and logs, and their changes since the first snapshot."""
         snapshot = self._snapshot
         await self._sample_groups(with_logs=with_logs)
         await self._read_events(facts)
@@ -291,7 +292,7 @@ class Collector:
             await asyncio.sleep(_SAMPLE_INTERVAL_S)
             await self._sample_groups(with_logs=with_logs)
         snapshot.members_before = self._members[0]
-        # Brokers that report events have the better history.
+        # Brokers that report events have a better history, so fewer samples are needed.
         before_ms = snapshot.now_ms - (self._window_ms if others else _SAMPLES_BESIDE_EVENTS_MS)
         self._ends.forget(before_ms)
         self._commits.forget(before_ms)

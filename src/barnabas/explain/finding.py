@@ -8,7 +8,7 @@ Figure = str | int | float | bool | None | list[str] | list[int]
 
 
 class Severity(IntEnum):
-    """The severity of a finding; FINE answers a question and is no problem."""
+    """The severity of a finding; FINE answers a question without a problem."""
 
     FINE = 0
     NOTICE = 1
@@ -19,8 +19,8 @@ class Severity(IntEnum):
 class Certainty(StrEnum):
     """The certainty of a finding.
 
-    MEASURED: a broker reported it. INFERRED: it follows from reports, if nothing else is at work. UNKNOWN: no
-    broker that answered reports it.
+    MEASURED: a broker reported it. INFERRED: it follows from reports, unless there is another cause. UNKNOWN: no
+    broker reported it.
     """
 
     MEASURED = "measured"
@@ -35,7 +35,7 @@ class Finding:
     Attributes:
         subject: The subject: `group billing`, `partition views-3`, `broker 2`.
         verdict: The fact, as a stable word on which scripts may rely.
-        text: The fact as a sentence with its figures, for people.
+        text: The fact as a sentence with its figures, for users.
         since_ms: The start of the fact, in wall milliseconds; None: unknown.
         figures: Numbers and names behind the text, by name with their units.
         causes: The causes, the most important first.

@@ -1,4 +1,4 @@
-"""Formatting of figures for people."""
+"""Formatting of figures for users."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +7,7 @@ _SIZES: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def amount(value: float, unit: str) -> str:
-    """Return a figure with its unit; bytes in the largest unit that leaves a whole part."""
+    """Return a figure with its unit; bytes in the largest unit in which the value is at least 1."""
     if unit.startswith("bytes"):
         size, power = float(value), 0
         while abs(size) >= 1_024 and power < len(_SIZES) - 1:
@@ -40,13 +40,13 @@ def count(number: float, noun: str) -> str:
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:
-    """Return the first names in one line, and the number of the others."""
+    """Return the first `most` names in one line, and the number of the others."""
     first = ", ".join(map(str, names[:most]))
     return first if len(names) <= most else f"{first} and {len(names) - most} more"
 
 
 def silence(broker: str, failure: str) -> str:
-    """Describe why a broker cannot be asked; an unregistered broker has no address."""
+    """Describe why a broker cannot be queried; an unregistered broker has no address."""
     return f"{broker} {failure}" if failure == "is not registered" else f"{broker} does not answer: {failure}"
 
 

@@ -1,4 +1,4 @@
-"""Movement of offsets over time; for an unchanged offset, the first and the last time it was seen."""
+"""Offsets over time; for an unchanged offset, the first and the last time it was seen."""
 
 from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
@@ -11,7 +11,7 @@ _MOST_POINTS: Final = 60
 
 
 class OffsetHistory(Generic[Key]):
-    """The offsets of many keys over time; at most 60 points of a key that moves, two of one that does not."""
+    """The offsets of many keys over time; at most 60 points per key, two while the offset does not change."""
 
     def __init__(self) -> None:
         self._points: dict[Key, Series] = {}
@@ -20,7 +20,7 @@ class OffsetHistory(Generic[Key]):
         """Record the current offset."""
         points = self._points.setdefault(key, [])
         while points and points[-1][0] > at_ms:
-            # The clock was set back: the current offset is still the last point.
+            # The clock was set back: drop later points, so that the current offset is the last one.
             points.pop()
         if len(points) > 1 and points[-1][1] == points[-2][1] == offset:
             points.pop()
@@ -32,7 +32,7 @@ class OffsetHistory(Generic[Key]):
         return self._points.get(key, [])
 
     def forget(self, before_ms: int) -> None:
-        """Drop points before a time, except the one in force at that time."""
+        """Drop points before a time, except the last of them, which is the offset at that time."""
         for key, points in list(self._points.items()):
             if points[-1][0] < before_ms:
                 del self._points[key]

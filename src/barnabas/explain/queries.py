@@ -1,4 +1,4 @@
-"""Queries to brokers: failed and refused ones are noted in the snapshot, and the other brokers are still asked.
+"""Queries to brokers; failures and refusals are recorded in the snapshot, and do not affect queries to other brokers.
 
 Also the queries for settings, quotas and open transactions, which keep a last stable offset below a partition's end.
 """
@@ -24,10 +24,10 @@ from barnabas.explain.snapshot import Log, OpenTransaction, Setting, Snapshot
 A = TypeVar("A")
 T = TypeVar("T")
 
-# One attempt: a broker that does not answer is named instead of retried.
+# One attempt: a broker that does not answer is reported as silent, without a retry.
 _ONCE_MS: Final = 1
 _AT_ONCE: Final = 6
-# The number of partitions in a request, which takes 10 ms of computation here.
+# The number of partitions in a request, which takes 10 ms of computation in this process.
 _LOGS_AT_ONCE: Final = 500
 REFUSED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -37,7 +37,7 @@ REFUSED: Final = (
     ErrorCode.UNSUPPORTED_VERSION,
 )
 MOST_READ: Final = 200
-"""So many partitions are read at the most."""
+"""The most partitions that are read."""
 
 
 class Queries:
@@ -46,7 +46,7 @@ class Queries:
     def __init__(self, pool: Pool, patience_s: float, snapshot: Snapshot) -> None:
         """Args:
         patience_s: The time limit for one answer of a broker.
-        snapshot: The snapshot, which also records silent brokers and refusals.
+        snapshot: The snapshot, in which silent brokers and refusals are recorded.
         """
         self.pool = pool
         self.snapshot = snapshot
@@ -59,7 +59,7 @@ class Queries:
     async def of_each(
         self, ask: Callable[[int], Awaitable[T]], broker_ids: Iterable[int] | None = None
     ) -> dict[int, T]:
-        """Query brokers in parallel; leave out and note those that fail."""
+        """Query brokers in parallel; failed ones are recorded and not in the result."""
         snapshot = self.snapshot
         there = (
             []
@@ -85,7 +85,7 @@ class Queries:
         return {broker_id: each for broker_id, answer in zip(wanted, answers, strict=True) for each in answer}
 
     async def attempt(self, what: str, query: Awaitable[T]) -> T | None:
-        """Send a query that is not about one broker; note a refusal."""
+        """Send a query that is not about one broker; record a failure and return None."""
         try:
             async with asyncio.timeout(self._patience_s):
                 return await query
@@ -107,7 +107,7 @@ class Queries:
             led, logs = by_leader[broker_id], dict[TopicPartition, Log]()
             for begin in range(0, len(led), _LOGS_AT_ONCE):
                 some = led[begin : begin + _LOGS_AT_ONCE]
-                # In this order, records that are written or become stable meanwhile only increase the lag.
+                # In this order, concurrent changes can only increase the lag.
                 start = await admin.offsets(some, EARLIEST)
                 stable = await admin.offsets(some, LATEST, is_read_committed=True)
                 end = await admin.offsets(some, LATEST)
@@ -118,7 +118,7 @@ class Queries:
         return {name: log for of_leader in found.values() for name, log in of_leader.items()}
 
     async def of_leader(self, name: TopicPartition, query: Coroutine[object, object, T]) -> T | None:
-        """Wait for a partition leader's answer; None: it does not answer."""
+        """Return the result of a query to a partition's leader; None: the leader does not answer."""
         leader_id = self.snapshot.partitions[name].leader_id
 
         async def ask(_: int) -> T:
@@ -131,7 +131,7 @@ class Queries:
 
 
 async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:
-    """Wait for many answers with limited parallelism, so that a slow connection delays few others."""
+    """Return many answers, with limited parallelism, so that a slow connection delays few other queries."""
     places = asyncio.Semaphore(_AT_ONCE)
 
     async def one(each: A) -> T:
@@ -151,7 +151,7 @@ _WHERE: Final = {
 
 
 async def read_settings(queries: Queries) -> None:
-    """Read the settings of topics in the scope, topics that have problems, or topics that use the most space."""
+    """Read the settings of the topic in the scope or, without one, of degraded topics and of the largest topics."""
     snapshot = queries.snapshot
     sizes: dict[str, int] = {}
     for directory in snapshot.directories:
@@ -183,7 +183,7 @@ async def read_quotas(queries: Queries) -> None:
     queries.snapshot.configured_quotas = {limited.entity: values for limited, values in by_level(limits.items())}
 
 
-# Whatever the limit, a broker returns at least one batch.
+# A broker returns at least one batch, even if it is larger than this limit.
 _FIRST_BATCH_BYTES: Final = 4_096
 
 
@@ -208,7 +208,7 @@ async def find_open_transactions(queries: Queries, where: Iterable[TopicPartitio
         for partition in state.partitions
     }
     suspects = [each for each in opened if answer is not None and (each.producer_id, each.partition) not in known]
-    # A transaction that ended during the query to its coordinator has its marker now.
+    # Read the offsets again: a transaction that ended during the query has its marker now.
     again = await queries.logs({each.partition for each in suspects}) if suspects else {}
     for each in opened:
         is_suspect = each in suspects
@@ -219,7 +219,7 @@ async def find_open_transactions(queries: Queries, where: Iterable[TopicPartitio
 
 
 async def _first_open(queries: Queries, name: TopicPartition, log: Log) -> OpenTransaction | None:
-    """Read the first batch at a last stable offset, which belongs to the transaction that is open there."""
+    """Read the first batch at a last stable offset, which belongs to the open transaction."""
     reading = read_batches(queries.admin(AdminCalls), name, log.stable_offset, log.end_offset, _FIRST_BATCH_BYTES)
     async with aclosing(reading) as batches:
         async for header, _ in batches:

@@ -24,7 +24,7 @@ class Question(NamedTuple):
     Attributes:
         parts: The required parts of the snapshot, besides the cluster.
         facts: The required subjects of diagnostic events.
-        rule: Answers it.
+        rule: Returns the findings.
     """
 
     parts: frozenset[Part]

@@ -1,4 +1,4 @@
-"""Counts the records ahead of a group in the batches that were read there. Pure."""
+"""Counts the records after a group's committed offset, in the batches read from there. Pure."""
 
 from barnabas.explain.snapshot import UnreadRecords
 from barnabas.wire.records.batch import BatchHeader
@@ -9,15 +9,15 @@ from barnabas.wire.records.record import Record, iterate_records
 class RecordCount:
     """Counts readable records from an offset on, without markers and aborted records.
 
-    A transaction's records count once its marker says commit; of one that began before the offset only those behind it
-    are seen, and its marker decides on them as well.
+    A transaction's records count once its commit marker is read. If the transaction began before the offset, only its
+    records after the offset are read, and its marker applies to them in the same way.
     """
 
     def __init__(self, from_offset: int) -> None:
         self._from_offset = from_offset
         self._count = 0
         self._first_ms: int | None = None
-        # The undecided records by producer id: their number, and the timestamp of the first one.
+        # By producer id, the records of the open transaction: their number, and the timestamp of the first one.
         self._undecided: dict[int, tuple[int, int]] = {}
 
     def add(self, header: BatchHeader, batch: memoryview) -> None:
@@ -56,7 +56,7 @@ class RecordCount:
             self._first_ms = first_ms if self._first_ms is None else min(self._first_ms, first_ms)
 
     def unread(self, *, is_whole: bool) -> UnreadRecords:
-        """Return the count, which includes transactions whose marker was not reached."""
+        """Return the count, which includes transactions whose marker was not read."""
         for count, first_ms in self._undecided.values():
             self._found(count, first_ms)
         self._undecided.clear()

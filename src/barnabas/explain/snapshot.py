@@ -17,9 +17,9 @@ from barnabas.wire.security.acls import Binding
 T = TypeVar("T")
 
 Row = Mapping[str, Any]
-"""A row of the answer to `Facts`, with the `broker_id` that told it; its fields are in explain/facts.json."""
+"""A row of a `Facts` response, with the `broker_id` of the reporting broker; its fields are in explain/facts.json."""
 Series = list[tuple[int, int]]
-"""When (wall milliseconds) which offset was seen, the oldest first."""
+"""Pairs of a time in wall milliseconds and the offset at that time, oldest first."""
 
 
 PACE_S: Final = 30
@@ -43,7 +43,7 @@ class Group:
     Attributes:
         state: Stable, Empty, PreparingRebalance, CompletingRebalance or Dead.
         coordinator_id: The broker that reported it.
-        committed: Offsets by partition; of those that have one.
+        committed: Committed offsets by partition.
         commits: The committed offsets over time, by partition; the last point is current.
     """
 
@@ -61,12 +61,12 @@ class Group:
 
 
 class Log(NamedTuple):
-    """The start and end of a partition's log, and the movement of its end.
+    """The start and end of a partition's log, and its end over time.
 
     Attributes:
-        stable_offset: Below it no transaction is open.
+        stable_offset: The last stable offset.
         end_offset: The high watermark.
-        ends: The ends over time; the last point is current.
+        ends: The end offset over time; the last point is current.
     """
 
     start_offset: int
@@ -76,12 +76,12 @@ class Log(NamedTuple):
 
 
 class UnreadRecords(NamedTuple):
-    """The records between a committed offset and the last stable one.
+    """The records between a committed offset and the last stable offset.
 
     Attributes:
-        first_ms: The timestamp of the first record that can be read; None: there is none, or it has none.
-        record_count: Records that can be read: no markers, nothing aborted.
-        is_whole: All of it was read; otherwise the rest, beyond the read limit, may contain more.
+        first_ms: The timestamp of the first readable record; None: no such record, or it has no timestamp.
+        record_count: Number of readable records: no markers, no aborted records.
+        is_whole: Whether the whole range was read; if not, the part beyond the read limit may contain more.
     """
 
     first_ms: int | None
@@ -93,7 +93,7 @@ class OpenTransaction(NamedTuple):
     """An open transaction in a partition.
 
     Attributes:
-        is_hanging: No coordinator will end it.
+        is_hanging: No transaction coordinator will end it.
     """
 
     partition: TopicPartition
@@ -108,10 +108,10 @@ class Directory(NamedTuple):
     """A log directory of a broker.
 
     Attributes:
-        failure: Why it is unusable; empty: it works.
-        logs: Bytes by partition.
-        behind: How many records a replica is behind its partition's high watermark.
-        total_bytes, free_bytes: Of its disk; None: unknown.
+        failure: The reason why it is unusable; empty: it is usable.
+        logs: Size in bytes by partition.
+        behind: By partition, the number of offsets that the replica is behind the high watermark.
+        total_bytes, free_bytes: Size and free space of its disk; None: unknown.
     """
 
     broker_id: int
@@ -124,7 +124,7 @@ class Directory(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting in force, with its source: `topic`, `broker`, `all brokers`, `file` or `default`."""
+    """An effective setting with its source: `topic`, `broker`, `all brokers`, `the broker's file` or `default`."""
 
     value: str
     where: str
@@ -152,15 +152,15 @@ class Snapshot:
 
     Attributes:
         now_ms: The local wall clock.
-        since_ms: Events before it do not count.
+        since_ms: The start of the time window of events.
         reporters: Brokers that answered `Facts`.
-        silent: Why a broker did not answer, by its id.
+        silent: By broker id, the reason why a broker did not answer.
         refused: The data that the user may not see, as parts of a sentence.
         rules: Access rules; None: not visible.
         limits: The answers of ExplainQuotas, by broker.
         configured_quotas: All quotas by entity, from the first level to the last.
-        fetched: Bytes sent in each of the last 30 s by a broker to all clients of an id; the largest ones.
-        use: Recent usage of clients from ExplainQuotas, in descending order, by broker.
+        fetched: By broker and client id, bytes sent in each of the last 30 s; only the largest clients.
+        use: By broker, the recent usage of clients, in descending order.
         round_trips_ms: The round trip of a trivial request, by broker.
     """
 
@@ -186,7 +186,7 @@ class Snapshot:
     reporters: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
-    # Indexes for rules that look up thousands of rows: by kind of lookup, the row count at that time, and the index.
+    # Indexes for rules that look up thousands of rows: by subject and field, the number of indexed rows and the index.
     _indexes: dict[tuple[str, str], tuple[int, dict[Any, list[Any]]]] = field(default_factory=dict, repr=False)
     _partitions: dict[TopicPartition, Partition] = field(default_factory=dict, repr=False)
 
@@ -240,9 +240,9 @@ class Snapshot:
 
 
 def rate_per_s(series: Series, now_ms: int) -> float | None:
-    """Return how fast offsets rose in the last 30 to 40 s; None: the samples cover less than a second.
+    """Return the increase of an offset per second in the last 30 to 40 s; None: the samples cover less than a second.
 
-    So a change of the rate shows within that time; brokers sample every ten seconds, at the same times.
+    The start is rounded to a multiple of ten seconds, because all brokers sample at these times.
     """
     begin_ms = (now_ms - PACE_S * 1_000) // _LOOKS_APART_MS * _LOOKS_APART_MS
     first = None
@@ -257,7 +257,7 @@ def rate_per_s(series: Series, now_ms: int) -> float | None:
 
 
 def still_since_ms(series: Series) -> int | None:
-    """Return when the current offset was first seen, or the time of the first sample if it never changed."""
+    """Return the time when the current offset was first seen; at the earliest, the time of the first sample."""
     since = None
     for at_ms, offset in reversed(series):
         if offset != series[-1][1]:

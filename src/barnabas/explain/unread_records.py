@@ -1,4 +1,4 @@
-"""Reads the uncommitted records ahead of groups: their number, and the age of the first one."""
+"""Reads the uncommitted records of groups: their number, and the time of the first one."""
 
 from contextlib import aclosing
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ _ALL_READ_BYTES: Final = 4 << 20
 
 
 class _Read(NamedTuple):
-    """The records found ahead of a committed offset, up to a stable one, or within a number of bytes."""
+    """The records found from a committed offset to a last stable offset, or within a limit of bytes."""
 
     offset: int
     stable_offset: int
@@ -24,13 +24,13 @@ class _Read(NamedTuple):
     unread: UnreadRecords
 
     def is_current(self, offset: int, stable_offset: int, most_bytes: int) -> bool:
-        """Return whether another read would find the same."""
+        """Return whether another read would have the same result."""
         is_same_end = self.stable_offset == stable_offset if self.unread.is_whole else self.most_bytes >= most_bytes
         return self.offset == offset and is_same_end
 
 
 class UnreadRecordReader:
-    """Reads ahead of groups, and only after offsets have moved."""
+    """Reads uncommitted records of groups; cached until offsets change."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, TopicPartition], _Read] = {}

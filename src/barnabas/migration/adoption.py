@@ -1,11 +1,11 @@
 """Plans the adoption of directories that Kafka wrote: the contents of the embedded registry. Pure.
 
-With the ZooKeeper tree of the directories, the registry is a copy of the tree. Without it, it is made from the
-directories:
+If the ZooKeeper tree of the directories is available, the registry is a copy of it. Otherwise the registry is derived
+from the directories:
 
     cluster and broker id     meta.properties
     topics, partitions        names of directories; leader epochs one above the newest in each log
-    settings                  internal topics as Kafka makes them; a topic that was compacted stays compacted;
+    settings                  internal topics as Kafka creates them; a topic that was compacted stays compacted;
                               all others keep everything (retention.ms=-1, retention.bytes=-1): their settings are lost,
                               and the broker's defaults would delete records
     producer ids              above the highest in any log
@@ -53,7 +53,7 @@ _KEEP_EVERYTHING = {"retention.bytes": "-1", "retention.ms": "-1"}
 _COMPACTED = {"cleanup.policy": "compact"}
 # Ids that were allocated but never reached a log are unknown; ids have 64 bits, so a margin costs nothing.
 _PRODUCER_ID_MARGIN = 1_000_000
-# A directory's name implies that all partitions with lower numbers exist.
+# Maximum number of missing partitions: a log directory's name implies that all lower partitions exist.
 _MOST_MISSING = 10_000
 
 
@@ -152,7 +152,7 @@ def plan_adoption(
     return plan
 
 
-# --- what is there
+# --- present state
 
 
 def _gather(plan: AdoptionPlan, directories: Sequence[DirectoryFacts]) -> dict[TopicPartition, LogFacts]:

@@ -1,13 +1,13 @@
 """Carries plans out: makes the embedded registry of an adopted directory, and writes a released one to ZooKeeper.
 
     registry.sqlite             the registry of an adopted directory, in the first of its log.dirs
-    registry.sqlite.new         a registry that is being made; ignored
+    registry.sqlite.new         a registry that is being created; ignored
     registry.released.sqlite    the registry at the time of the release
 
 Invariants:
 
 - The directories are locked while anything is written: no Barnabas or Kafka broker can start on them meanwhile.
-- A kill at any moment leaves the directory with a whole registry or none; the command can be repeated.
+- A kill at any moment leaves the directory with a complete registry or none; the command can be repeated.
 - A registry is renamed only after ZooKeeper was read back and is complete.
 
 Source: design page, registry; log-format facts, files in a log dir.
@@ -61,7 +61,7 @@ class Released(NamedTuple):
     Attributes:
         plan: The plan.
         held: Contents of the tree, read back after the write; None if the plan is blocked and nothing was written.
-        missing: A line for each missing or different node; Kafka may start only if there is none.
+        missing: A line for each missing or different node; Kafka may start only if the list is empty.
     """
 
     plan: ReleasePlan
@@ -92,7 +92,7 @@ def locked(directories: Sequence[Path]) -> Iterator[None]:
             directory.unlock()
 
 
-# --- in
+# --- adopt
 
 
 async def plan_to_adopt(
@@ -173,7 +173,7 @@ async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> N
     files.sync(directory)
 
 
-# --- out
+# --- release
 
 
 def find_registry(directories: Sequence[Path]) -> Path:
@@ -210,7 +210,7 @@ async def open_zookeeper(connect: str) -> TargetRegistry:
     Raises:
         StartupError: ZooKeeper does not answer.
     """
-    # kazoo is loaded by those who need it: every command of the command line loads this module.
+    # Imported late: every command loads this module, but few need kazoo.
     from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
     from barnabas.migration.zookeeper_login import command_options
 
@@ -263,7 +263,7 @@ async def plan_to_release(
     Args:
         directories: All of the broker's log.dirs.
         connect: Address as in zookeeper.connect; the chroot need not exist.
-        user_input: Kafka version and cluster id as the user gave them.
+        user_input: Kafka version and cluster id from the command line.
 
     Raises:
         ConfigError: The Kafka version does not exist.

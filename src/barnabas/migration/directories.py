@@ -40,7 +40,7 @@ class LogFacts:
     Attributes:
         latest_epoch: Latest leader epoch in the log; -1 if unknown.
         magics: Formats of the first batch of each segment, and of all other batches that were read.
-        highest_producer_id: -1 if none was found or looked for.
+        highest_producer_id: -1 if none was found, or the survey did not look for it.
         open_transactions: The earliest first; empty before `look_for_transactions`.
         has_time_index: A time index file exists.
         has_zstd: One of the batches that were read is compressed with zstd.
@@ -70,7 +70,7 @@ class DirectoryFacts:
         is_in_use: A broker has the directory open.
         was_clean: The last shutdown was clean.
         has_registry: It contains an embedded registry.
-        has_log_start_offsets: It contains their checkpoint.
+        has_log_start_offsets: It contains the checkpoint of log start offsets.
         logs: Logs by partition.
         former: Names of logs that are being deleted or copied.
         compacted: Partitions that the cleaner has compacted.
@@ -164,7 +164,7 @@ def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers:
 
 
 def _find_producers(facts: LogFacts, listing: LogListing, was_clean: bool) -> None:
-    """Return the highest producer id of the snapshots and of batches after the newest one."""
+    """Find the highest producer id of the snapshots and of batches after the newest snapshot."""
     snapshot_offset = -1
     for offset in listing.snapshots:
         data = LocalFileSystem().read(listing.file(offset, SNAPSHOT_SUFFIX))

@@ -35,9 +35,9 @@ from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config
 
 CLUSTER_ID_IN_FILES = kafka_version("2.4-IV0")
-"""Since when meta.properties names the cluster."""
+"""The first version whose meta.properties names the cluster."""
 LOG_START_OFFSETS = kafka_version("0.11.0-IV0")
-"""Since when logs may begin above their first segment, and `log-start-offset-checkpoint` says where."""
+"""The first version whose logs may begin above their first segment, at the offset in `log-start-offset-checkpoint`."""
 _TIME_INDEXES = kafka_version("0.10.1-IV0")
 _CLUSTER_IDS = kafka_version("0.10.1-IV0")
 _FEATURES = kafka_version("2.7-IV0")
@@ -103,7 +103,7 @@ def _signs(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Ite
 def _signs_of_tree(tree: Nodes) -> Iterator[Target]:
     if tree.get(paths.CLUSTER_ID) is not None:
         yield Target(_CLUSTER_IDS, f"{paths.CLUSTER_ID} is in the tree")
-    # Below 2.7-IV0 the node says that features are disabled.
+    # With an inter-broker protocol below 2.7-IV0, the node states that features are disabled.
     if b'"status":1' in (tree.get(_FEATURES_PATH) or b"").replace(b" ", b""):
         yield Target(_FEATURES, f"{_FEATURES_PATH} is in the tree")
     for topic in children(tree, paths.CONFIG_TOPICS):
@@ -124,7 +124,7 @@ def _settings_that_need(settings: Mapping[str, str]) -> Iterator[tuple[KafkaVers
         yield reader_of_batch(MAGIC, Codec.ZSTD), f"{_COMPRESSION_TYPE}={_ZSTD}"
 
 
-# --- in
+# --- adopt
 
 
 def check_requested_version(told: KafkaVersion, found: Target) -> list[Finding]:
@@ -154,7 +154,7 @@ def check_requested_version(told: KafkaVersion, found: Target) -> list[Finding]:
     return findings
 
 
-# --- out
+# --- release
 
 
 def check_requirements(needs: Iterable[Requirement], target: KafkaVersion) -> list[Finding]:

@@ -15,7 +15,7 @@ from barnabas.wire.registry.store import Registry
 
 @contextlib.asynccontextmanager
 async def open_registry(log_dir: Path | None, connect: str | None, *, creates: bool = False) -> AsyncIterator[Registry]:
-    """Open a registry, with its directory locked against brokers meanwhile.
+    """Open a registry; its directory is locked against brokers while it is open.
 
     Args:
         log_dir: The directory; None for a ZooKeeper.

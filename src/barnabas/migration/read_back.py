@@ -1,7 +1,7 @@
 """Verification of a ZooKeeper tree after a release. Pure.
 
 The tree is read again after the write and compared twice, independently: node by node with the expected result of the
-plan's operations, and with the embedded registry, whose nodes must all be there unless another client deleted them. The
+plan's operations, and with the embedded registry, whose nodes must all exist unless another client deleted them. The
 second comparison finds omissions of a plan.
 
 Source: zookeeper.md, all tables.

@@ -3,14 +3,14 @@
 Three states of the tree are compared (`three_states`): at the adoption, in the embedded registry now, and in ZooKeeper
 now:
 
-    only this broker changed it     it is written
-    only another client changed it  its change stays
-    both, to the same               nothing to do
+    only this broker changed it     the node is written
+    only another client changed it  the other change is kept
+    both, to the same data          nothing to do
     both, to different data         a conflict: nothing is written until it is resolved
 
 Partitions are treated differently: only this broker has the records that it appended, so it is written as leader and
-sole in-sync replica of the partitions that it led, with a new leader epoch. Of controller epochs and producer ids the
-higher one is kept.
+sole in-sync replica of the partitions that it led, with a new leader epoch. For controller epochs and producer ids, the
+higher value is kept.
 
 Invariants:
 
@@ -148,7 +148,7 @@ class _Release:
             self._plan.ops = self._ops()
         return self._plan
 
-    # --- whether it can be done at all
+    # --- checks
 
     def _check(self) -> None:
         plan = self._plan
@@ -208,7 +208,7 @@ class _Release:
             plan.cluster_id = theirs
             self._done.add(paths.CLUSTER_ID)
 
-    # --- what only goes up
+    # --- counters that only increase
 
     def _merge_counters(self) -> None:
         path = paths.CONTROLLER_EPOCH

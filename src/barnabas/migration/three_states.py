@@ -4,10 +4,10 @@ Three states are compared: at the adoption, here now, and in the target tree now
 known only if it is the tree that was adopted. For any other tree (a new or restored chroot, or any tree if none was
 adopted) it is unknown, so missing nodes do not count as deleted there:
 
-    tree            it lacks the node   it has the node
-    the adopted     deleted there       compared with its data then
-    another         new to it           changed by both if the data differs
-    any, if none    new to it           as above, but unchanged guesses of the adoption yield to the tree
+    tree            lacks the node      has the node
+    the adopted     deleted there       compared with its data at the adoption
+    another         new to the tree     changed by both if the data differs
+    any, if none    new to the tree     as above, but unchanged guesses of the adoption yield to the tree
     was adopted
 
 Source: zookeeper.md, all tables.
@@ -52,7 +52,7 @@ class ThreeStates:
         self._base: Nodes = {path: data for path, data in self.began.items() if path not in added}
 
     def changed(self, path: str, says_same: IsSame = is_same) -> Changed:
-        """The side on which a node was changed.
+        """Return the side on which a node was changed.
 
         Args:
             path: The node.

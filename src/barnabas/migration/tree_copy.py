@@ -44,8 +44,8 @@ class TreeCopy:
         nodes: All persistent nodes.
         versions: Version of each node.
         live_brokers: Ids of the brokers that are registered.
-        tree_id: Identifies the tree, also against a later tree at the same address: the creation time of its
-            /brokers/topics. None without that node.
+        tree_id: The creation time of its /brokers/topics, which distinguishes the tree from a later one at the same
+            address. None without that node.
     """
 
     source: str

@@ -1,6 +1,6 @@
 """Finds the contents of logs that need at least some Kafka version to be read. Read-only.
 
-| what | needs |
+| contents | needs |
 | --- | --- |
 | a message of format 1, a batch of format 2 | 0.10.0, 0.11.0 |
 | a batch that is compressed with zstd | 2.1 |
@@ -12,7 +12,7 @@ offsets, or drops the groups of a whole partition of `__consumer_offsets` becaus
 Batches are judged by their headers; records are unpacked only in `__consumer_offsets`. There every record counts, also
 replaced ones, because Kafka reads them all.
 
-Source: core/config/versions.py; Kafka 0.10.2.2, 0.11.0.3, 1.1.1 and 2.3.1, seen to lose it.
+Source: core/config/versions.py; Kafka 0.10.2.2, 0.11.0.3, 1.1.1 and 2.3.1, observed to lose such data.
 """
 
 import mmap

@@ -1,8 +1,7 @@
 """ZooKeeper client settings of commands, from the file named by BARNABAS_ZOOKEEPER_CONFIG.
 
-The file has the settings of `barnabas.clients.zookeeper.settings`, as the file of `--zk-tls-config-file` of Kafka's
-tools. It is an environment variable, not an option, because all commands with --zookeeper share the file with its
-passwords.
+The file has the settings of `barnabas.clients.zookeeper.settings`, like the file of `--zk-tls-config-file` of Kafka's
+tools. An environment variable names it, not an option, because all commands with --zookeeper share the file.
 """
 
 import os

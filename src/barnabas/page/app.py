@@ -2,9 +2,9 @@
 
 GET  /                   the first cluster
 GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` returns its value, `text/event-stream` its
-                         HTML each time that it is computed again
+                         HTML after each computation
      /c/CLUSTER/change/  changes (`change_forms.py`)
-POST /c/CLUSTER/search   start or stop a search; GET shows it, and starts none
+POST /c/CLUSTER/search   start or stop a search; GET only shows it
 GET  /c/CLUSTER/download the raw key or value of a record
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
@@ -40,7 +40,7 @@ from barnabas.page.views import VIEWS, messages, pipeline, search
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 _MOST_QUERY: Final = 4_096
-# A response begins within this time: with the view, or with the frame.
+# A response starts within this time: with the view, or with the frame of the page.
 _SOON_S: Final = 0.1
 _PENDING: Final = '<p class="pending" role="status">Loading …</p>'
 # Text from a cluster cannot contain this mark, because it is escaped.
@@ -94,7 +94,7 @@ class Page:
         self.app: ASGIApp = RequestChecks(Starlette(routes=routes), settings, self._sessions, self._cookie)
 
     def _changes(self) -> list[Route]:
-        """Return the routes of changes; most pages allow none and start faster without their code."""
+        """Return the routes of changes; without --allow-changes their code is not imported, for a faster start."""
         if self._settings.allows_changes:
             from barnabas.page.change_forms import ChangeForms
 
@@ -220,8 +220,8 @@ class Page:
         return before, after
 
     async def _fragment(self, kind: ViewKind, asked: Asked, snapshot: ViewSnapshot, session: Session) -> str:
-        """Render a view; its value is shared by all sessions of a user, so only the form's token is of this session."""
-        # Leaves the event loop free for other requests.
+        """Render a view; its value is shared by all sessions of a user, only the form's token is the session's own."""
+        # In a thread, so that the event loop can process other requests.
         return await asyncio.to_thread(
             self._templates.get_template("fragment.html.jinja").render,
             csrf=session.csrf,
@@ -237,7 +237,7 @@ class Page:
 
     def _stream(self, request: Request, kind: ViewKind, asked: Asked) -> Response:
         cluster, session = asked.cluster, request.state.session
-        # Without logins all have the same user.
+        # Without logins all sessions have the same user, so use the address.
         owner = (cluster.name, cluster.user or share_of(request.state.address))
 
         async def events() -> AsyncIterator[bytes]:
@@ -286,7 +286,7 @@ class Page:
         answer.delete_cookie(self._cookie, path=self._settings.root_path or "/")
         return answer
 
-    # --- the rest
+    # --- other routes
 
     async def _front(self, request: Request) -> Response:
         names = request.state.session.clusters or self._settings.clusters

@@ -6,8 +6,8 @@
 
 Previewed plans are kept for ten minutes, at most a hundred: the oldest is dropped first.
 
-The user's own rights apply: changes use the user's connections, and brokers' errors are shown. Each executed change is
-one line in the log: user, address, cluster, and the equivalent command.
+The user's own rights apply: changes use the user's connections, and brokers' errors are shown. Each executed change
+writes one line to the log: user, address, cluster, and the equivalent command.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _MOST_LOGGED: Final = 2_000
 
 
 class _Kind(NamedTuple):
-    """The page attributes that the window's frame needs."""
+    """The attributes that the frame of the page needs."""
 
     path: str
     title: str
@@ -48,7 +48,7 @@ class _Kind(NamedTuple):
 
 
 class ChangeForms:
-    """Handles changes. `routes` are its addresses."""
+    """Handles changes; `routes` are its URLs."""
 
     def __init__(self, settings: Settings, render: Render) -> None:
         """Args:
@@ -106,7 +106,7 @@ class ChangeForms:
         if plan.loses and asked.query.get("typed", "").strip() != plan.name:
             refusal = f"Type {plan.name} to confirm: the loss is permanent."
             return self._plan(request, change, asked, 400, plan_id, plan, refusal)
-        # Dropped before the execution, so that a form sent twice is executed once.
+        # Removed before the execution, so that a form sent twice is executed once.
         self._plans.drop(plan_id)
         done, refusal, status = "", "", 200
         try:
@@ -169,13 +169,13 @@ class Shown(NamedTuple):
 
 
 class Plans:
-    """Previewed plans until their execution, by id, oldest first: each once, and only by its own session."""
+    """Previewed plans by id, oldest first; each can be executed once, by its own session."""
 
     def __init__(self) -> None:
         self._shown: OrderedDict[str, Shown] = OrderedDict()
 
     def keep(self, plan: Plan, path: str, cluster: Cluster, session: Session) -> str:
-        """Keep a plan; return its id."""
+        """Store a plan, and return its id."""
         plan_id = secrets.token_urlsafe(16)
         self._shown[plan_id] = Shown(plan, path, cluster, session, asyncio.get_running_loop().time() + LONGEST_S)
         if len(self._shown) > MOST_PLANS:
@@ -183,12 +183,12 @@ class Plans:
         return plan_id
 
     def of(self, plan_id: str, path: str, cluster: Cluster, session: Session) -> Plan | None:
-        """Return a plan; None: it was executed, is too old, or belongs to another session."""
+        """Return a plan; None if it was executed, has expired, or belongs to another session."""
         shown = self._shown.get(plan_id)
         if shown is None or (shown.path, shown.cluster) != (path, cluster) or shown.session is not session:
             return None
         return shown.plan if asyncio.get_running_loop().time() < shown.until_s else None
 
     def drop(self, plan_id: str) -> None:
-        """Drop a plan, so that it can't be executed any more."""
+        """Delete a plan, so that it can no longer be executed."""
         self._shown.pop(plan_id, None)

@@ -1,4 +1,4 @@
-"""One cluster as one user sees it: the user's own connections, and snapshots for `explain`."""
+"""One cluster with one user's rights: the user's own connections, and snapshots for `explain`."""
 
 import asyncio
 from collections import OrderedDict
@@ -16,10 +16,10 @@ from barnabas.explain.snapshot import Scope, Snapshot
 A = TypeVar("A")
 
 _CLIENT_ID: Final = "barnabas-page"
-# A broker that does not answer for this long is named, so that viewers learn of it within 5 s.
+# A broker that does not answer within this time is reported as silent, so that viewers see it within 5 s.
 PATIENCE_MS: Final = 4_000
 WINDOW_MS: Final = 3_600_000
-# Each keeps up to 60 samples, the only history of a Kafka cluster.
+# Each collector keeps up to 60 samples, the only history of a Kafka cluster.
 _MOST_COLLECTORS: Final = 20
 
 
@@ -27,14 +27,14 @@ class Cluster:
     """A cluster and its user.
 
     Attributes:
-        name: As it was given at the start.
-        user: The logged-in user; empty: nobody, or the page's own user.
-        pool: Connections; they end with `close`.
-        closed: Set when that was called: nothing is asked for any more.
+        name: The name in the page's settings.
+        user: The logged-in user; empty: no user, or the page's own user.
+        pool: Connections, closed by `close`.
+        closed: Set by `close`: no further requests are sent.
     """
 
     def __init__(self, name: str, servers: str, user: str = "", security: ClientSecurity | None = None) -> None:
-        """Raises BarnabasError: the addresses are not of this form."""
+        """Raises BarnabasError: the addresses are invalid."""
         self.name = name
         self.user = user
         self.closed = asyncio.Event()
@@ -48,7 +48,7 @@ class Cluster:
         return kind(self.pool, PATIENCE_MS)
 
     async def collect(self, question: Question, scope: Scope | None = None) -> Snapshot:
-        """Collect the snapshot for a question; movement is known from the second snapshot on.
+        """Collect the snapshot for a question; changes over time are known from the second snapshot on.
 
         Raises:
             KafkaError: No broker is reachable, or the subject does not exist.

@@ -1,11 +1,11 @@
 """Live views: each view is computed once for all viewers with the same rights.
 
-A value is valid for its kind's `every_s`, or ten times its computing time, if that is more; a final one stays valid.
-The first request after that computes it again, and others wait for the same task. So nothing is computed without
-viewers, and unwatched views are dropped after a minute. If a computation fails, the previous value stays, with the
-reason.
+A value is valid for its kind's `every_s` or, if that is longer, for ten times its computing time multiplied by the
+number of watched views, at most 60 s. A final value stays valid. The first request after that computes the value again;
+other requests wait for the same task. Without viewers nothing is computed, and the view is dropped after a minute. If a
+computation fails, the previous value is kept, with the reason.
 
-The number of live windows is limited: beyond it, the owner with the most loses the oldest one.
+The number of live windows is limited: above the limit, the owner with the most windows loses the oldest one.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100
 MOST_STREAMS: Final = 200
-# Slow views are computed less often: all viewed ones together use a tenth of the time.
+# Slow views are computed less often: all watched views together use a tenth of the time.
 _REST: Final = 10
 _LONGEST_S: Final = 60.0
-# For viewers who return while the cluster is not reachable.
+# Values are kept this long without viewers, so that they can be shown again if the cluster is unreachable.
 _KEPT_S: Final = 60.0
 _FOR_GOOD_S: Final = 86_400.0
 
@@ -37,8 +37,8 @@ class ViewSnapshot:
     Attributes:
         number: Increases with each value.
         view: None: no computation has succeeded.
-        failure: Why the value is old or missing.
-        good_for_s: How long the value stays valid.
+        failure: The reason if the value is old or missing.
+        good_for_s: The time that the value stays valid.
     """
 
     number: int
@@ -58,19 +58,19 @@ class _Shared:
 
     @property
     def is_wanted(self) -> bool:
-        """Return whether the view has viewers, or may get some soon."""
+        """Return whether the view has viewers, is being computed, or was computed recently."""
         age_s = asyncio.get_running_loop().time() - self._made_s
         return self.watchers > 0 or self._making is not None or age_s < max(self.snapshot.good_for_s, _KEPT_S)
 
     def expire(self) -> None:
-        """Compute the view again on the next request."""
+        """Make the next request compute the view again."""
         self._made_s = float("-inf")
 
     async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> ViewSnapshot:
-        """Return a value that is still valid.
+        """Return a valid value; compute it if the current one has expired.
 
         Args:
-            watched_count: How many views are looked at.
+            watched_count: The number of views with viewers.
         """
         loop = asyncio.get_running_loop()
         if self._making is None and loop.time() - self._made_s >= self.snapshot.good_for_s:
@@ -103,7 +103,7 @@ class Live:
 
     def __init__(self) -> None:
         self._shared: OrderedDict[Key, _Shared] = OrderedDict()
-        # Each stream's end, and its owner; the oldest first.
+        # The event that ends each stream, and the stream's owner; the oldest first.
         self._streams: dict[asyncio.Event, Hashable] = {}
         self._stopped = asyncio.Event()
 
@@ -116,10 +116,10 @@ class Live:
         return await self._of(kind, asked).fresh(kind, asked, self._watched_count)
 
     async def watch(self, kind: ViewKind, asked: Asked, owner: Hashable) -> AsyncIterator[ViewSnapshot]:
-        """Yield a view each time it is computed, until the page stops, the session ends, or the stream makes room.
+        """Yield a view each time it is computed, until the page stops, the session ends, or the limit of streams.
 
         Args:
-            owner: The owner in whose share of streams it counts.
+            owner: The owner to whose share the stream counts.
         """
         shared, ended = self._of(kind, asked), asyncio.Event()
         if len(self._streams) >= MOST_STREAMS:
@@ -151,12 +151,12 @@ class Live:
                 each.cancel()
 
     def expire(self, kind: ViewKind, asked: Asked) -> None:
-        """Compute a view again on the next request."""
+        """Make the next request compute a view again."""
         self._of(kind, asked).expire()
 
     def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
         key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))
-        # Unviewed values may be large.
+        # Drop views without viewers, because values may be large.
         kept = ((name, each) for name, each in self._shared.items() if name == key or each.is_wanted)
         self._shared = OrderedDict(kept)
         shared = self._shared.pop(key, None) or _Shared()

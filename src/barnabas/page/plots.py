@@ -16,18 +16,18 @@ from barnabas.explain.snapshot import Series as Offsets
 
 # The number of distinguishable colours.
 MOST_LINES: Final = 6
-# The partitions with the largest lag now; those with the largest lag of the hour are chosen among them.
+# Only this many partitions, those with the largest lag now, are candidates for the largest lag of the hour.
 _MOST_LOOKED_AT: Final = 100
 _FINEST: Final = timedelta(seconds=10)
 _MINUTE: Final = timedelta(minutes=1)
-# In the year 9000: a broker's clock may have any value, and dates end soon after.
+# In the year 9000: a broker's clock may have any value, and datetime ends at the year 9999.
 _LAST_MS: Final = 221_845_392_000_000
 
 
 def lag_plot(snapshot: Snapshot, group: Group) -> TimePlot | None:
     """Return the lag of the partitions that are furthest behind; None if no lag is known.
 
-    Barnabas's brokers report the last hour of ends and commits. For Kafka, the data is what the page saw itself.
+    Barnabas's brokers report the end offsets and commits of the last hour. For Kafka, the page uses its own samples.
     """
     known = [name for name in group.commits if group.commits[name] and name in snapshot.logs]
     behind = nlargest(_MOST_LOOKED_AT, known, lambda name: snapshot.logs[name].end_offset - group.committed[name])
@@ -42,7 +42,7 @@ def lag_plot(snapshot: Snapshot, group: Group) -> TimePlot | None:
     times = [min(first_ms + n * step_ms, snapshot.now_ms) for n in range(1, count + 1)]
     lags = {name: _lags(times, *of) for name, of in moves.items()}
     most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
-    # By name, so that a partition keeps its colour when the order of lags changes.
+    # Sorted by name, so that a partition keeps its colour when the order of lags changes.
     lines = [Series(str(name), f"s{n}", lags[name]) for n, name in enumerate(sorted(most[:MOST_LINES]), 1)]
     about = f"Offsets between the committed offset and the end{_of_all(len(lines), len(known))}"
     return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
@@ -51,7 +51,7 @@ def lag_plot(snapshot: Snapshot, group: Group) -> TimePlot | None:
 def _moves(
     snapshot: Snapshot, group: Group, names: Sequence[TopicPartition]
 ) -> dict[TopicPartition, tuple[Offsets, Offsets]]:
-    """Return the movement of ends and commits of partitions."""
+    """Return the log end offsets and committed offsets of partitions over time."""
     committed_ms = {
         TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
         for row in snapshot.rows("groups", group=group.name)
@@ -70,7 +70,7 @@ def _of_all(shown: int, count: int) -> str:
 
 
 def _from(series: Offsets, since_ms: int | None) -> Offsets:
-    """Extend a series that never moved back to a time; return any other one unchanged."""
+    """Extend a constant series back to a time; return any other series unchanged."""
     first_ms, offset = series[0]
     is_still = all(each == offset for _, each in series)
     return [(since_ms, offset), *series] if is_still and since_ms is not None and since_ms < first_ms else series
@@ -85,7 +85,7 @@ def _lags(times: Sequence[int], ends: Offsets, commits: Offsets) -> list[float |
 
 
 def _at(series: Offsets, at_ms: int) -> int | None:
-    """Return the offset at a time; None: the series begins later."""
+    """Return the offset at a time; None if the series begins later."""
     index = bisect_right(series, at_ms, key=lambda point: point[0])
     return series[index - 1][1] if index else None
 
@@ -96,14 +96,14 @@ def bytes_plot(snapshot: Snapshot) -> TimePlot | None:
     went: dict[int, int] = {}
     for row in snapshot.rows("broker"):
         for minute in row["minutes"]:
-            # A minute is recorded at its end.
+            # A minute has the timestamp of its end.
             at = (minute["at_ms"] - 30_000) // 60_000
             came[at] = came.get(at, 0) + minute["produced_bytes_per_s"]
             went[at] = went.get(at, 0) + minute["fetched_bytes_per_s"]
     if not came:
         return None
     last = max(came)
-    # With a wrong clock, an hour is shown as well.
+    # At most an hour, even if a clock is wrong.
     minutes = range(max(min(came), last - 60), last + 1)
     lines = (
         Series("in", "s1", [came.get(each) for each in minutes]),

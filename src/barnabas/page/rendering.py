@@ -1,7 +1,7 @@
 """Views as HTML: templates that escape all text from a cluster.
 
-A name may be any text. Besides HTML's special characters, unprintable ones are shown as `\\n` or `\\u202e`, as in a
-terminal: a line break would be hidden, and a bidirectional mark would make one name look like another.
+A name may be any text. HTML's special characters are escaped, and unprintable ones are shown as `\\n` or `\\u202e`:
+otherwise a line break would be invisible, and a bidirectional mark could make one name look like another.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def new_environment(root_path: str) -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Return the form of a value in a page; a cluster's text stays on one line."""
+    """Return the displayed form of a value; text from a cluster stays on one line."""
     if isinstance(value, Markup):
         return value
     return on_one_line(value, 1_000) if isinstance(value, str) else value
@@ -102,7 +102,7 @@ def _severity(finding: Finding) -> str:
 
 
 def _view_path(subject: str) -> str:
-    """Return the path of the view for a finding's subject, below the cluster's address; "" if there is none."""
+    """Return the path of the view for a finding's subject, relative to the cluster's; "" if no view exists."""
     kind, _, name = subject.partition(" ")
     if kind == "partition":
         kind, name = "topic", name.rpartition("-")[0]
@@ -117,7 +117,7 @@ def _view_path(subject: str) -> str:
 
 
 def _query(*kept: Mapping[str, object], **values: object) -> str:
-    """Return the query of a link: kept parameters of other ones, and new values."""
+    """Return the query of a link: parameters kept from other queries, and new values."""
     for each in kept:
         values = {**each, **values}
     return urlencode({name: value for name, value in values.items() if value not in ("", None)}, errors="replace")

@@ -1,7 +1,7 @@
-"""Runs a page: sockets, server, and orderly shutdown.
+"""Runs a page: sockets, server, and graceful shutdown.
 
-A connection without a request is closed after ten seconds. When there are too many connections, the address with the
-most loses its longest idle one, so one address keeps nobody else out.
+A connection without a request is closed after ten seconds. Above the limit of connections, the address with the most
+loses its longest idle one, so one address cannot exclude others.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class _Protocol(H11Protocol):
     """HTTP/1.1 with a limit on idle time and on the number of connections.
 
     Attributes:
-        trusted_proxy: The proxy whose X-Forwarded-For names the address that a connection counts for.
+        trusted_proxy: The address of the proxy whose X-Forwarded-For contains the client's address.
     """
 
     trusted_proxy: str | None = None
@@ -45,7 +45,7 @@ class _Protocol(H11Protocol):
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # Otherwise the received bytes would be kept until then.
+        # Otherwise the timer would keep the received bytes in memory until it fires.
         self._idle.cancel()
         super().connection_lost(exc)
 
@@ -76,7 +76,7 @@ class _Protocol(H11Protocol):
             first_to_go({each: each._owner for each in others}, self._owner).transport.abort()
 
     def _close_if_idle(self, last: object) -> None:
-        """Close the connection if no whole request came since the last check."""
+        """Close the connection if no complete request arrived since the last check."""
         if self.transport.is_closing():
             return
         cycle = self.cycle
@@ -87,7 +87,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to its caller."""
+    """A server that does not handle signals; its caller does."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -98,9 +98,9 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
     """Serve a page until it is stopped.
 
     Args:
-        settings: They were checked.
-        stopped: Set to end it.
-        say: Told one line for each address, once it can be opened.
+        settings: Checked settings.
+        stopped: Set it to stop the page.
+        say: Called with one line for each address, once browsers can connect.
 
     Raises:
         ConfigError: An address cannot be listened on, or the certificate cannot be used.
@@ -121,7 +121,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        # Running requests, including those of just closed connections.
+        # Limit of running requests, including requests of connections that were just closed.
         limit_concurrency=2 * _MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
         timeout_keep_alive=_IDLE_S,

@@ -1,6 +1,6 @@
 """Settings of a page, and their safety checks.
 
-Beyond loopback anybody may connect: there the page requires logins, and TLS of its own or a proxy's.
+On other addresses than loopback, the page requires logins, and TLS of its own or of a proxy.
 """
 
 import re
@@ -29,17 +29,17 @@ class Settings:
 
     Attributes:
         clusters: The addresses of each cluster's brokers (`host:port,...`), by name.
-        listeners: Addresses and ports that it listens on.
+        listeners: Addresses and ports on which the page listens.
         security: TLS to the brokers and, without users' logins, the page's own login; None: neither.
         mechanisms: The mechanisms of users' logins, the default first; empty: no logins.
-        tls: Files of the certificate and its key; None: no TLS.
+        tls: Files of the certificate and the key; None: no TLS.
         trusted_proxy: The address of the proxy; None: browsers connect directly.
         root_path: The path prefix that the proxy strips; links begin with it.
-        host_names: Names by which browsers reach it, beside localhost and addresses.
+        host_names: Host names under which browsers reach the page, besides localhost and IP addresses.
         allows_changes: Whether users may make changes.
         masks: The hidden parts of records.
-        max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
-        pipeline: Where the pipeline's checkpoints are; None: it is not shown.
+        max_read_rate: Bytes per second that a search may read; 0: no limit.
+        pipeline: Directory of the pipeline's checkpoints; None: the pipeline is not shown.
     """
 
     clusters: Mapping[str, str]
@@ -81,7 +81,7 @@ class Settings:
 
 
 def parse_listeners(text: str) -> list[tuple[str, int]]:
-    """Parse `address:port,...`; IPv6 in brackets; port 0 lets the system choose. Raises ConfigError."""
+    """Parse `address:port,...`; IPv6 in brackets; port 0: the system selects one. Raises ConfigError."""
     found = []
     for part in text.split(","):
         host, _, port = part.strip().rpartition(":")

@@ -1,4 +1,4 @@
-"""Views: a value that a template shows as HTML, or that is returned as JSON; and the query behind it."""
+"""Views: a value that a template shows as HTML, or that is returned as JSON; and its query."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class Asked(NamedTuple):
     """The query of a window.
 
     Attributes:
-        cluster: The cluster as its user sees it.
+        cluster: The cluster with the user's rights.
         query: The parameters of the query, each name once.
     """
 
@@ -39,7 +39,7 @@ class View:
 
     Attributes:
         now_ms: The time of the snapshot.
-        silent: Why a broker did not answer, by its id.
+        silent: By broker id, the reason why a broker did not answer.
         not_told: The data that the user may not see, with the required right.
     """
 
@@ -57,12 +57,12 @@ class ViewKind(NamedTuple):
     """A kind of view.
 
     Attributes:
-        path: Below the cluster's; `/` is its first one.
-        title: Of the page, and in the menu.
-        template: In templates/.
+        path: Relative to the cluster's path; `/` is the first view.
+        title: The title of the page and of the menu entry.
+        template: The file in templates/.
         build: Computes the value. Raises KafkaError: it is not available now.
-        every_s: How long a value is valid; with viewers, it is computed again then.
-        menu: The path of its menu entry; empty: none.
+        every_s: The time that a value is valid; if it has viewers, it is computed again then.
+        menu: The path of its menu entry; empty: no entry.
     """
 
     path: str
@@ -75,10 +75,10 @@ class ViewKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowRange(Generic[T]):
-    """Some of many rows.
+    """A page of rows.
 
     Attributes:
-        begin: The number of the first one shown, from 0.
+        begin: The number of the first shown row, from 0.
         count: The number of matches.
         find: The text searched for in names.
     """
@@ -94,7 +94,7 @@ class RowRange(Generic[T]):
 
 
 def select_rows(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> RowRange[T]:
-    """Take the `rows` whose name contains `?find=`: `MOST_ROWS` of them from number `?from=` on."""
+    """Return the rows whose name contains `?find=`: at most `MOST_ROWS`, from number `?from=` on."""
     find = asked.query.get("find", "").strip()[:200]
     found = [each for each in rows if find.casefold() in name_of(each).casefold()] if find else rows
     number = asked.query.get("from", "")
@@ -122,7 +122,7 @@ def known(snapshot: Snapshot) -> Known:
 
 
 def as_json(value: object) -> object:
-    """Return a view, or a part of one, in its JSON form."""
+    """Return the JSON form of a view or a part of one."""
     match value:
         case Finding():
             return value.as_dict()

@@ -1,4 +1,4 @@
-"""`python -m barnabas.pipeline`, which `barnabas pipeline` becomes."""
+"""`python -m barnabas.pipeline`; `barnabas pipeline` runs the same."""
 
 import sys
 

@@ -1,11 +1,10 @@
 """Code shared by jobs that keep one row per event, its *fact*, and compute their results from all facts.
 
-A table of facts has the columns `id` and `time` of the event, `kind` for what it was, those of `job.PLACE` for where
-it stood, and what else the job wants to know. It holds every record once; an event that was sent twice is two records,
-and is one again by `once`.
+A table of facts has the event's `id` and `time`, its `kind`, the position of its record (`job.PLACE`), and columns of
+the job's own. It contains each record once. An event that was sent twice has two records; `once` drops the repeat.
 
-Invariant: nothing in here depends on the order or the batches in which the facts were written, nor on a clock. A job's
-"now" is the latest time in its facts (`latest_micros`), so a log from 2015 is ranked as it was ranked in 2015.
+Invariant: no result depends on the order or the batches in which facts were written, nor on a clock. A job's "now" is
+the latest time in its facts (`latest_micros`), so a log from 2015 gets the same ranking today as in 2015.
 """
 
 from __future__ import annotations
@@ -19,25 +18,27 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import Column, DataFrame
 
-# How far a clock may be ahead of the one that stamped the record.
+# An event's time may be this far ahead of its record's timestamp.
 SKEW_S = 3600
 
 MICROS = 1_000_000
 
-# With more ids than this that came twice, facts are sorted as a whole: a task keeps them in memory.
+# With more repeated keys than this, all facts are sorted: the keys would not fit into the memory of a task.
 _MOST_REPEATED = 1_000_000
 
-# What a browser loads by itself with a page, by the end of its path.
+# Paths of files that a browser loads with a page.
 ASSETS = r"(?i)\.(css|js|map|png|jpe?g|gif|svg|ico|bmp|webp|avif|woff2?|ttf|otf|eot|mp3|mp4|webm)$"
 
 
 def rows_of(events: pa.Table, columns: Mapping[str, str], made: Mapping[str, Any]) -> pa.Table:
-    """Return facts of events: columns as they are made, else as the events have them, else null; then the place.
+    """Return facts of events, with the columns of `PLACE` last.
+
+    The values of a column come from `made`, else from the events; else they are null.
 
     Args:
         events: Columns of the event, and of `PLACE`.
-        columns: Arrow's names of the facts' types, by column and in order; `time`: microseconds in UTC.
-        made: By column, the values of all rows, or the one value of each row.
+        columns: Arrow's type names of the facts' columns, in order; `time`: a timestamp in microseconds, UTC.
+        made: By column, an array with a value for each row, or one value for all rows.
     """
     import pyarrow as pa
 
@@ -53,10 +54,7 @@ def rows_of(events: pa.Table, columns: Mapping[str, str], made: Mapping[str, Any
 
 
 def shown(views: pa.Table) -> pa.Table:
-    """Keep the views that showed a page to somebody: asked for with GET and answered, be it from the browser's cache.
-
-    What a browser loads by itself with a page (images, styles, scripts) is none.
-    """
+    """Keep the views that showed a page: GET requests with a status of 2xx or 304, except `ASSETS`."""
     import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
     status = views["status"]
@@ -67,17 +65,17 @@ def shown(views: pa.Table) -> pa.Table:
 
 
 def without_query(targets: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the pages of requests' targets: without query and fragment."""
+    """Return request targets without query and fragment."""
     import pyarrow.compute as pc
 
     return pc.replace_substring_regex(targets, "(?s)[?#].*$", "")
 
 
 def believed_micros() -> Column:
-    """Return a fact's time in microseconds since 1970, at most `SKEW_S` after its record's.
+    """Return a fact's time in microseconds since 1970, at most `SKEW_S` after its record's timestamp.
 
-    An event that claims to be later does not count: one wrong clock would else make all other events old, and empty
-    what is computed from the last hours or days.
+    Later times are capped. Otherwise one wrong clock would make all other events look old, and results of the last
+    hours or days would be empty.
     """
     from pyspark.sql import functions as F
 
@@ -85,7 +83,7 @@ def believed_micros() -> Column:
 
 
 def latest_micros(facts: DataFrame, time: Column | None = None) -> int:
-    """Look up the latest `believed_micros` of facts, or of another column; 0 where there is none."""
+    """Return the latest `believed_micros` of facts, or the maximum of `time`; 0 if there are no facts."""
     from pyspark.sql import functions as F
 
     latest = F.max(believed_micros() if time is None else time)
@@ -94,25 +92,25 @@ def latest_micros(facts: DataFrame, time: Column | None = None) -> int:
 
 
 def of_same(every: DataFrame, some: DataFrame, *key: str) -> DataFrame:
-    """Keep of all facts those of the subjects who have some among the others; it is quick where these are all."""
+    """Keep the facts whose key occurs in `some`; no join is needed if `some` is the same object as `every`."""
     from pyspark.sql import functions as F
 
-    # A subject's columns are no nulls, or it is none.
+    # The join may drop rows with a null in the key: they belong to no subject.
     return every if some is every else every.join(F.broadcast(some.select(*key).distinct()), list(key), "left_semi")
 
 
 def numbered(facts: DataFrame, *key: str) -> DataFrame:
-    """Number the facts of each key by their place: `copy` is 1 for the first, `copies` says how many there are.
+    """Number the facts of each key by topic, partition and offset: `copy` counts from 1, `copies` is their number.
 
-    Only facts with a repeat are sorted. To find them is a query of its own, which reads the key.
+    Only facts of repeated keys are sorted. A separate query finds these keys; it reads the key columns only.
     """
     from pyspark.sql import Observation, Window
     from pyspark.sql import functions as F
 
-    # A collision of two hashes sorts facts in vain, no more.
+    # A hash collision only causes needless sorting.
     hashed = F.xxhash64(*key).alias("_key")
     keys = facts.groupBy(hashed).count().where("count > 1").select("_key")
-    # Counted while they are found: else that is a query of its own.
+    # The observation counts the keys in the same query.
     found_keys = Observation()
     repeated = keys.observe(found_keys, F.count("*").alias("count")).localCheckpoint()
     count, one = found_keys.get["count"], F.lit(1).cast("BIGINT")
@@ -131,12 +129,12 @@ def numbered(facts: DataFrame, *key: str) -> DataFrame:
 
 
 def once(facts: DataFrame) -> DataFrame:
-    """Drop repeats: of the facts of one kind and id, the one that stood first stays."""
+    """Drop repeats: keep the first fact of each kind and id, by topic, partition and offset."""
     return numbered(facts, "kind", "id").where("copy = 1").drop("copy", "copies", *PLACE)
 
 
 def last_of(facts: DataFrame, *key: str) -> DataFrame:
-    """Keep the last fact of each key by time, and by id where the times are the same."""
+    """Keep the last fact of each key by time, or by id if the times are equal."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

@@ -1,24 +1,24 @@
-"""The declaration of a job, by which one runner can run all jobs.
+"""The declaration of a job; one runner runs all jobs.
 
-A job is data and functions over rows: no session, no source, no sink and no clock in it, so that it is tested on
-literal rows. There are these kinds of function:
+A job is data and functions over rows. It contains no session, source, sink or clock, so tests run it on literal rows.
+A job can have these functions:
 
-- `facts` makes rows of the job's append table of one input's events, each by itself. It gets and returns Arrow tables,
-  in the task that reads the records: the fast way, without a query of Spark.
-- `transform` is given the new events of each input, batch by batch, as DataFrames, and gives the rows of each output:
-  for what needs several events at once, or several outputs.
-- `refresh` is given the job's own tables and gives the rows of outputs that are derived from them, in batch, whenever
-  the tables have grown. What is derived so is right in whatever order the events came, needs no state that could be
-  lost, and is the same however often it is done.
-- `aggregate` computes incremental aggregates: it sums up the facts of some time windows of event time (hours, say), so
-  that `refresh` reads few rows instead of many. It gets only the facts of windows in which something changed.
+- `facts` converts the events of one input to rows of the job's append table, each event by itself. It gets and returns
+  Arrow tables, in the task that reads the records. This is the fast way: it needs no Spark query.
+- `transform` gets the new events of each input, batch by batch, as DataFrames, and returns the rows of each output. Use
+  it if a row needs several events, or if there are several outputs.
+- `refresh` gets the job's own tables and returns the rows of the outputs derived from them, as a batch query, whenever
+  the tables have grown. The results do not depend on the order of the events, need no state that could be lost, and
+  are the same each time.
+- `aggregate` computes incremental aggregates: it sums up the facts of some windows of event time (hours, say), so that
+  `refresh` reads few rows instead of many. It gets only the facts of windows that have changed.
 
-`refresh` and `aggregate` also get the tables of other jobs that the job reads (`TableInput`), as far as they exist;
-`transform` does not, so that what is appended depends on the events alone.
+`refresh` and `aggregate` also get the tables of other jobs that the job reads (`TableInput`), as far as they exist.
+`transform` does not, so appended rows depend on the events alone.
 
-Shape of what `transform` is given, for each input by its name: the columns of the event's schema (`events/`), then
-those of `PLACE`: where the record stands. An append table that keeps the place's columns can be cut at an offset, so it
-can be rewound (`barnabas pipeline rewind`) and continued without its checkpoint.
+`transform` gets a DataFrame for each input, by its name: the columns of the event's schema (`events/`), then the
+position of the record (`PLACE`). An append table with these columns can be truncated to an offset, so it can be rewound
+(`barnabas pipeline rewind`) and continued without its checkpoint.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ Parameters = Mapping[str, Value]
 Frames = Mapping[str, "DataFrame"]
 
 DEAD_LETTER_SUFFIX = ".dlq"
-"""Suffix of a topic's name that gives the name of its dead-letter topic."""
+"""The name of a dead-letter topic is the topic's name with this suffix."""
 
-# Where a record stands; the columns that an input has behind those of its event.
+# The position of a record: the last columns of an input, after those of its event.
 PLACE = ("_topic", "_partition", "_offset", "_timestamp")
-# Of tables by key: the record's key as text, and whether its row is deleted.
+# Columns of tables by key: the record's key as text, and whether its row is deleted.
 KEY, DELETED = "_key", "_deleted"
 
 
 class Mode(Enum):
-    """The effect of an output's rows on those that are there already."""
+    """The effect of an output's new rows on the existing rows."""
 
     APPEND = "append"
-    """New rows beside the old ones; each is written once."""
+    """Rows are added; each is written once."""
 
     UPDATE = "update"
-    """A row takes the place of the one with the same key."""
+    """A row replaces the row with the same key."""
 
     LATEST = "latest"
-    """The latest row of each record key; a tombstone takes it away."""
+    """The latest row of each record key; a tombstone deletes it."""
 
     REPLACE = "replace"
-    """All rows at once, instead of all that were there: what `refresh` gives."""
+    """The result of `refresh` replaces all rows."""
 
     AGGREGATE = "aggregate"
     """What `aggregate` returns: rows of some time windows (column `unit`), which replace those of the same windows; or,
@@ -73,10 +73,10 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TopicInput:
-    """Events of one type, out of one topic.
+    """Events of one type, from one topic.
 
-    `topic` is the topic's name where the run names no other; "" stands for the event's own. A job with an input
-    whose `event` is None takes any topics that the run names, record by record.
+    `topic` is the topic's name unless the run names another; "" is the event's own topic. An input whose `event` is
+    None takes the records of any topics that the run names.
     """
 
     name: str
@@ -86,9 +86,9 @@ class TopicInput:
 
 @dataclass(frozen=True, slots=True)
 class TableInput:
-    """A table that another job has written, read whole with each refresh.
+    """A table of another job, read completely at each refresh.
 
-    It is looked for beside the job's own tables, and may be missing there; or in the place that the run names for it.
+    It is expected beside the job's own tables and may be missing there. If the run names its location, it must exist.
     """
 
     name: str
@@ -99,9 +99,9 @@ class TableInput:
 class TopicOutput:
     """Rows as JSON objects in a topic.
 
-    `rows` names the DataFrame that they come from ("" means the output's own name), `key` the columns whose values,
-    with a blank between, are the record's key. Writing one again under its key is harmless. What `refresh` gives is
-    written where it has changed, and a key that is gone gets a tombstone; the same rows must then be a table, too.
+    `rows` names the DataFrame that they come from ("": the output's own name). The record's key is the values of the
+    `key` columns, separated by blanks, so writing a row again is harmless. Of the results of `refresh` only changed
+    rows are written, and a tombstone for each key that has disappeared; these rows must also be a table.
     """
 
     name: str
@@ -113,10 +113,10 @@ class TopicOutput:
 
 @dataclass(frozen=True, slots=True)
 class TableOutput:
-    """Rows in a table; `key` is needed by `Mode.UPDATE`, `partition_by` names columns that the files are divided by.
+    """Rows in a table; `Mode.UPDATE` needs `key`; `partition_by` names the partition columns.
 
-    `topic` is the one that all its rows are of, and "" stands for any: a batch without records of it is none of the
-    table's business. `keeps_deleted` has `Mode.LATEST` mark rows as deleted, in place of taking them away.
+    `topic` is the topic of all rows ("": any): batches without its records do not concern the table. With
+    `keeps_deleted`, `Mode.LATEST` marks rows as deleted instead of deleting them.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A small table for people: what the job found, most important row first."""
+    """A small table for users: the job's findings, most important row first."""
 
     title: str
     rows: DataFrame
@@ -153,22 +153,21 @@ Summarize = Callable[[Frames, Parameters], "list[Summary]"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. Its docstring for people is that of the module which declares it.
+    """One job. The docstring of the module that declares it is its description for users.
 
-    Without `transform` and `facts` the rows of inputs go as they are into the outputs of their names.
+    Without `transform` and `facts`, the rows of each input go unchanged to the output of the same name.
 
     `facts` gets an input's name, and its events with the columns of `PLACE`; it may be called with no rows. It returns
     rows of the job's only append table, with the same columns and types for each input. Spark's Python workers import
-    or unpickle it. What a row holds depends on its event alone: the run's parameters are for `aggregate` and `refresh`.
+    or unpickle it. A row depends on its event alone: the run's parameters are for `aggregate` and `refresh`.
 
-    `aggregate` returns the rows of all outputs of `Mode.AGGREGATE`, with the number of the time window since 1970 in
-    the column `unit`, and at least one row in one of them for each window that has a fact. Its result depends only on
-    the facts of that window, the parameters, and what `mark` says of the facts. Outputs with a key have no windows:
-    their rows are those of all subjects with facts among the ones it is given, and depend on all facts of the subject,
-    which it is given as `all_` and the table's name.
+    `aggregate` returns the rows of all outputs of `Mode.AGGREGATE`. Column `unit` is the number of the time window
+    since 1970. Each window with facts must have a row in at least one output. A window's rows depend only on its facts,
+    their marks and the parameters. Outputs with a key have no windows: their rows are those of all subjects in the
+    given facts, computed from all facts of these subjects (table `all_NAME`, for the table of facts NAME).
 
-    `mark` puts beside facts, in the column `mark`, what the tables that are read say of each: a text, or null. A window
-    in which that has changed is recomputed.
+    `mark` adds to facts the column `mark`: a text or null, from the tables of other jobs. A window whose marks have
+    changed is recomputed.
 
     `digest` and `unit_s` are the earlier names of `aggregate` and `window_s`.
     """
@@ -202,7 +201,7 @@ class Job:
             warnings.warn(f"job {self.name}: {names}", FutureWarning, stacklevel=3)
 
     def defaults(self) -> dict[str, Value]:
-        """Return the parameters as they are where a run sets none."""
+        """Return the parameters' default values, by name."""
         return {parameter.name: parameter.default for parameter in self.parameters}
 
     def rows_of(self, output: TopicOutput | TableOutput) -> str:

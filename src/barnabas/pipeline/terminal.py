@@ -1,4 +1,4 @@
-"""Tables as people see them on a terminal."""
+"""Tables on a terminal."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ def print_table(
     *,
     can_drop_last: bool = False,
 ) -> None:
-    """Print a small table: numbers to the right, long values shortened; a line for each cell if the terminal is narrow.
+    """Print a small table: numbers right-aligned, long values shortened; one line per cell if the terminal is narrow.
 
-    If `can_drop_last`, the last column, such as a bar, is left out before that.
+    With `can_drop_last`, a table that is too wide first loses its last column, such as a bar.
     """
     texts = [[on_one_line(_shown(value)) for value in row] for row in rows]
-    # Each column has a frame and two spaces.
+    # Each column has a border and two spaces.
     widths = column_widths(columns, texts, console.width - 3 * len(columns) - 1)
     if widths is None and can_drop_last:
         print_table(console, title, columns[:-1], [row[:-1] for row in rows])

@@ -24,7 +24,7 @@ _HAVE_ARGUMENTS = {
 class Broker(ServerProcess):
     """One broker, from `start` (or the start of a `with` or `async with`) to `close` (or its end).
 
-    In between it can be stopped, killed and started again, on the same port and with the same data.
+    Until then it can be stopped, killed and restarted, on the same port and with the same data.
     """
 
     _name = "the broker"
@@ -43,16 +43,16 @@ class Broker(ServerProcess):
         prefix: Sequence[str] = (),
     ) -> None:
         """Args:
-        config: Kafka settings by name, such as `{"num.partitions": 3}`; booleans and lists are written as Kafka
-            wants them. The rest is as for one broker without a file.
+        config: Kafka settings by name, such as `{"num.partitions": 3}`; booleans and lists are converted to Kafka's
+            text. Other settings are as for a single broker without a file.
         host: The address to listen on.
         port: 0 lets the system choose.
         security_protocol: The listener's protocol; with SSL and SASL_SSL the broker has a certificate for localhost
-            and its address, which `ca_path` vouches for, unless `config` says which.
-        data_dir: Where the logs are kept; it stays when the broker is closed. Without it they live in a temporary
-            directory, which does not.
+            and its address, signed by the CA of `ca_path`, unless `config` sets another.
+        data_dir: Directory of the logs, which is kept when the broker is closed; by default a temporary directory,
+            which is deleted.
         log_level: debug, info, warning or error.
-        start_timeout_s: How long `start` waits.
+        start_timeout_s: Time limit of `start`.
         prefix: The start of its command line, such as `("taskset", "-c", "0")`.
 
         Raises:
@@ -68,7 +68,7 @@ class Broker(ServerProcess):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return `host:port`, for any client's setting of that name."""
+        """Return `host:port`, for a client's bootstrap.servers."""
         return self._address
 
     @property
@@ -84,7 +84,7 @@ class Broker(ServerProcess):
 
     @property
     def ca_path(self) -> Path:
-        """Return the CA certificate of the broker's own one, in PEM: clients must trust it.
+        """Return the path of the CA certificate, in PEM, that signed the broker's certificate: clients must trust it.
 
         Raises:
             RuntimeError: The broker is closed or was never started.
@@ -108,10 +108,10 @@ class Broker(ServerProcess):
         Args:
             api: Kafka's name of the API, such as "Produce" or "OffsetCommit".
             version: Only requests of this version.
-            client_id: Only those of this client.
-            topic: Only those that name this topic, or ask for all.
-            group: Only those that name this consumer group.
-            where: Only those for which this is true; called in a thread of the kit's.
+            client_id: Only requests of this client.
+            topic: Only requests that name this topic, or ask for all.
+            group: Only requests that name this consumer group.
+            where: Only requests for which this is true; called in a thread of the test kit.
 
         Raises:
             ValueError: Kafka 2.7 has no such API.
@@ -124,7 +124,8 @@ class Broker(ServerProcess):
         """Return the longest stall of the broker's event loop since the last call.
 
         Returns:
-            In milliseconds: for whatever reason but the lack of a free core; because it computed.
+            Two times in milliseconds: the longest stall except for lack of a free core, and the longest stall caused by
+            computation.
 
         Raises:
             RuntimeError: The broker is not running.
@@ -163,7 +164,7 @@ class Broker(ServerProcess):
         if protocol.endswith("SSL") and not self._has_own_keys:
             keys = self.ca_path.with_name("broker.pem")
             if not keys.exists():
-                # Not at the top: most tests do without it.
+                # Imported late: most tests do not need it.
                 from barnabas.testing.certificates import Authority
 
                 authority = Authority()

@@ -100,7 +100,7 @@ class Authority:
         Args:
             name: The subject: a common name, or a whole distinguished name.
             hosts: The host names and addresses in the certificate.
-            valid_days: From when to when, in days from now; (-2, -1) has expired.
+            valid_days: Start and end of validity, in days from now; (-2, -1) has expired.
         """
         key: Key = rsa.generate_private_key(65537, 2048) if is_rsa else ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) if isinstance(name, str) else name

@@ -21,7 +21,7 @@ _LOOK_EVERY_S = 0.02
 
 
 def member_config(broker_id: int, zookeeper_connect: str, broker_count: int = 3) -> dict[str, str]:
-    """Return the settings of a cluster's broker: with three, a topic has three replicas, and acks=all means two."""
+    """Return a broker's settings: in a cluster of three, topics have three replicas, and acks=all needs two."""
     return {
         **cluster_settings(broker_count),
         "default.replication.factor": str(min(3, broker_count)),
@@ -32,9 +32,9 @@ def member_config(broker_id: int, zookeeper_connect: str, broker_count: int = 3)
         "broker.id": str(broker_id),
         "zookeeper.connect": zookeeper_connect,
         "zookeeper.connection.timeout.ms": "60000",
-        # A killed one is found dead soon.
+        # Detect a killed broker soon.
         "zookeeper.session.timeout.ms": "3000",
-        # The last one to stop finds no other leaders, and asks three times.
+        # The last broker to stop finds no other leaders, and tries three times.
         "controlled.shutdown.retry.backoff.ms": "100",
     }
 
@@ -43,8 +43,8 @@ class Cluster:
     """Several brokers, from `start` (or the start of a `with` or `async with`) to `close` (or its end).
 
     Attributes:
-        brokers: By id, from 0 on, once started; each can be stopped and have its requests intercepted.
-        registry: Where the cluster's state is; None where a ZooKeeper of the caller's keeps it.
+        brokers: Started brokers by id, from 0 on.
+        registry: The cluster's own registry; None if the caller's ZooKeeper is used.
     """
 
     def __init__(
@@ -58,12 +58,13 @@ class Cluster:
         start_timeout_s: float = 30.0,
     ) -> None:
         """Args:
-        broker_count: How many there are at the start.
-        config: Kafka settings of all brokers, as of `Broker`; they win over those of `member_config`.
+        broker_count: Number of brokers at the start.
+        config: Kafka settings of all brokers, as for `Broker`; they override `member_config`.
         zookeeper_connect: A ZooKeeper and a chroot. Without it the cluster has a registry of its own.
-        data_dir: Where each has a directory; it stays when the cluster is closed. Without it they are temporary.
+        data_dir: Parent of the brokers' directories, which is kept when the cluster is closed; by default a temporary
+            one.
         log_level: debug, info, warning or error.
-        start_timeout_s: How long each may take to start.
+        start_timeout_s: Time limit of each broker's start.
         """
         self.brokers: dict[int, Broker] = {}
         self.registry: Registry | None = None
@@ -76,7 +77,7 @@ class Cluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return the addresses of all brokers, for any client's setting of that name."""
+        """Return the addresses of all brokers, for a client's bootstrap.servers."""
         return ",".join(broker.bootstrap_servers for broker in self.brokers.values())
 
     @property
@@ -97,8 +98,8 @@ class Cluster:
             The cluster itself, for `cluster = Cluster().start()`.
 
         Raises:
-            StartupError: One did not start; with its last line.
-            RuntimeError: It was started before.
+            StartupError: A broker did not start; with the last line of its log.
+            RuntimeError: The cluster was started before.
         """
         if self.brokers:
             raise RuntimeError("the cluster was started before")
@@ -107,7 +108,7 @@ class Cluster:
                 self.registry = Registry(data_dir=self._data_dir_of("registry"), start_timeout_s=self._start_timeout_s)
                 self._zookeeper_connect = self.registry.start().connect
             self.brokers = {broker_id: self._new_broker(broker_id) for broker_id in range(self._broker_count)}
-            # In threads, which have no event loop: the caller may have one.
+            # In threads without an event loop, because the caller may run one.
             with ThreadPoolExecutor(self._broker_count) as threads:
                 list(threads.map(Broker.start, self.brokers.values()))
                 list(threads.map(self._wait_until_it_knows_all, self.brokers.values()))

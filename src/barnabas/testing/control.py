@@ -32,9 +32,9 @@ class Action:
     """The handling of a request.
 
     Attributes:
-        verdict: What the broker is told.
-        holds: Say nothing yet: whoever holds it says so later.
-        change_request, change_answer: Of the test; None leaves it as it is.
+        verdict: The verdict that is sent to the broker.
+        holds: Send no verdict yet; the interception sends it later.
+        change_request, change_answer: Functions of the test; None: no change.
     """
 
     verdict: Verdict = _AS_IT_CAME
@@ -74,7 +74,7 @@ class Control:
     """The socket to a broker's process; a new one after each restart.
 
     Attributes:
-        changed: Guards what the takers know, and is notified of every request.
+        changed: Guards the takers' state, and is notified of every request.
     """
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class Control:
         """Send the verdict on a request to the broker, with a replacement request if there is one.
 
         Args:
-            number: As in `Taker.take`; that of a process that has ended is ignored.
+            number: As in `Taker.take`; numbers of a process that has ended are ignored.
         """
         is_changed = changed_request is not None
         self._answer(number, {"op": "verdict", "verdict": verdict._asdict(), "is_changed": is_changed}, changed_request)
@@ -184,14 +184,14 @@ class Control:
         """Send the list of watched APIs and wait for the answer; return the APIs that the broker does not serve."""
         watch_id = self._send_watch()
         if threading.current_thread() is self._thread:
-            # A function of the test: the answer will be read after it.
+            # Called by a function of the test, in the thread that would read the answer: it is read later.
             return []
         with self.changed:
             self.changed.wait_for(lambda: self._heard_id >= watch_id or self._socket is None)
             return [] if self._socket is None else self._not_served
 
     def _send_watch(self) -> int:
-        # One after the other, so that the broker receives the newest last.
+        # Under the lock, so that the broker receives the newest list last.
         with self._sending:
             with self.changed:
                 self._watch_id += 1
@@ -219,7 +219,7 @@ class Control:
         self._lost(ours)
 
     def _lost(self, ours: socket.socket) -> None:
-        """Handle the end of the process: wake everyone who waits for its messages."""
+        """Handle the end of the process: wake all threads that wait for its messages."""
         with self.changed:
             if self._socket is ours:
                 self._heard_id = self._watch_id
@@ -250,7 +250,7 @@ class Control:
         message = _decoded(request_class(api_key), api_version, body)
         request = ReceivedRequest(api_name(ApiKey(api_key)), api_version, fields["client_id"], message)
         with self.changed:
-            # The last one comes first.
+            # The newest interception comes first.
             takers = [taker for taker in reversed(self._takers) if int(taker.api) == api_key]
         meant = [taker for taker in takers if taker.selects(request)]
         action, actor = None, None

@@ -22,7 +22,7 @@ from barnabas.wire.records.batch import Buffer
 
 T = TypeVar("T")
 
-# What stood under a name: the bytes of a file, or what stood in a directory.
+# The former content of a name: the bytes of a file, or a directory's names with their contents.
 _Saved: TypeAlias = "bytes | dict[str, _Saved]"
 
 
@@ -31,9 +31,9 @@ class _Change:
     """A change of a name in a directory since its last fsync.
 
     Attributes:
-        name: What is different now.
-        source: Where it was renamed from; None: it was made or removed.
-        before: What stood there before; None: nothing.
+        name: The changed name.
+        source: The former name after a rename; None: the name was created or removed.
+        before: The former content; None: the name did not exist.
     """
 
     name: str
@@ -45,12 +45,12 @@ class FaultyDisk(LocalFileSystem):
     """The local disk with faults.
 
     Attributes:
-        free_bytes: What record files may still take before the disk is full; None without a limit.
-        fails_to_read: Record files cannot be read any more.
-        fails_to_read_under: Nor can whole files in this directory; None for none.
+        free_bytes: Bytes that record files may still grow by; None without a limit.
+        fails_to_read: Reads of record files fail.
+        fails_to_read_under: Reads of whole files below this directory fail; None: no directory.
         fails_to_sync: Every fsync fails.
-        fails_to_sync_under: So does every fsync in this directory; None for none.
-        sync_count: How many files were synced.
+        fails_to_sync_under: Every fsync below this directory fails; None: no directory.
+        sync_count: The number of synced files.
     """
 
     __slots__ = (
@@ -149,10 +149,10 @@ class FaultyDisk(LocalFileSystem):
         return lock
 
     def take(self, size: int) -> int:
-        """Take up to `size` bytes, and return how many the disk still takes.
+        """Use up to `size` bytes of free space, and return how many were available.
 
         Raises:
-            OSError: It is full.
+            OSError: The disk is full.
         """
         if self.free_bytes is None:
             return size
@@ -166,7 +166,7 @@ class FaultyDisk(LocalFileSystem):
         """Record that the first `size` bytes of a file are durable.
 
         Raises:
-            StorageError: `fails_to_sync` is set, or `fails_to_sync_under` and the file is there.
+            StorageError: `fails_to_sync` is set, or the file is below `fails_to_sync_under`.
         """
         under = self.fails_to_sync_under
         with storage_errors(path):
@@ -195,7 +195,7 @@ class FaultyDisk(LocalFileSystem):
         self._changes.setdefault(path.parent, []).append(change)
 
     def _saved(self, path: Path) -> "_Saved | None":
-        """Return the durable part of a file or directory, without its name; None if there is none."""
+        """Return the durable content of a file or directory; None if it has none."""
         if path.is_dir():
             return {each.name: saved for each in path.iterdir() if (saved := self._saved(each)) is not None}
         if not path.exists():
@@ -210,8 +210,9 @@ class FaultyDisk(LocalFileSystem):
         """Simulate a power loss: drop changes since the last fsync that `keep` and `keep_names` do not preserve.
 
         Args:
-            keep: Given how many bytes of a file are unsafe, says how many of them survive.
-            keep_names: Given how many changes of a directory's names are unsafe, says how many survive: the first ones.
+            keep: Receives the number of a file's unsynced bytes; returns how many survive.
+            keep_names: Receives the number of a directory's unsynced name changes; returns how many of the first ones
+                survive.
         """
         for path, synced_bytes in self._synced_bytes.items():
             if not path.is_file():

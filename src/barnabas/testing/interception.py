@@ -29,7 +29,7 @@ _WAIT_S = 30.0
 class Selection:
     """A selection of a broker's requests; each method starts an interception of them.
 
-    `times` is how many of them it is done with, None all of them. Those that come later are seen and left alone.
+    `times` is the number of requests that the interception handles; None: all. Later ones are recorded but not changed.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Selection:
     ) -> None:
         """Args:
         api: Kafka's name of the API, such as "Produce".
-        version: Of the API.
-        topic: The request names it, or asks for all topics; it may name others too.
-        group: The request names it.
-        where: Whatever else must hold.
+        version: Version of the API.
+        topic: A topic that the request names, possibly besides others, or a request for all topics.
+        group: A group that the request names.
+        where: A further condition.
 
         Raises:
-            ValueError: There is no such API.
+            ValueError: The API does not exist.
         """
         self._control = control
         self._api = api_named(api)
@@ -73,10 +73,10 @@ class Selection:
         return self._begin(Action(), 0)
 
     def fail(self, error_code: ErrorCode, *, times: int | None = None, handles_first: bool = False) -> "Interception":
-        """Respond with an error, in every field where a client of that version looks for one.
+        """Respond with an error, in every error field of that version.
 
         Args:
-            handles_first: Do what was asked before: its client hears of an error although its records are written.
+            handles_first: Handle the request first: the client gets an error although its records are written.
 
         Raises:
             ValueError: NONE is not an error.
@@ -89,7 +89,7 @@ class Selection:
         """Close the connection instead of responding.
 
         Args:
-            handles_first: Do what was asked before: only the answer is lost.
+            handles_first: Handle the request first: only the response is lost.
         """
         return self._begin(Action(Verdict(drops=True, handles_first=handles_first)), times)
 
@@ -97,7 +97,7 @@ class Selection:
         """Never respond. The connection stays open, and later requests on it are not handled.
 
         Args:
-            handles_first: Do what was asked before: only the answer is lost.
+            handles_first: Handle the request first: only the response is lost.
         """
         return self._begin(Action(Verdict(ignores=True, handles_first=handles_first)), times)
 
@@ -143,11 +143,11 @@ class Selection:
 class Interception:
     """The handling of selected requests, from its creation until `remove` or the end of its `with` block.
 
-    Where several of them could act on a request the newest does, as long as its `times` last; all of them see it. It
-    goes on when the broker is started again.
+    If several interceptions select a request, all record it; the newest one with `times` left handles it. An
+    interception continues after a restart of the broker.
 
     Attributes:
-        api: Whose requests they are.
+        api: The API of the requests.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Interception:
         """Wait until this many requests were selected; return all of them.
 
         Raises:
-            TimeoutError: They did not come in time.
+            TimeoutError: Fewer requests arrived in time.
         """
         with self._control.changed:
             if not self._control.changed.wait_for(lambda: len(self._requests) >= count, timeout_s):
@@ -200,7 +200,7 @@ class Interception:
         """Stop the interception and release held requests; does nothing if it was removed already.
 
         Raises:
-            Exception: The first that a function of the test (`where`, a change) let out.
+            Exception: The first exception of a test's function (`where`, a change).
         """
         self._control.remove(self)
         self.release()

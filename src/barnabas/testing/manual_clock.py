@@ -1,4 +1,4 @@
-"""A clock and timers that move only when a test says so."""
+"""A clock and timers that a test advances."""
 
 import heapq
 import itertools

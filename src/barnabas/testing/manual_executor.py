@@ -1,4 +1,4 @@
-"""An executor that runs work only when a test says so."""
+"""An executor that runs work only on a test's request."""
 
 from collections.abc import Callable
 from typing import TypeVar

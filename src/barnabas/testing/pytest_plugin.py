@@ -73,7 +73,7 @@ def kafka_broker_session(kafka_broker_config: Mapping[str, ConfigValue]) -> Iter
 def _config_of(request: pytest.FixtureRequest, config: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
     """Return the settings for a test's own brokers."""
     merged = dict(config)
-    # The marker nearest to the test has the last word.
+    # The marker nearest to the test wins.
     for marker in reversed(list(request.node.iter_markers("kafka_broker"))):
         merged.update(_marked_config(**marker.kwargs))
     return merged

@@ -17,10 +17,10 @@ class ReceivedRequest:
 
     Attributes:
         api: Kafka's name of the API, such as "Produce".
-        client_id: As sent; a null one is "".
+        client_id: As sent; null is "".
         message: The decoded request, of `barnabas.wire.protocol.messages`; changing it has no effect.
-        is_taken: Whether the interception acted on it. False where its `times` were used up, where a later interception
-            acted instead, and where it only watches.
+        is_taken: Whether the interception handled it. False if its `times` were used up, if a newer interception
+            handled it, or if it only watches.
     """
 
     api: str
@@ -49,7 +49,7 @@ def api_named(name: str) -> ApiKey:
     """Return the API with a name in Kafka's spelling.
 
     Raises:
-        ValueError: Kafka 2.7 has none of that name.
+        ValueError: Kafka 2.7 has no API of that name.
     """
     for api in ApiKey:
         if api_name(api) == name:

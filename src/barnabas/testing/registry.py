@@ -22,8 +22,8 @@ class Registry(ServerProcess):
         """Args:
         host: The address to listen on.
         port: 0 lets the system choose.
-        data_dir: Where the tree is kept; it stays when the registry is closed. Without it, in a temporary directory.
-        start_timeout_s: How long `start` waits.
+        data_dir: Directory of the tree, which is kept when the registry is closed; by default a temporary one.
+        start_timeout_s: Time limit of `start`.
         """
         super().__init__(host, port, data_dir, start_timeout_s)
 
@@ -35,5 +35,5 @@ class Registry(ServerProcess):
     def _options(self) -> list[str]:
         host = f"[{self._host}]" if ":" in self._host else self._host
         options = ["registry", "serve", "--data-dir", str(self.data_dir), "--listeners", f"{host}:{self._port}"]
-        # As short as brokers request: tests wait for the end of killed brokers' sessions.
+        # Allow the short sessions that brokers request: tests wait until killed brokers' sessions expire.
         return [*options, "--override", "barnabas.registry.min.session.timeout.ms=1"]

@@ -4,8 +4,8 @@ Invariants:
 
 - The process has its own interpreter, so the test's client does not share its GIL; it runs in a session of its own, so
   Ctrl-C reaches the test and not the server.
-- It ends with the process that started it, however that one ends, and so does its directory: the kernel kills the
-  server (`--die-with-parent`), and a shell that waits for the end of a pipe removes the directory.
+- When the process that started it ends, for whatever reason, the kernel kills the server (`--die-with-parent`), and a
+  shell that waits for the end of a pipe removes its directory.
 - `close`, or the end of a `with`, leaves nothing behind.
 """
 
@@ -36,7 +36,7 @@ _STOP_TIMEOUT_S = 60.0
 class ServerProcess(ABC):
     """One server, from `start` (or the start of a `with` or `async with`) to `close` (or its end).
 
-    In between it can be stopped, killed and started again, on the same port and with the same data.
+    Until then it can be stopped, killed and restarted, on the same port and with the same data.
     """
 
     _name: str
@@ -70,7 +70,7 @@ class ServerProcess(ABC):
         """Return the port that the server listens on; it stays the same after a restart.
 
         Raises:
-            RuntimeError: The server was never started, and was to choose its port.
+            RuntimeError: The port is chosen at the start, and the server was never started.
         """
         if self._port == 0:
             raise RuntimeError(f"{self._name} has no port before it is started")
@@ -85,7 +85,7 @@ class ServerProcess(ABC):
         """Return the server's own directory: a broker's log directory.
 
         Raises:
-            RuntimeError: It is a temporary one, and the server is closed or was never started.
+            RuntimeError: The directory is temporary, and the server is closed or was never started.
         """
         if self._data_dir is not None:
             return self._data_dir
@@ -123,8 +123,8 @@ class ServerProcess(ABC):
             The server itself, for `broker = Broker().start()`.
 
         Raises:
-            StartupError: The server ended again, or was not ready in time; with its last line.
-            RuntimeError: It is running already.
+            StartupError: The server ended, or was not ready in time; with the last line of its log.
+            RuntimeError: The server is running already.
         """
         if self.is_running:
             raise RuntimeError(f"{self._name} is running already")
@@ -138,12 +138,12 @@ class ServerProcess(ABC):
         return self
 
     def stop(self) -> None:
-        """Stop the server in good order: it saves its state. The data stays for `start`."""
+        """Stop the server cleanly, so that it saves its state. The data is kept for `start`."""
         if self._process is not None:
             self._process.end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill the server immediately, like `kill -9`. The data stays for `start`."""
+        """Kill the server immediately, like `kill -9`. The data is kept for `start`."""
         if self._process is not None:
             self._process.end(signal.SIGKILL)
 
@@ -210,7 +210,7 @@ class ServerProcess(ABC):
 
     @contextmanager
     def _inherited(self) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield options that name inherited descriptors, and these descriptors; they are closed here afterwards."""
+        """Yield options that name inherited descriptors, and the descriptors, which are closed here afterwards."""
         yield [], []
 
     def _on_ready(self, said: dict[str, object]) -> None:
@@ -252,10 +252,10 @@ class ServerProcess(ABC):
 
 
 class _Process:
-    """A process that lives no longer than this one.
+    """A process that ends with this one at the latest.
 
-    The kernel takes the thread that started a process for its parent. So a thread of its own starts it and stays
-    until it ends: a test may start its broker in a thread that ends before.
+    For the kernel, the parent is the thread that started the process. So a dedicated thread starts the process and
+    lives until it ends, because a test may start its broker in a thread that ends earlier.
     """
 
     def __init__(self, command: list[str], log_path: Path, inherited_fds: Sequence[int]) -> None:
@@ -311,7 +311,7 @@ class _Process:
             self._thread.join()
 
     def abandon(self) -> None:
-        """Kill the process, unless this is a fork of the one that started it."""
+        """Kill the process, unless this process is a fork of the one that started it."""
         if os.getpid() == self._owner_pid and self.is_running:
             self.end(signal.SIGKILL)
 

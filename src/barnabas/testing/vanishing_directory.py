@@ -7,12 +7,13 @@ import tempfile
 import weakref
 from pathlib import Path
 
-# Waits until the test's process is gone. Once more after a moment: a broker that is killed may still write a file.
+# Waits until the test's process has ended. Removes the directory repeatedly: a broker that is being killed may still
+# write a file.
 _CLEANER = 'read -r line; for seconds in 0 1 2; do sleep "$seconds"; rm -rf -- "$1"; done'
 
 
 class VanishingDirectory:
-    """A temporary directory that is removed on request, at exit, or when this process is gone."""
+    """A temporary directory that is removed on request, at exit, or when this process has ended."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="barnabas-"))

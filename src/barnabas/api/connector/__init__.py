@@ -1,4 +1,4 @@
-"""The high-level consumer that lives in ZooKeeper.
+"""The high-level consumer, whose group state is in ZooKeeper.
 
     connector          ConsumerConnector: the API
     stream             its streams: iterators of messages
@@ -8,7 +8,7 @@
     running            one consumer on its loop, composed of the parts below
     membership         registration, owners, watches, rebalance
     group_reader       a member's reads and watches
-    state, group_view  the decisions, pure; `assignment` is the rule
+    state, group_view  the decisions, pure; `assignment` has the assignment rules
     consumption        the owned partitions: `fetcher`, `offset_storage`, `cluster`
 
 Source: design and implementation documents, the consumer, distribution.

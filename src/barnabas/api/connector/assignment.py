@@ -1,12 +1,12 @@
 """Assignment of partitions to the threads of a group, which every member computes from the same data.
 
-    range       Each topic is assigned by itself: partitions in order of number, threads in order of text. With p
+    range       Each topic is assigned separately: partitions in order of number, threads in order of name. With p
                 partitions and t threads, each thread gets p div t consecutive partitions, and the first p mod t
-                threads get one more. The text of 0.7 omits the remainder; 0.8.2 assigns it this way.
+                threads get one more. The documents of 0.7 omit the remainder; 0.8.2 assigns it this way.
     roundrobin  All partitions of all topics, ordered by the hash of their names, go to the threads in turn. All
                 members must read the same topics with the same number of threads.
 
-Threads are in the order of Java's strings: `c-10` comes before `c-2`.
+Thread names are ordered like Java's strings: `c-10` comes before `c-2`.
 
 Invariant: a partition of a topic that is read has one owner. A member with an outdated view of the group computes
 another assignment; the owner nodes then prevent two members from reading the same partition.

@@ -18,7 +18,7 @@ class Cluster:
 
     def __init__(self, registry: Registry, new_pool: Callable[[str], Pool], security_protocol: str) -> None:
         """Args:
-        new_pool: Makes a pool that finds its cluster at `host:port,...`.
+        new_pool: Returns a pool for bootstrap addresses `host:port,...`.
         security_protocol: The protocol whose endpoints are used.
         """
         self._registry = registry

@@ -5,7 +5,7 @@
         for message in streams["t"][0]:
             print(message.message)
 
-A thread of its own runs the event loop on which everything happens but the reading of streams.
+An event loop on a dedicated thread does all work except the reading of streams.
 
 Source: design and implementation documents, the consumer (high level); Kafka 0.8.2.2, ConsumerConnector.
 """
@@ -44,10 +44,10 @@ _DEFAULT = DefaultDecoder()
 class ConsumerConnector:
     """One consumer; also a context manager, which shuts it down.
 
-    Its methods may be called from any thread, each stream from one at a time.
+    Its methods may be called from any thread; each stream may be used by one thread at a time.
 
     Attributes:
-        consumer_id: Its name in the group, as ZooKeeper has it.
+        consumer_id: Its name in the group, as in ZooKeeper.
     """
 
     def __init__(self, config: Mapping[str, object]) -> None:
@@ -76,7 +76,7 @@ class ConsumerConnector:
         self._running: RunningConsumer | None = None
         self._sinks: list[Sink] = []
         self._loop = asyncio.new_event_loop()
-        # A program that forgets to shut it down ends all the same.
+        # A daemon thread, so that a program can end without `shutdown`.
         self._thread = threading.Thread(target=self._run, name=f"barnabas {self.consumer_id}", daemon=True)
         self._thread.start()
         try:
@@ -108,18 +108,18 @@ class ConsumerConnector:
         """Join the group and read topics.
 
         Args:
-            topic_count: Topic to the number of streams, each for a thread. Topics need not be there yet.
-            key_decoder: Makes `key` of each message's bytes.
-            value_decoder: Makes `message` of them.
+            topic_count: Topic to the number of streams, each for a thread. Topics need not exist yet.
+            key_decoder: Decodes each message's `key`.
+            value_decoder: Decodes each message's `message`.
 
         Returns:
             The streams of each topic.
 
         Raises:
-            MessageStreamsExistError: There are streams already: a connector makes them once.
-            ConsumerRebalanceFailedError: The group could not share the partitions out. The connector is shut down.
-            ClosedError: It was shut down.
-            ValueError: No topic, or a number of streams below 1.
+            MessageStreamsExistError: The connector has created its streams already.
+            ConsumerRebalanceFailedError: The group could not assign its partitions. The connector is shut down.
+            ClosedError: The connector was shut down.
+            ValueError: No topic is given, or a number of streams is below 1.
         """
         if not topic_count or any(count < 1 for count in topic_count.values()):
             raise ValueError(f"{dict(topic_count)} must name topics, each with 1 stream or more")
@@ -155,12 +155,12 @@ class ConsumerConnector:
 
         Args:
             topic_filter: A `WhiteList` or `BlackList`.
-            stream_count: How many streams, each with messages of any of the topics.
+            stream_count: The number of streams, each with messages of any of the topics.
             key_decoder, value_decoder: See `create_message_streams`.
 
         Raises:
             MessageStreamsExistError, ConsumerRebalanceFailedError, ClosedError: See `create_message_streams`.
-            ValueError: A number of streams below 1.
+            ValueError: The number of streams is below 1.
         """
         if stream_count < 1:
             raise ValueError(f"{stream_count} streams: must be 1 or more")
@@ -176,7 +176,7 @@ class ConsumerConnector:
         """Store the offset after the last message taken from each partition owned now.
 
         Raises:
-            OffsetCommitError: They could not be stored, or not all.
+            OffsetCommitError: Not all offsets could be stored.
             ClosedError: The connector was shut down.
         """
         self._check_open()
@@ -189,7 +189,7 @@ class ConsumerConnector:
         A second call does nothing.
 
         Raises:
-            OffsetCommitError: The offsets could not be stored. The rest is done all the same.
+            OffsetCommitError: The offsets could not be stored. The connector is shut down all the same.
         """
         with self._lock:
             if self._is_shut_down:

@@ -40,8 +40,8 @@ class StreamConsumption:
         commits_on_stop: bool,
     ) -> None:
         """Args:
-        sink_of: Where the messages go of a partition that a thread owns.
-        commits_on_stop: Whether offsets are stored when partitions are given up (auto.commit.enable).
+        sink_of: Returns the sink for messages of a partition that a thread owns.
+        commits_on_stop: Whether offsets are stored when partitions are released (auto.commit.enable).
         """
         self._cluster = cluster
         self._fetchers = fetchers
@@ -50,7 +50,7 @@ class StreamConsumption:
         self._sink_of = sink_of
         self._commits_on_stop = commits_on_stop
         self._partitions: dict[TopicPartition, OwnedPartition] = {}
-        # Of released partitions: an interrupted commit is started again.
+        # Offsets of released partitions whose commit was interrupted; the commit is retried.
         self._unstored: dict[TopicPartition, int] = {}
         self._storing = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
@@ -65,7 +65,7 @@ class StreamConsumption:
         self._fetchers.start(self._partitions.values())
 
     async def stop(self) -> None:
-        # Before anything is waited for.
+        # Take the fence of the current session, before any await.
         fence = self._registration.fence
         self._unstored |= self._release()
         try:
@@ -103,7 +103,7 @@ class StreamConsumption:
             await asyncio.gather(self._refreshing, return_exceptions=True)
 
     def _release(self) -> dict[TopicPartition, int]:
-        """Stop the streams' reading of the owned partitions. Returns the consumed offsets that are known."""
+        """Stop the streams' reading of the owned partitions; return the known consumed offsets."""
         self._fetchers.stop()
         partitions, self._partitions = self._partitions, {}
         offsets = {name: partition.release() for name, partition in partitions.items()}

@@ -5,16 +5,17 @@ instead of librdkafka, for these reasons:
 
 - Fetched bytes go unchanged into the streams' bounded queues, are decoded in the program's threads, and are discarded
   with their generation when the partition is released.
-- Every documented setting has its place in the request.
+- The request has a field for every documented setting.
 - Everything runs on a loop with virtual time.
-- librdkafka has queues of its own, which no rebalance could empty in time, and decodes messages that may never be read.
+- librdkafka has its own queues, which cannot be emptied in time for a rebalance, and decodes messages that may never be
+  read.
 
-The price is fewer messages per second when messages are small, because Python iterates over each of them.
+Cost: a lower rate of small messages, because Python iterates over each of them.
 
 Invariants:
 
 - A chunk covers the offsets from a partition's fetch offset to its next one; the chunks of a partition come in order.
-- A full stream is not fetched for: at most queued.max.message.chunks chunks wait in its queue, and one more of each of
+- Fetching for a full stream pauses: at most queued.max.message.chunks chunks wait in its queue, and one more of each of
   its partitions.
 
 Source: design document, the consumer, fetch; Kafka 0.8.2.2, ConsumerFetcherManager and ConsumerFetcherThread.
@@ -54,7 +55,7 @@ class FetchOptions:
     """The settings of a connector that concern fetchers.
 
     Attributes:
-        message_max_bytes: fetch.message.max.bytes: how much of a partition is asked for at a time.
+        message_max_bytes: fetch.message.max.bytes: the fetch size per partition.
         min_bytes: fetch.min.bytes.
         wait_max_ms: fetch.wait.max.ms.
         refresh_leader_backoff_ms: refresh.leader.backoff.ms.
@@ -158,9 +159,9 @@ class _LeaderFetcher:
     """The fetcher of one broker.
 
     Attributes:
-        node_id: Which broker.
-        partitions: Those that it leads.
-        wake: There is more to be fetched than there was.
+        node_id: The broker's id.
+        partitions: The partitions that it leads.
+        wake: Set when a partition was added or a stream has room again.
     """
 
     def __init__(self, fetchers: Fetchers, node_id: int) -> None:
@@ -205,7 +206,7 @@ class _LeaderFetcher:
         lost = [each for each in partitions if each.fetch_offset < 0]
         if not lost:
             return
-        # differs from Kafka (other-offset-resets): the documents' word is taken for it.
+        # differs from Kafka (other-offset-resets): other values raise an error, as the documents say.
         timestamp = _RESETS.get(self._options.offset_reset)
         if timestamp is None:
             for each in lost:
@@ -249,7 +250,7 @@ class _LeaderFetcher:
             max_bytes=min(len(partitions) * self._options.message_max_bytes, _MOST_BYTES),
             topics=list(topics.values()),
         )
-        # From version 12 on topics may have ids.
+        # From version 12 on, requests may name topics by id.
         response = await channel.send(request, FetchResponse, max_version=11)
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code))

@@ -1,6 +1,6 @@
 """Reads a group from the registry and watches every node that it read.
 
-Invariant: a watch is set with the read or before it, so that no change is missed that comes after.
+Invariant: a watch is set with the read or before it, so that no later change is missed.
 
 Source: implementation document, distribution (the watches of a consumer); zookeeper.md, old consumers.
 """
@@ -34,7 +34,7 @@ class GroupReader:
         subscription: The member's own.
         excludes_internal: exclude.internal.topics.
         note_change: Called when the group, a topic or (with topic filters) the list of topics changes.
-        note_brokers: Called when brokers come or go.
+        note_brokers: Called when brokers register or disappear.
         """
         self._registry = registry
         self._ids = paths.consumer_ids(group_id)
@@ -47,7 +47,7 @@ class GroupReader:
         """Read the group and its topics.
 
         Raises:
-            RegistryError: Something could not be read.
+            RegistryError: A node could not be read.
             MalformedError: A topic's node is invalid.
         """
         brokers = await self._registry.children(paths.BROKER_IDS, self._note_brokers)
@@ -64,7 +64,7 @@ class GroupReader:
         found = await self._registry.get_many([paths.child(self._ids, consumer) for consumer in consumers])
         subscriptions: dict[str, Subscription] = {}
         for consumer, node in zip(consumers, found, strict=True):
-            # The watch reports consumers that are gone by now.
+            # The watch reports consumers that have left meanwhile.
             if node is not None:
                 try:
                     subscriptions[consumer] = decode_subscription(node[0])

@@ -34,7 +34,7 @@ def topics_of(subscription: Subscription, topics: Collection[str], excludes_inte
     Args:
         subscription: Its subscription; named topics need not exist.
         topics: All topics of the cluster.
-        excludes_internal: Whether no list covers internal topics (exclude.internal.topics).
+        excludes_internal: Whether topic filters exclude internal topics (exclude.internal.topics).
 
     Raises:
         ConfigError: An expression cannot be translated to Python.

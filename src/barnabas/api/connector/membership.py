@@ -1,6 +1,6 @@
 """A consumer's membership in its group: its registration, its partitions, and the watches that trigger rebalances.
 
-The shell of `state.py`: one task takes the next step. A rebalance is, in this order,
+The shell of `state.py`: one task takes the next step. The steps of a rebalance:
 
     look     read and watch the group's members and the partitions
     stop     the fetchers, clear the streams, store the offsets of consumed messages (`Consumption.stop`)
@@ -8,8 +8,8 @@ The shell of `state.py`: one task takes the next step. A rebalance is, in this o
     claim    create the owner nodes of the new assignment; if another member still owns one, the attempt ends
     start    the fetchers at the stored offsets (`Consumption.start`)
 
-The four watches: on the group's ids, on each topic that is read, on the list of topics where there is a white or black
-list, and on the brokers. After each watch event and each lost connection, the member reads everything again.
+The member watches the group's ids, each topic that it reads, the list of topics (if a member has a topic filter), and
+the brokers. After each watch event and each lost connection, it reads everything again.
 
 Invariants:
 
@@ -65,7 +65,7 @@ class Consumption(Protocol):
         """Stop reading, pass no more messages on, and store the consumed offsets.
 
         Raises:
-            BarnabasError: The offsets could not be stored. The rest is done all the same.
+            BarnabasError: The offsets could not be stored; reading has stopped all the same.
         """
         ...
 
@@ -108,8 +108,8 @@ class Membership:
         options: MembershipOptions,
     ) -> None:
         """Args:
-        registry: The session that the nodes live with; its owner closes it after `leave`.
-        registration: The consumer's, with a name that no other process has. Its epoch is kept here.
+        registry: The session that owns the ephemeral nodes; the caller closes it after `leave`.
+        registration: The consumer's registration, with a unique name. The membership updates its epoch.
         """
         self.group_id: Final = group_id
         self.consumer: Final = paths.name(registration.path)
@@ -122,7 +122,7 @@ class Membership:
         self._reader = GroupReader(
             registry, group_id, subscription, options.excludes_internal, self._note_change, self._note_brokers
         )
-        # What was claimed, and is not known to be gone; and of it what is read in this session.
+        # Partitions whose owner nodes may exist; and those that are read in this session.
         self._claimed: Assignment = {}
         self._held: Assignment | None = None
         self._forget_session = registry.on_session(self._note_session)
@@ -134,17 +134,17 @@ class Membership:
         """Register and run the first rebalance.
 
         Raises:
-            ConsumerRebalanceFailedError: Not within rebalance.max.retries tries. `leave` is still to be called.
+            ConsumerRebalanceFailedError: All rebalance.max.retries attempts failed. The caller must still call `leave`.
         """
         self._task = asyncio.get_running_loop().create_task(self._work())
         self._task.add_done_callback(self._note_end)
         await asyncio.shield(self._first_round)
 
     async def leave(self) -> None:
-        """Stop reading, store the offsets, and give up the partitions and the registration.
+        """Stop reading, store the offsets, and release the partitions and the registration.
 
         Raises:
-            BarnabasError: The offsets could not be stored. The rest is done all the same.
+            BarnabasError: The offsets could not be stored; the member has left all the same.
         """
         self._forget_session()
         if self._task is not None:
@@ -160,7 +160,7 @@ class Membership:
                 await self._release()
                 await self._delete_own(self._registration.path)
             except RegistryError as error:
-                # They go with the session.
+                # The nodes are deleted when the session ends.
                 log.debug("%s: left without its nodes: %s", self.consumer, error)
 
     def _note_end(self, task: "asyncio.Task[None]") -> None:
@@ -227,7 +227,7 @@ class Membership:
             if self._state.note_failed(epoch):
                 text = f"{self.consumer} can't {step.value} after {self._options.max_retries} tries: {error}"
                 if self._first_round.done():
-                    # differs from Kafka (failed-rebalance): it need not wait for the next change.
+                    # differs from Kafka (failed-rebalance): the member retries without waiting for the next change.
                     log.error("%s; it keeps trying", text)
                 else:
                     self._first_round.set_exception(ConsumerRebalanceFailedError(text))
@@ -247,7 +247,7 @@ class Membership:
             log.warning("%s: no broker is registered: the group waits for one", self.consumer)
             return
         share = share_of(self.consumer, view, self._options.strategy, self._options.excludes_internal)
-        # differs from Kafka (kept-share): what stays the same stays.
+        # differs from Kafka (kept-share): an unchanged share is kept, not released and claimed again.
         if share == self._held and await self._has_its_nodes(share):
             return
         self._held = None
@@ -261,11 +261,12 @@ class Membership:
             await self._make_parent(paths.parent(paths.consumer_owner(self.group_id, topic, 0)))
         try:
             for partition, thread in sorted(share.items()):
-                # Even before: whether a claim that fails was carried out is not always known.
+                # Record the claim first, because a failed request may have been executed.
                 self._claimed[partition] = thread
                 await self._claim(self._owner_path(partition), encode_owner(thread))
             self._check_epoch(epoch)
-            # differs from Kafka (offsets-after-the-claim): here offsets are read that its owner stored last.
+            # differs from Kafka (offsets-after-the-claim): offsets are read after the claim, so they are the last ones
+            # that the previous owner stored.
             await self._consumption.start(share)
             self._check_epoch(epoch)
         except BarnabasError:
@@ -300,7 +301,7 @@ class Membership:
         except NoNodeError:
             raise OwnedByAnotherError(f"{path} was another's a moment ago") from None
         if stat.ephemeral_owner != self._registry.session_id or found != data:
-            # It may be of this member's last session, too, and goes as soon as any other.
+            # The node may also belong to this member's expired session; then it is deleted soon.
             raise OwnedByAnotherError(f"{path} is {(found or b'').decode(errors='replace')[:200]}'s")
 
     async def _has_its_nodes(self, share: Assignment) -> bool:
@@ -324,7 +325,8 @@ class Membership:
         except NoNodeError:
             return
         if stat.ephemeral_owner == self._registry.session_id:
-            # Where this waits for a connection, and that is of another session, the node may be another's.
+            # The fence, because the request may wait for a connection of another session, and then the node may belong
+            # to another member.
             await self._registry.multi([self._registration.fence, DeleteOp(path, stat.version)])
 
     def _owner_path(self, partition: TopicPartition) -> str:

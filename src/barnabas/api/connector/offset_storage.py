@@ -4,8 +4,8 @@
     kafka                read from and written to Kafka
     kafka, dual commit   written to Kafka, then to ZooKeeper; read from both, and the larger offset is used
 
-Invariant: every write to ZooKeeper is a transaction that fails if the session in which it was decided is gone. A write
-that waited for a connection while the session expired changes nothing.
+Invariant: every write to ZooKeeper is a transaction that fails if the session in which it was decided has expired. A
+write that waited for a connection while the session expired changes nothing.
 
 Source: configuration documents of 0.8.2, offsets.storage and dual.commit.enabled; Kafka 0.8.2.2,
 ZookeeperConsumerConnector, commitOffsets and fetchOffsets.
@@ -42,11 +42,11 @@ class OffsetStorage(Protocol):
         """Store offsets; unchanged ones need not be written again.
 
         Args:
-            fence: Of the session in which the partitions were owned.
-            is_auto: There will be another soon: it is not tried again.
+            fence: The fence of the session in which the partitions were owned.
+            is_auto: The commit is automatic, and not retried, because another one follows soon.
 
         Raises:
-            BarnabasError: Not all of them were stored, or it is not known.
+            BarnabasError: Not all offsets were stored, or the outcome is unknown.
         """
         ...
 
@@ -92,7 +92,7 @@ class ZooKeeperOffsets:
         except NodeExistsError:
             pass
         try:
-            # It comes with its data: others could not read one that has none, should this consumer die in between.
+            # Create the node with its data: a node without data, left by a consumer that died, would be unreadable.
             await self._registry.multi([fence, CreateOp(path, data)])
         except NodeExistsError:
             await self._registry.multi([fence, SetOp(path, data)])
@@ -115,10 +115,10 @@ class KafkaOffsets:
         max_retries: int,
     ) -> None:
         """Args:
-        registry: Says whether this consumer is still registered.
+        registry: The registry with this consumer's registration.
         timeout_ms: offsets.channel.socket.timeout.ms.
         backoff_ms: offsets.channel.backoff.ms.
-        max_retries: offsets.commit.max.retries, which commits that are not automatic are tried again.
+        max_retries: offsets.commit.max.retries, for commits that are not automatic.
         """
         self._cluster = cluster
         self._registry = registry
@@ -138,7 +138,7 @@ class KafkaOffsets:
             except KafkaError as error:
                 if error.code not in RETRIABLE:
                     raise
-                # For ever, as Kafka: to begin anywhere else would lose or repeat messages.
+                # Retry forever, as Kafka does: another start offset would lose or repeat messages.
                 await asyncio.sleep(self._backoff_ms / 1000)
 
     async def commit(self, offsets: Offsets, fence: CheckOp, *, is_auto: bool) -> None:
@@ -167,11 +167,11 @@ class KafkaOffsets:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
 
     def _admin(self) -> GroupAdmin:
-        # It tries once.
+        # Without retries.
         return GroupAdmin(self._cluster.pool, timeout_ms=0)
 
     async def _check_session(self, fence: CheckOp) -> None:
-        """Raise OffsetCommitError if the session is gone, because the coordinator does not know the owners."""
+        """Raise OffsetCommitError if the session has expired, because the coordinator does not know the owners."""
         try:
             await self._registry.multi([fence])
         except RegistryError as error:

@@ -56,7 +56,7 @@ class RunningConsumer:
         """Args:
         registry: The session of this consumer alone; closed by `stop`.
         consumer: Its name, see `consumer_name`.
-        sink_of: Where the messages go of a partition that a thread owns.
+        sink_of: Returns the sink for messages of a partition that a thread owns.
         """
         self._registry = registry
         group_id = settings.text("group.id")
@@ -111,7 +111,7 @@ class RunningConsumer:
         """Join the group and read the partitions assigned to this consumer.
 
         Raises:
-            ConsumerRebalanceFailedError: It could not. `stop` is still to be called.
+            ConsumerRebalanceFailedError: The rebalance failed. The caller must still call `stop`.
         """
         await self.membership.join()
         if self._commits_by_itself:
@@ -121,7 +121,7 @@ class RunningConsumer:
         """Leave the group and end the session.
 
         Raises:
-            BarnabasError: The offsets could not be stored. The rest is done all the same.
+            BarnabasError: The offsets could not be stored; the consumer has stopped all the same.
         """
         if self._committing is not None:
             self._committing.cancel()

@@ -1,4 +1,4 @@
-"""The settings of a ConsumerConnector: the documented names of 0.8.2, and those of 0.7 where they differ.
+"""The settings of a ConsumerConnector: the documented names of 0.8.2, and 0.7's names where they differ.
 
 Source: configuration documents, consumer configs of 0.7 and 0.8.2; Kafka 0.8.2.2, ConsumerConfig.
 """

@@ -3,10 +3,10 @@
 Events are noted at any time and in any order; `next_step` returns the next action. Pure: the shell that uses the
 registry is in `membership.py`.
 
-    away          there is no session: nothing can be done
+    away          no session exists: nothing can be done
     unregistered  the node below ids must be created, at the start and after a session expired
     stale         a change came after the member last began to read the group: it must rebalance
-    settled       nothing is to be done
+    settled       no action is needed
 
 The version of the node below ids identifies the session: 0 for the first, 1 for the second. A transaction that checks
 the version changes nothing if it was decided in an expired session, however long it waited for a connection. Other
@@ -42,7 +42,7 @@ class MemberState:
 
     def __init__(self, max_retries: int) -> None:
         """Args:
-        max_retries: How often a rebalance is tried before it counts as failed (rebalance.max.retries); above 0.
+        max_retries: Number of attempts before a rebalance counts as failed (rebalance.max.retries); above 0.
         """
         self.epoch = 0
         self._max_retries = max_retries
@@ -81,7 +81,7 @@ class MemberState:
         self._is_connected = False
 
     def note_expired(self) -> None:
-        """Note that the session has expired, and its nodes are gone."""
+        """Note that the session has expired, and its nodes are deleted."""
         self.epoch += 1
         self._is_registered = False
         self._is_stale = True
@@ -115,7 +115,7 @@ class MemberState:
         self._is_stale = True
         self._is_rebalancing = False
         if epoch != self.epoch or not self._is_connected:
-            # Of course: it is no failure of the group's.
+            # Expected after a lost connection or session; it does not count as a failed attempt.
             return False
         self._is_backing_off = True
         self._failed_count += 1
@@ -129,7 +129,7 @@ class MemberState:
         self._is_backing_off = False
 
 
-# Nothing waits for as many sessions as this.
+# Node versions repeat after this many sessions; no request waits that long.
 _VERSION_COUNT = 32
 
 
@@ -137,8 +137,8 @@ class Registration:
     """The registration of one consumer, which also fences the consumer's writes to the registry.
 
     Attributes:
-        path: Of the node.
-        epoch: Which session it is, counted from 0.
+        path: The node's path.
+        epoch: The number of the session, from 0.
     """
 
     __slots__ = ("epoch", "path")

@@ -32,11 +32,11 @@ class MessageAndMetadata(Generic[K, V]):
 
     Attributes:
         topic: Its topic.
-        partition: Its partition, a number.
-        offset: Its own; a program that reads on later begins at `next_offset`.
-        raw_key, raw_message: As they came; None: null.
-        timestamp_ms: When it was made or appended; -1: not known.
-        headers: Names and values, in their order; records from before Kafka 0.11 have none.
+        partition: Its partition number.
+        offset: Its offset; to resume after it, use `next_offset`.
+        raw_key, raw_message: The bytes; None: null.
+        timestamp_ms: When it was created or appended; -1: unknown.
+        headers: Names and values, in order; records from before Kafka 0.11 have none.
     """
 
     __slots__ = (
@@ -82,13 +82,13 @@ class Sink:
     """The queue of chunks between fetchers and a stream; the fetchers' side of a stream.
 
     Attributes:
-        lock: Held where a message is given, and where a partition is released.
+        lock: Held while a message is returned, and while a partition is released.
     """
 
     def __init__(self, most_chunks: int, note_room: Callable[[], object]) -> None:
         """Args:
-        most_chunks: How many chunks may wait before nothing more is fetched (queued.max.message.chunks).
-        note_room: Called in the program's thread when there is room again.
+        most_chunks: Number of waiting chunks at which fetching pauses (queued.max.message.chunks).
+        note_room: Called in the program's thread when the queue has room again.
         """
         self.lock = threading.Lock()
         self._most_chunks = most_chunks
@@ -105,7 +105,7 @@ class Sink:
         """Return whether more may be fetched; if not, `note_room` will be called."""
         if self._chunks.qsize() < self._most_chunks:
             return True
-        # In this order: the program may take one between.
+        # Set the flag before the second check: the program may take a chunk between the two checks.
         self._is_full = True
         return self._chunks.qsize() < self._most_chunks
 
@@ -172,7 +172,7 @@ class Sink:
                 source.is_failed = True
                 raise
             except BaseException:
-                # An interrupt; the walk died of it, and is taken up where it was.
+                # An interrupt ended the iteration: resume at the consumed offset.
                 self._messages = iter(MessageSet(messages.data, max(source.consumed_offset, messages.fetch_offset)))
                 raise
             if given is not None:
@@ -186,11 +186,11 @@ class OwnedPartition:
     """A partition from its claim to its release.
 
     Attributes:
-        name: Which.
-        sink: Where its messages go.
-        fetch_offset: The next to be fetched; -1: where auto.offset.reset says.
-        consumed_offset: The next to return to the program, which is stored; -1: not known yet.
-        is_released: It is another's, or may be.
+        name: Topic and number.
+        sink: The queue for its messages.
+        fetch_offset: The next offset to fetch; -1: determined by auto.offset.reset.
+        consumed_offset: The next offset to return to the program, which is stored; -1: not known yet.
+        is_released: Another member may own it.
         is_failed: It is not read any more.
     """
 
@@ -211,7 +211,7 @@ class OwnedPartition:
                 self.consumed_offset = offset
 
     def release(self) -> int:
-        """Return no more messages of the partition. Returns the final consumed offset; -1: not known."""
+        """Stop returning messages of the partition; return the final consumed offset (-1: not known)."""
         with self.sink.lock:
             self.is_released = True
             return self.consumed_offset
@@ -234,7 +234,7 @@ class KafkaStream(Sink, Generic[K, V]):
         value_decoder: Decoder[V],
     ) -> None:
         """Args:
-        timeout_ms: How long a message is waited for (consumer.timeout.ms); -1: for ever.
+        timeout_ms: How long to wait for a message (consumer.timeout.ms); -1: forever.
         """
         super().__init__(most_chunks, note_room)
         self._timeout_s = None if timeout_ms < 0 else timeout_ms / 1000
@@ -249,12 +249,12 @@ class KafkaStream(Sink, Generic[K, V]):
 
         Raises:
             StopIteration: The connector was shut down.
-            ConsumerTimeoutError: None came in time; the stream goes on.
+            ConsumerTimeoutError: No message arrived in time; the stream stays usable.
             BrokerError: A partition cannot be read; the stream continues with others.
         """
         taken = self._take(self._timeout_s)
         if taken is None:
-            # For the next call.
+            # Keep the end marker for the next call.
             self._chunks.put(None)
             raise StopIteration
         source, given = taken

@@ -1,4 +1,4 @@
-r"""White and black lists: regular expressions of topic names in Java's syntax, where `,` may stand for `|`.
+r"""White and black lists: regular expressions of topic names in Java's syntax, where `,` means `|`.
 
 An expression must match the whole name. Java syntax that differs from Python's is translated: `\p{Alpha}` and the other
 POSIX classes, `\Q...\E`, `\z`. Classes within classes (`[a-z&&[^b]]`) are rejected, because they mean something else in
@@ -36,17 +36,17 @@ class TopicFilter:
 
     Attributes:
         regex: The form in the registry.
-        pattern: Which of both it is.
+        pattern: The kind of list.
     """
 
     pattern: Pattern
 
     def __init__(self, text: str) -> None:
         """Args:
-        text: A regular expression of Java's. `,` stands for `|`; blanks, and quotes around it, are left out.
+        text: A Java regular expression. `,` means `|`; blanks, and quotes around it, are removed.
 
         Raises:
-            ConfigError: It is invalid, or cannot be translated to Python.
+            ConfigError: The expression is invalid, or cannot be translated to Python.
         """
         regex = text.strip().replace(",", "|").replace(" ", "").lstrip("\"'").rstrip("\"'")
         self.regex = regex
@@ -56,7 +56,7 @@ class TopicFilter:
             raise ConfigError(f"{regex!r} is not a valid regular expression of topics: {error}") from None
 
     def allows(self, topic: str, *, excludes_internal: bool = True) -> bool:
-        """Return whether a topic is to be read."""
+        """Return whether the filter selects a topic."""
         is_listed = self._compiled.fullmatch(topic) is not None
         if is_listed is not (self.pattern is Pattern.WHITE_LIST):
             return False

@@ -1,4 +1,4 @@
-"""The producer of the documents: batches and balances, sync or async; docs/clients/producer.md describes it in full.
+"""The documented producer: batches and balances, sync or async; docs/clients/producer.md describes it in full.
 
 Names are imported on first use, so that importing an error class does not load librdkafka.
 """

@@ -14,7 +14,7 @@ class AsyncProducer:
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Args:
-        config: As of `Producer`.
+        config: As for `Producer`.
         """
         self._config = config
         self._producer: Producer | None = None
@@ -35,7 +35,7 @@ class AsyncProducer:
         """Send messages; see `Producer.send`. A cancelled call may have sent them.
 
         Raises:
-            RuntimeError: It is not open.
+            RuntimeError: The producer is not open.
         """
         if self._producer is None:
             raise RuntimeError("the producer is not open")

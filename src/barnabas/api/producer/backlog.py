@@ -2,8 +2,8 @@
 
 Invariants:
 
-- At most `size` messages are queued or unsettled: messages that were handed to the connections but have no answer yet
-  count as well.
+- At most `size` messages are queued or unsettled. Unsettled messages were passed to the connections and have no answer
+  yet.
 - Messages leave in order of arrival; the parts of a divided `ProducerData` stay in order, too.
 
 Source: configuration document of 0.7, queue.size, queue.time, batch.size.
@@ -18,28 +18,28 @@ class Backlog:
     """The unsent messages of an `EventQueue`, guarded by its lock.
 
     Attributes:
-        size: How many messages it takes.
-        queued: How many are still in the queue.
-        unsettled: How many were taken, and have no answer.
+        size: Maximum number of messages.
+        queued: Number of messages in the queue.
+        unsettled: Number of messages that were taken and have no answer.
     """
 
     __slots__ = ("_batch_size", "_data", "_wait_ms", "queued", "size", "unsettled")
 
     def __init__(self, size: int, batch_size: int, wait_ms: int) -> None:
         """Args:
-        batch_size: How many messages make a batch full; never more than there is room for.
+        batch_size: Number of messages in a full batch, limited to `size`.
         wait_ms: How long a message waits for its batch to be full.
         """
         self.size = size
         self.queued = self.unsettled = 0
         self._batch_size = min(batch_size, size)
         self._wait_ms = wait_ms
-        # Each with when it came.
+        # Each with its time of arrival.
         self._data: deque[tuple[ProducerData, int]] = deque()
 
     @property
     def room(self) -> int:
-        """Return for how many more messages there is room."""
+        """Return how many more messages fit."""
         return self.size - self.queued - self.unsettled
 
     @property
@@ -47,12 +47,12 @@ class Backlog:
         return self.queued >= self._batch_size
 
     def add(self, data: ProducerData, now_ms: int) -> None:
-        """Queue messages up to the room that is left."""
+        """Queue messages; the caller checks `room`."""
         self._data.append((data, now_ms))
         self.queued += len(data.messages)
 
     def due_in_ms(self, now_ms: int) -> int | None:
-        """Return in how many ms the next batch is due; 0: now; None: nothing is queued."""
+        """Return the time in ms until the next batch is due; 0: now; None: nothing is queued."""
         if not self._data:
             return None
         if self.has_full_batch:

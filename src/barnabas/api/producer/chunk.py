@@ -16,9 +16,9 @@ class Chunk:
     """Messages that are sent together.
 
     Attributes:
-        key: As it was given, for the partitioner; None: any partition will do.
-        key_bytes: As it is stored.
-        failures: Where those that did not arrive are noted, of all chunks of a delivery.
+        key: The program's key, for the partitioner; None: any partition.
+        key_bytes: The encoded key.
+        failures: The list of undelivered messages, shared by all chunks of a delivery.
     """
 
     __slots__ = ("failures", "key", "key_bytes", "number", "topic", "values")
@@ -42,10 +42,10 @@ class Chunk:
 
 
 class Failure(NamedTuple):
-    """A message that did not arrive.
+    """A message that was not delivered.
 
     Attributes:
-        code: librdkafka's or a broker's.
+        code: The error code of librdkafka or a broker.
     """
 
     chunk: Chunk
@@ -83,13 +83,13 @@ class Encoding:
         """Encode messages.
 
         Raises:
-            EncodingError: An encoder can't.
-            MessageTooLargeError: One is larger than max.message.size.
+            EncodingError: An encoder failed.
+            MessageTooLargeError: A message is larger than max.message.size.
         """
         key = encode(self._key_encoder, data.key)
         values = encode_all(self._encoder, data.messages)
         try:
-            largest = max(map(len, values), default=0)  # type: ignore[arg-type]  # None is looked at below
+            largest = max(map(len, values), default=0)  # type: ignore[arg-type]  # None is handled below
         except TypeError:
             largest = max((len(value) for value in values if value is not None), default=0)
         if (size := largest + len(key or b"")) > self._largest_bytes:

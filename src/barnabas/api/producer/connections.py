@@ -3,7 +3,7 @@
 Invariants:
 
 - Acknowledged messages cause no callback.
-- One thread at a time uses these objects: the producer's own, or the thread that holds its lock.
+- One thread at a time uses these objects: the producer's own thread, or a thread with the producer's lock.
 
 Source: librdkafka's INTRODUCTION.md and CONFIGURATION.md.
 """
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Connections:
-    """The connections to the brokers, made when they are first needed.
+    """The connections to the brokers, created on first use.
 
     Attributes:
         trouble: librdkafka's last error about the connections; callers reset it to None.
@@ -31,7 +31,7 @@ class Connections:
 
     def __init__(self, config: ProducerConfig, servers: Callable[[], str], clock: Clock) -> None:
         """Args:
-        servers: Returns the brokers, when connections are made.
+        servers: Returns the brokers; called when connections are created.
         """
         self._config = config
         self._servers = servers
@@ -48,7 +48,7 @@ class Connections:
         return sum(map(len, self._producers.values()))
 
     def open(self) -> None:
-        """Make the first connections. Raises ConfigError if librdkafka rejects the settings."""
+        """Create the first connections. Raises ConfigError if librdkafka rejects the settings."""
         if not self._producers:
             self._make("none" if self._config.compressed_topics else self._config.codec)
 
@@ -65,11 +65,11 @@ class Connections:
 
     @property
     def have_moved(self) -> bool:
-        """Return whether the list of brokers has changed since the connections were made."""
+        """Return whether the list of brokers has changed since the connections were created."""
         return bool(self._producers) and self._current_servers() != self._servers_used
 
     def _current_servers(self) -> str:
-        """Return the brokers to use; if ZooKeeper lists none, the last known ones, which may come back."""
+        """Return the brokers to use; if ZooKeeper lists none, the last known ones, which may register again."""
         return self._servers() or self._servers_used
 
     def of(self, topic: str) -> Producer:
@@ -102,7 +102,7 @@ class Connections:
         self._request_count += 1
         produce, topic, key, note = producer.produce, chunk.topic, chunk.key_bytes, chunk.note
         for value in chunk.values:
-            # hot path: benchmarks/clients (every message): arguments by position take a third less.
+            # hot path: benchmarks/clients (every message): positional arguments take a third less time.
             try:
                 produce(topic, value, key, partition, note)
             except BufferError:
@@ -128,12 +128,12 @@ class Connections:
                 producer.flush(timeout_s)
 
     def give_up(self) -> None:
-        """Give up unsent messages and notify their senders. Messages already sent still get their answers."""
+        """Discard unsent messages and notify their senders. Messages already sent still get their answers."""
         for producer in self._producers.values():
             producer.purge(in_queue=True, in_flight=False)
 
     def abandon(self) -> None:
-        """Give up every message without an answer."""
+        """Discard every message without an answer."""
         for producer in self._producers.values():
             producer.purge(in_queue=True, in_flight=True)
 

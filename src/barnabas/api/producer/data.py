@@ -1,6 +1,6 @@
 """The input of a producer: messages of one topic and key.
 
-Source: design document of 0.7, "Producer APIs" (ProducerData); 0.8's KeyedMessage is one of one message.
+Source: design document of 0.7, "Producer APIs" (ProducerData); 0.8's KeyedMessage is a ProducerData with one message.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ class ProducerData:
 
     Attributes:
         key: The key of partitioning and of the stored messages; None: no key.
-        messages: What `serializer.class` makes bytes of; None is a message without a value, which compaction takes for
-            the end of its key.
+        messages: Objects that `serializer.class` encodes; None is a message without a value, which deletes its key in a
+            compacted topic.
     """
 
     topic: str

@@ -9,9 +9,9 @@ Handling of failures:
 | --- | --- |
 | a retriable error, a lost connection | librdkafka retries the same partition, in order |
 | no broker is reachable, or a partition has no leader | unsent messages are taken back and partitioned again |
-| any other error of a broker | it is final |
+| any other error of a broker | final |
 
-Messages are partitioned again with fresh metadata, and those without a key go to a partition with a leader. Either kind
+Messages are partitioned again with fresh metadata; messages without a key go to a partition with a leader. Either kind
 of retry happens `message.send.max.retries` times, after `retry.backoff.ms` each time.
 
 Invariants:
@@ -39,7 +39,7 @@ from barnabas.core.clock import Clock
 if TYPE_CHECKING:
     from random import Random
 
-# What did not fail for a broker's answer.
+# Errors after which messages are partitioned again.
 _TRIED_AGAIN = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -48,7 +48,7 @@ _TRIED_AGAIN = {
     KafkaError._UNKNOWN_PARTITION,
     KafkaError._UNKNOWN_TOPIC,
 }
-# How long to wait before looking whether there is anybody to wait for; twice as long each time.
+# Time to wait for answers before checking that a broker is reachable; doubled each time.
 _FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 2.0
 # The time without an answer after which the brokers are probed.
 _STUCK_MS = 500
@@ -69,7 +69,7 @@ class Delivery:
         backoff_s: float,
     ) -> None:
         """Args:
-        dice: Which partition messages without a key go to.
+        dice: Random numbers, for the partition of messages without a key.
         pause: Sleeps for a number of seconds.
         """
         self._connections = connections
@@ -84,7 +84,7 @@ class Delivery:
         # The partitions of unsettled messages.
         self._under_way: set[tuple[str, int]] = set()
         self._number = 0
-        # When the number of unsettled messages was another for the last time.
+        # The last known number of unsettled messages, and when it last changed.
         self._unsettled_before = self._moved_ms = 0
 
     @property
@@ -99,7 +99,7 @@ class Delivery:
 
     @property
     def is_in_trouble(self) -> bool:
-        """Return whether `finish` must do more than wait: a message failed, or no answers come."""
+        """Return whether `finish` must do more than wait: a message failed, or no answers arrive."""
         if self._failures:
             return True
         unsettled = self._connections.unsettled
@@ -119,7 +119,7 @@ class Delivery:
             may_raise: Raise the partitioner's errors and hand nothing over; otherwise its chunk fails.
 
         Raises:
-            PartitionerError: The partitioner takes no such key, or names no partition.
+            PartitionerError: The partitioner rejects a key, or returns a partition that does not exist.
         """
         if not self._connections.unsettled:
             self._under_way.clear()
@@ -133,7 +133,7 @@ class Delivery:
         try:
             placed = self._choose_partitions(chunks, may_raise)
         except BaseException:
-            # Its chunks are no business of `finish`.
+            # `finish` must not report chunks that were not handed over.
             del self._failures[failed_before:]
             raise
         for chunk, partition in placed:
@@ -143,9 +143,9 @@ class Delivery:
     def _choose_partitions(self, chunks: Sequence[Chunk], may_raise: bool) -> list[tuple[Chunk, int]]:
         """Choose a partition for each chunk; record chunks without one as failed."""
         placed: list[tuple[Chunk, int]] = []
-        # Messages without a key that go together stay together: batches are large, and the next go elsewhere.
+        # All messages without a key of one call go to one partition, for larger batches; the next call draws another.
         keyless: dict[str, int] = {}
-        # Asked once: were the answer another one for a later chunk, that would overtake those before it.
+        # Metadata is requested once per topic. If a later request succeeded, later chunks would overtake failed ones.
         unknown: dict[str, MetadataError] = {}
         for chunk in chunks:
             try:
@@ -166,7 +166,7 @@ class Delivery:
                 try:
                     partition = self._partition_of(chunk, partitions.partition_count)
                 except Exception as error:
-                    # The program's own code, and maybe in the producer's own thread.
+                    # An error of the program's partitioner, possibly in the producer's own thread.
                     if may_raise:
                         raise
                     reason = f"{type(error).__name__}: {error}"

@@ -72,7 +72,7 @@ def new_encoder(name: str, value: object, config: Mapping[str, object]) -> Encod
 
 
 def instance(found: object, config: Mapping[str, object]) -> object:
-    """Make an instance of a class; return anything else as it is."""
+    """Return an instance of a class; return any other object unchanged."""
     if not isinstance(found, type):
         return found
     made: object = found(config) if _takes_an_argument(found) else found()
@@ -83,14 +83,14 @@ def _takes_an_argument(found: type) -> bool:
     try:
         parameters = inspect.signature(found).parameters.values()
     except ValueError:
-        # A class in C, which has no signature.
+        # A class written in C without a signature.
         return False
     return any(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)
 
 
 def encode_all(encoder: Encoder, messages: Sequence[object]) -> list[bytes | None]:
     """Return the bytes of messages. Raises EncodingError."""
-    # hot path: benchmarks/clients (every message): no call where it is bytes already.
+    # hot path: benchmarks/clients (every message): no call if all messages are bytes.
     if type(encoder) is DefaultEncoder and set(map(type, messages)) <= {bytes}:
         return messages if isinstance(messages, list) else list(messages)  # type: ignore[arg-type]
     return [encode(encoder, message) for message in messages]

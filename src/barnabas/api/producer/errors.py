@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class QueueFullError(ApiError):
-    """The queue of an async producer stayed full for the whole timeout: nothing of that call was queued."""
+    """The queue of an async producer stayed full for the whole timeout: no message of the call was queued."""
 
 
 class MessageTooLargeError(ApiError):
-    """A message is larger than max.message.size: nothing of that call is sent."""
+    """A message is larger than max.message.size: no message of the call is sent."""
 
 
 class EncodingError(ApiError):
@@ -29,9 +29,9 @@ class SendError(ApiError):
     """Brokers rejected messages or were unreachable, and all retries are used up.
 
     Attributes:
-        failed: The messages that were not acknowledged, keys and values as their encoders gave them. Those of a call
-            that are not among them were.
-        reason: The error of the last of them.
+        failed: The messages that were not acknowledged, with encoded keys and values. All other messages of the call
+            were acknowledged.
+        reason: The error of the last one.
     """
 
     def __init__(self, failed: Sequence["ProducerData"], reason: str, tries: int) -> None:

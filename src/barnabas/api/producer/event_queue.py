@@ -19,8 +19,8 @@ class EventQueue:
 
     def __init__(self, backlog: Backlog, enqueue_timeout_ms: int, clock: Clock) -> None:
         """Args:
-        enqueue_timeout_ms: How long `put` waits for room; 0: not at all; -1: for ever.
-        clock: How long messages have waited.
+        enqueue_timeout_ms: How long `put` waits for room; 0: not at all; -1: forever.
+        clock: Measures how long messages have waited.
         """
         self._backlog = backlog
         self._enqueue_timeout_ms = enqueue_timeout_ms
@@ -47,13 +47,13 @@ class EventQueue:
         return self._is_closed and not self._backlog.queued
 
     def put(self, data: ProducerData) -> None:
-        """Queue messages when there is room for all of them.
+        """Queue messages when all of them fit.
 
-        More than the queue ever holds go in parts where `put` may wait for ever.
+        More messages than the queue's size are queued in parts if `put` may wait forever.
 
         Raises:
-            QueueFullError: There was no room in time; nothing was taken.
-            ClosedError: It is closed.
+            QueueFullError: The messages did not fit in time; none was queued.
+            ClosedError: The queue is closed.
         """
         size, messages = self._backlog.size, data.messages
         if len(messages) > size and self._enqueue_timeout_ms < 0:
@@ -90,13 +90,13 @@ class EventQueue:
             )
 
     def take(self, patience_ms: int | None) -> list[ProducerData]:
-        """Wait for the next batch: a full one, or one whose wait time is over; after `close`, the rest.
+        """Wait for the next batch: a full one, or one whose wait time has passed; after `close`, the rest.
 
         Args:
-            patience_ms: How long to wait at most; None: as long as it takes.
+            patience_ms: Maximum time to wait; None: no limit.
 
         Returns:
-            The batch; empty when there was none in time, or the queue is closed and empty.
+            The batch; empty if none was due in time, or if the queue is closed and empty.
         """
         with self._has_batch:
             ends_ms = self._clock.monotonic_ms() + (_FOREVER_MS if patience_ms is None else patience_ms)

@@ -4,8 +4,8 @@
     queue ─► after_dequeuing_existing_data ─► before_sending_data ─► event handler ─► brokers
     close ─► last_batch_before_close ─► … ─► close
 
-Hooks of the queue's entrance run in the thread that calls `send`, the others in the producer's own; one that raises
-makes its batch fail (or `send`, before the queue).
+Hooks before the queue run in the thread that calls `send`, the others in the producer's own. If a hook raises, `send`
+raises (before the queue) or the batch fails (after it).
 
 Source: configuration document of 0.7, "Options for Asynchronous Producers"; kafka.producer.async.CallbackHandler and
 EventHandler of 0.7.

@@ -16,10 +16,10 @@ from barnabas.core.clock import Clock
 if TYPE_CHECKING:
     from confluent_kafka.admin import TopicMetadata
 
-# How long to wait for an answer before asking whether there is anybody to give it; twice as long each time, as an
-# answer that comes later is lost.
+# Time to wait for a response before checking that a broker is reachable. Doubled each time, because a later response
+# is lost.
 _FIRST_STEP_S = 0.2
-# How long to wait before asking again for a topic that is being made.
+# Pause before requesting a topic again that is being created.
 _BEING_MADE_S = 0.02
 
 
@@ -39,8 +39,8 @@ class TopicPartitions(NamedTuple):
     """A topic's partitions.
 
     Attributes:
-        partition_count: How many there are.
-        led: Those that have a leader.
+        partition_count: The number of partitions.
+        led: The partitions with a leader.
     """
 
     partition_count: int
@@ -96,7 +96,7 @@ class Metadata:
         pause: Callable[[float], object],
     ) -> None:
         """Args:
-        connections: Where the brokers are asked.
+        connections: The connections for metadata requests.
         pause: Sleeps for a number of seconds.
         """
         self._pause = pause
@@ -123,7 +123,7 @@ class Metadata:
         if found is not None and (self._refresh_ms < 0 or self._clock.monotonic_ms() < found[1] + self._refresh_ms):
             return found[0]
         partitions = self._ask(topic)
-        # The brokers hear of new partitions a moment after ZooKeeper has them: they are asked again next time.
+        # Brokers learn of new partitions a moment after ZooKeeper. Until then the result is not cached.
         if partitions.partition_count >= self._view.partition_count(topic):
             self._known[topic] = partitions, self._clock.monotonic_ms()
         return partitions
@@ -139,7 +139,7 @@ class Metadata:
     def _ask(self, topic: str) -> TopicPartitions:
         told, ends_ms = self._answer(topic), self._clock.monotonic_ms() + self._timeout_ms
         while _is_being_made(told) and self._clock.monotonic_ms() < ends_ms:
-            # By this very question: no message was sent that could be tried again.
+            # The request itself created the topic. Wait here, because no message was sent that could be retried.
             self._pause(_BEING_MADE_S)
             told = self._answer(topic)
         if told.error is not None:
@@ -150,7 +150,7 @@ class Metadata:
         return TopicPartitions(len(told.partitions), led)
 
     def _answer(self, topic: str) -> "TopicMetadata":
-        """Ask until a broker answers, none is reachable, or request.timeout.ms has passed."""
+        """Request metadata until a broker answers, no broker is reachable, or request.timeout.ms has passed."""
         producer, ends_ms = self._connections.of(topic), self._clock.monotonic_ms() + self._timeout_ms
         step_s = _FIRST_STEP_S
         while True:

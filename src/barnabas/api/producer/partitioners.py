@@ -2,11 +2,11 @@
 
 | class | hash |
 | --- | --- |
-| DefaultPartitioner | Java's `hashCode` of the key, as Kafka's producers of that time: text, whole numbers, bytes |
-| Murmur2Partitioner | murmur2 of the key's bytes, as Kafka's producers since 0.8.2's new one |
+| DefaultPartitioner | Java's `hashCode` of the key, like Kafka's producers of that time: text, whole numbers, bytes |
+| Murmur2Partitioner | murmur2 of the key's bytes, like Kafka's producers since the new producer of 0.8.2 |
 
-The partition is the hash without its sign, modulo the number of partitions. Messages without a key are no partitioner's
-business.
+The partition is the hash without its sign, modulo the number of partitions. Partitioners are not called for messages
+without a key.
 
 Source: Kafka 0.8.2, kafka.producer.DefaultPartitioner and ByteArrayPartitioner; Java's String, Long, Arrays.hashCode.
 """
@@ -40,7 +40,7 @@ class DefaultPartitioner:
 
     def partition(self, key: object, partition_count: int) -> int:
         code = hash_code(key)
-        # As Java's abs of 32 bits, but for the one value that it leaves negative.
+        # Like Java's abs of an int, except for the one value whose abs stays negative.
         return (0 if code == _SIGN else _MASK + 1 - code if code & _SIGN else code) % partition_count
 
 

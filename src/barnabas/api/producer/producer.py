@@ -39,12 +39,12 @@ class Producer:
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Args:
-        config: Documented settings by name, of 0.7's or 0.8's spelling; see docs/clients/producer.md.
+        config: Documented settings by their names of 0.7 or 0.8; see docs/clients/producer.md.
 
         Raises:
             ConfigError: A setting is unknown, invalid, or contradicts another.
             MissingExtraError: librdkafka is not installed.
-            StartupError: No ZooKeeper answers at zookeeper.connect.
+            StartupError: No ZooKeeper server answers at zookeeper.connect.
             NoBrokersError: No broker is known.
         """
         self._config = ProducerConfig(config)
@@ -111,18 +111,18 @@ class Producer:
     def send(self, *data: ProducerData) -> None: ...
 
     def send(self, *given: object) -> None:
-        """Send messages: `send(topic, key, messages)`, or any number of `ProducerData` in one go.
+        """Send messages: `send(topic, key, messages)`, or any number of `ProducerData` in one call.
 
-        Sync, it returns when the brokers have acknowledged them all as request.required.acks asks; async, when they
-        are queued, in one piece for each `ProducerData`.
+        A sync producer returns when the brokers have acknowledged all messages as request.required.acks requires. An
+        async producer returns when they are queued, each `ProducerData` as one piece.
 
         Raises:
-            SendError: Sync: the brokers refused messages, or are away, after all retries.
+            SendError: Sync: the brokers rejected messages, or are unreachable, after all retries.
             QueueFullError: Async: the queue had no room in time.
             EncodingError, MessageTooLargeError, PartitionerError: Sync: nothing was sent. Async: `on_failure` of
                 callback.handler is called.
             ClosedError: The producer is closed.
-            TypeError: It was called in neither way.
+            TypeError: The arguments have neither form.
         """
         batch = _as_batch(given)
         if self._queue is None:

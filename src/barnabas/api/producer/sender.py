@@ -19,7 +19,7 @@ from barnabas.api.producer.handlers import CallbackHandler, EventHandler, Sends
 
 log = logging.getLogger(__name__)
 
-# How often answers are asked for while there is nothing else to do.
+# Interval of polls for answers while the queue has no batch.
 _POLL_MS = 5
 # The maximum number of batches handed over in between.
 _MOST_IN_A_ROW = 8
@@ -42,7 +42,7 @@ class Sender:
         sends: Sends,
     ) -> None:
         """Args:
-        handler: Disposes of batches in place of this; None: they are sent.
+        handler: Handles batches instead; None: they are sent.
         sends: The sender that the handler receives.
         """
         self._queue = queue
@@ -68,7 +68,7 @@ class Sender:
             if batch:
                 self._dispose(batch, is_last=False)
                 in_a_row += 1
-                # hot path: benchmarks/clients (every batch): while there is more to send, answers can wait a little.
+                # hot path: benchmarks/clients (every batch): send more batches first; answers can wait a little.
                 if self._queue.has_full_batch and in_a_row < _MOST_IN_A_ROW and not self._delivery.has_failures:
                     unsettled = 1
                     continue
@@ -99,7 +99,7 @@ class Sender:
         except SendError as error:
             self._give_up(error)
         except Exception as error:
-            # Of the program's own hooks or handler: the thread has to live.
+            # An error of the program's hooks or handler must not end the thread.
             self._refuse(batch, error)
 
     def _encoded(self, batch: list[ProducerData]) -> list[Chunk]:
@@ -108,7 +108,7 @@ class Sender:
             try:
                 chunks.append(self._encoding.chunk(data))
             except Exception as error:
-                # It is no reason to lose the others.
+                # The other messages of the batch are still sent.
                 self._refuse([data], error)
         return chunks
 
@@ -118,7 +118,7 @@ class Sender:
         except SendError as error:
             self._give_up(error)
         except Exception as error:
-            # Connections that cannot be made anew, for one: the thread has to live, and the next batch tells again.
+            # For example, connections could not be created again. The thread continues; the next batch fails again.
             log.error("the producer could not finish its batches", exc_info=error)
 
     def _refuse(self, batch: list[ProducerData], error: Exception) -> None:
@@ -132,5 +132,5 @@ class Sender:
         try:
             self._hooks.on_failure(error)
         except Exception as hook_error:
-            # It is the program's own.
+            # An error of the program's hook.
             log.error("callback.handler's on_failure failed", exc_info=hook_error)

@@ -1,6 +1,6 @@
 """The documented settings of the producer, as in docs/clients/producer.md, and the values derived from them.
 
-Names and defaults are those of 0.8.2, and of 0.7 for what 0.8 does not have.
+Names and defaults are 0.8.2's, or 0.7's for settings that 0.8 does not have.
 
 Source: configuration documents of 0.7 (producer) and 0.8.2 (producer configs); kafka.producer.ProducerConfig of both.
 """
@@ -19,7 +19,7 @@ from barnabas.core.errors import ConfigError
 _BROKER: Final = re.compile(r"(?:\d+:)?((?:\[[^\[\]]+\]|[^:\[\]\s]+):\d+)")
 _CODECS: Final = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4"}
 _MOST: Final = 2**31 - 1
-# The largest message.max.bytes that librdkafka knows.
+# The largest message.max.bytes that librdkafka accepts.
 _LARGEST_BYTES: Final = 1_000_000_000
 
 TABLE: Final = SettingsTable(
@@ -245,7 +245,7 @@ class ProducerConfig:
     """A producer's settings, checked one by one and together.
 
     Attributes:
-        given: The mapping that it was made of, for encoders and partitioners.
+        given: The program's mapping, for encoders and partitioners.
         settings: Every setting's value.
         servers: `host:port,...` of metadata.broker.list; empty: ZooKeeper lists the brokers.
         codec: none, gzip, snappy or lz4.
@@ -256,10 +256,10 @@ class ProducerConfig:
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Args:
-        config: By documented names.
+        config: Settings by documented names.
 
         Raises:
-            ConfigError: One is unknown, invalid, or contradicts another.
+            ConfigError: A setting is unknown, invalid, or contradicts another.
         """
         self.given = config
         self.settings: Settings = TABLE.read(config)
@@ -305,19 +305,19 @@ class ProducerConfig:
         retries, refresh_ms = number("message.send.max.retries"), number("topic.metadata.refresh.interval.ms")
         given = self.settings.given
         socket_ms = number("socket.timeout.ms") if "socket.timeout.ms" in given else request_ms
-        # It counts frames and batches too.
+        # librdkafka's limit includes the overhead of frames and batches.
         largest = min(max(1_000_000, number("max.message.size")) + 10_000, _LARGEST_BYTES)
         options: dict[str, str | int] = {
             "acks": number("request.required.acks"),
             "batch.num.messages": number("batch.num.messages") if self.is_async else 10_000,
             "compression.type": codec,
-            # What matters is raised, and not said several times a second while a broker is away.
+            # Only critical messages: other errors are raised, and would be logged repeatedly while a broker is down.
             "log_level": 2,
             "max.in.flight.requests.per.connection": number("max.in.flight.requests.per.connection"),
             "message.max.bytes": largest,
             "message.send.max.retries": retries,
             "message.timeout.ms": min(_MOST, (retries + 1) * (max(request_ms, socket_ms) + backoff_ms)),
-            # Handed-over messages must be sent soon: this only groups related ones.
+            # A short time, because messages have already waited in the queue: it only groups related ones.
             "queue.buffering.max.ms": min(5, number("queue.buffering.max.ms")) if self.is_async else 5,
             "queue.buffering.max.messages": max(10_000, number("queue.buffering.max.messages")),
             "reconnect.backoff.ms": backoff_ms,

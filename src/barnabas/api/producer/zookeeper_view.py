@@ -2,7 +2,7 @@
 
     /brokers/ids             children: the registered brokers
     /brokers/ids/<id>        data: a broker's addresses
-    /brokers/topics/<topic>  data: partitions of each topic that was asked for, existing or not
+    /brokers/topics/<topic>  data: partitions of each requested topic, existing or not
 
 Invariants:
 
@@ -44,8 +44,8 @@ class ZooKeeperView:
             sync_time_s: zookeeper.sync.time.ms in seconds.
 
         Raises:
-            StartupError: Nobody answers at that address.
-            NoBrokersError: There are no brokers, also when read again.
+            StartupError: No server answers at that address.
+            NoBrokersError: No broker is registered, even after `read_retries` more reads.
         """
         self._options = options
         self._protocol = protocol
@@ -135,7 +135,7 @@ class ZooKeeperView:
             try:
                 await read()
             except RegistryError:
-                # The connection is lost again; everything is read when it is back.
+                # The connection is lost again; everything is read after a reconnect.
                 pass
 
         task = self._loop.create_task(quietly())
@@ -184,7 +184,7 @@ class ZooKeeperView:
         changed = self._topic_watches.setdefault(topic, lambda _event: self._begin(partial(self._read_topic, topic)))
         assert self._registry is not None
         path = paths.topic(topic)
-        # Of a node that is not there yet, too, which `get` does not watch.
+        # `exists` also watches a missing node, which `get` does not.
         if await self._registry.exists(path, changed) is None:
             count = 0
         else:

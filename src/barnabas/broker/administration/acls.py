@@ -18,12 +18,12 @@ from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, 
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 from barnabas.wire.security.principals import parse_principal
 
-# So many comparisons of a pattern with a filter are a millisecond or two.
+# The most comparisons of a pattern with a filter in one turn of the event loop: a millisecond or two.
 _COMPARISONS_PER_TURN = 2_000
 
 
 class AskedAcl(NamedTuple):
-    """A rule to create as the request has it, in the protocol's codes."""
+    """A rule to create, with the codes from the request."""
 
     resource_type: int
     name: str
@@ -39,13 +39,13 @@ class AclAdmin:
 
     def __init__(self, store: AclStore, allows_prefixes: Callable[[], bool]) -> None:
         """Args:
-        allows_prefixes: Whether every broker of the cluster is to understand prefixed patterns.
+        allows_prefixes: Returns whether every broker of the cluster supports prefixed patterns.
         """
         self._store = store
         self._allows_prefixes = allows_prefixes
 
     def describe(self, wanted: BindingFilter) -> Iterator[Binding]:
-        """Iterate over the rules that a filter selects, pattern by pattern."""
+        """Iterate over the rules that a filter selects, grouped by pattern."""
         return self._store.rules.select(wanted)
 
     async def create(self, asked: Sequence[AskedAcl]) -> list[KafkaError | None]:
@@ -55,14 +55,14 @@ class AclAdmin:
             The error of each rule; None on success.
 
         Raises:
-            KafkaError: UNKNOWN_SERVER_ERROR, as one of them is what only a filter can be; none is created.
+            KafkaError: UNKNOWN_SERVER_ERROR if a rule has a value that is valid only in filters; no rule is created.
         """
         if any(map(_is_filter, asked)):
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         errors: list[KafkaError | None] = []
         patterns: list[Pattern | None] = []
         new: dict[Pattern, set[Entry]] = {}
-        # With one of a pattern's rules all of them fail.
+        # If one rule of a pattern fails, all rules of the pattern fail.
         failed: set[Pattern] = set()
         async for acl in in_time_slices(asked):
             pattern = None
@@ -108,7 +108,7 @@ class AclAdmin:
         )
 
     async def delete(self, filters: Sequence[BindingFilter]) -> list[list[tuple[Binding, KafkaError | None]]]:
-        """Delete rules. Returns, for each filter, the rules that it was the first to select, and the error of each."""
+        """Delete rules; return for each filter its rules, without those of earlier filters, each with its error."""
         by_pattern: dict[Pattern, list[int]] = {}
         comparisons = 0
         patterns = set(self._store.rules.patterns)
@@ -130,7 +130,7 @@ class AclAdmin:
         changed = await self._store.update({each: without_selected(by_pattern[each]) for each in by_pattern})
         deleted: list[list[tuple[Binding, KafkaError | None]]] = [[] for _ in filters]
         async for pattern, result in in_time_slices(changed.items()):
-            # Where it failed, what is known to be there is what was to go.
+            # If the update failed, report the known rules that it should have deleted.
             failed = result.error is not None
             before = self._store.rules.entries(pattern) if failed else result.before
             for entry in sorted(before - result.after):

@@ -1,6 +1,6 @@
-"""The levels of this process's loggers, under the names that log4j has for levels, and how a client changes them.
+"""Returns and changes the levels of this process's loggers, with log4j's names for levels.
 
-The levels apply to this process alone and are lost when it ends, as in Kafka.
+The levels apply only to this process and are lost when it ends, as in Kafka.
 
 Source: semantics, configs (broker loggers); Kafka 2.7.2, AdminManager.validateLogLevelConfigs; KIP-412.
 """
@@ -27,8 +27,8 @@ def check_changes(changes: Sequence[ConfigChange]) -> None:
     """Refuse invalid changes.
 
     Raises:
-        KafkaError: An operation that loggers do not have.
-        ConfigError: No such logger, or level.
+        KafkaError: The operation is not supported for loggers.
+        ConfigError: The logger or level does not exist.
     """
     for name, operation, value in changes:
         match operation:
@@ -55,7 +55,7 @@ def check_changes(changes: Sequence[ConfigChange]) -> None:
 
 
 def change_levels(changes: Sequence[ConfigChange]) -> None:
-    """Apply changes that `check_changes` accepted; a logger without a level inherits the one above it."""
+    """Apply changes that `check_changes` accepted; a logger without a level inherits its parent's."""
     for name, operation, value in changes:
         _logger(name).setLevel(logging.NOTSET if operation == ConfigOperation.DELETE or not value else _LEVELS[value])
 

@@ -1,6 +1,6 @@
 """Describes and alters the quotas in the registry on behalf of administrators.
 
-An entity has a user, a client id or both. A null name stands for all users or client ids without a limit of their own.
+An entity has a user, a client id or both. A null name means all users or client ids without a quota of their own.
 
 Source: KIP-546; semantics, ClientQuotas; Kafka 2.7.2, AdminManager.describeClientQuotas, alterClientQuotas.
 """
@@ -20,10 +20,10 @@ from barnabas.wire.registry.store import NoNodeError, Registry
 from barnabas.wire.registry.znodes.configs import decode_config
 
 USER, CLIENT_ID = "user", "client-id"
-# Kafka takes what is so near to a whole number for one.
+# Kafka accepts a value this close to a whole number as that number.
 _EPSILON = 1e-6
 _READ_TOGETHER = 500
-# What URL-encoding leaves as it is, and ZooKeeper has no nodes for.
+# Names that URL-encoding does not change, but that ZooKeeper does not allow as path elements.
 _NO_ELEMENTS = frozenset((".", ".."))
 
 
@@ -48,10 +48,10 @@ class Component(NamedTuple):
 
 
 class Alteration(NamedTuple):
-    """One limit of an entity.
+    """A change of one quota of an entity.
 
     Attributes:
-        value: None: it is taken away.
+        value: None: remove the quota.
     """
 
     key: str
@@ -64,7 +64,7 @@ class _Wanted(NamedTuple):
     Attributes:
         user, client_id: The name to match; None: any.
         has_user, has_client_id: Whether the filter has a component of this type.
-        is_strict: Whether an entity must not have types that the filter does not name.
+        is_strict: Whether an entity must not have types without a component in the filter.
     """
 
     user: Name | None
@@ -85,7 +85,7 @@ class _Wanted(NamedTuple):
 
 
 class ClientQuotaAdmin:
-    """Reads and writes the nodes of users and client ids."""
+    """Reads and writes the znodes of users and client ids."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -94,7 +94,7 @@ class ClientQuotaAdmin:
         """Return the limits of all entities that match a filter and have limits.
 
         Raises:
-            KafkaError: There can be no such filter.
+            KafkaError: The filter is invalid.
         """
         wanted = _wanted(components, is_strict)
         entities = [each for each in await self._entities(wanted) if wanted.matches(each)]
@@ -110,12 +110,12 @@ class ClientQuotaAdmin:
         return found
 
     async def alter(self, entity: Entity, alterations: Sequence[Alteration], validate_only: bool) -> None:
-        """Change some limits of an entity; the others stay.
+        """Change some limits of an entity; other limits are unchanged.
 
         Raises:
-            KafkaError: INVALID_REQUEST: there can be no such limit, and nothing was changed.
+            KafkaError: INVALID_REQUEST: a limit is invalid; nothing was changed.
         """
-        # Before anything is read: what is wrong does not depend on what is there.
+        # Validated before the read, because validity does not depend on existing limits.
         changes = {each.key: _text(each) for each in alterations}
         if validate_only:
             return
@@ -125,7 +125,7 @@ class ClientQuotaAdmin:
                 if text is not None:
                     settings[key] = text
                 elif key in KINDS_BY_KEY:
-                    # differs from Kafka (quota-removes-others): there this takes away a user's credentials as well.
+                    # differs from Kafka (quota-removes-others): in Kafka this can also remove a user's credentials.
                     settings.pop(key, None)
             return settings
 
@@ -159,13 +159,13 @@ class ClientQuotaAdmin:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Return the entity that an administrator's request names.
+    """Return the entity in an administrator's request.
 
     Args:
         parts: Types and names; a null name is the default.
 
     Raises:
-        KafkaError: INVALID_REQUEST: there can be none of that.
+        KafkaError: INVALID_REQUEST: the entity is invalid.
     """
     names: dict[str, Name] = {}
     for entity_type, name in parts:
@@ -174,7 +174,7 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
         if name == "":
             raise _invalid(f"Empty {entity_type} not supported")
         if name in _NO_ELEMENTS:
-            # differs from Kafka (quota-of-dots): it fails to write the node, and doesn't say why.
+            # differs from Kafka (quota-of-dots): Kafka fails to write the znode, without a reason in the response.
             raise _invalid(f"There can be no quota of a {entity_type} '{name}': no node can be called so")
         names[entity_type] = DEFAULT if name is None else name
     if not names:
@@ -224,7 +224,7 @@ def _limits(settings: dict[str, str]) -> dict[str, float]:
 
 
 def _text(alteration: Alteration) -> str | None:
-    """Return the text to write for an alteration; None: no setting is left."""
+    """Return the text to write for an alteration; None: remove the setting."""
     key, value = alteration
     if value is None:
         return None

@@ -1,9 +1,9 @@
 """Applies changes to existing settings. Pure.
 
-A list is changed as text: appended items are added at the end, in their own spelling; each subtracted item removes the
-first equal one. A setting without a value starts from the default of its kind.
+A list is changed as text: appended items are added at the end, unchanged; each subtracted item removes the first equal
+one. If a setting is not set, the change applies to its default.
 
-Source: semantics, IncrementalAlterConfigs; Kafka 2.7.2, AdminManager.prepareIncrementalConfigs, whose words these are.
+Source: semantics, IncrementalAlterConfigs; Kafka 2.7.2, AdminManager.prepareIncrementalConfigs (also the error texts).
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ class ConfigOperation(IntEnum):
 
 
 class ConfigChange(NamedTuple):
-    """One setting and its change; `operation` is the code from the request."""
+    """A change of one setting; `operation` is the code from the request."""
 
     name: str
     operation: int
@@ -34,7 +34,7 @@ class ConfigChange(NamedTuple):
 
 
 def check_changes(changes: Sequence[ConfigChange]) -> None:
-    """Refuse changes that are invalid whatever the current settings are.
+    """Refuse changes that are invalid regardless of the current settings.
 
     Raises:
         KafkaError: INVALID_REQUEST.
@@ -58,10 +58,10 @@ def changed(
 
     Args:
         overrides: The current settings.
-        settings: The known settings of this kind of entity.
+        settings: The known settings of this type of resource.
 
     Raises:
-        KafkaError: INVALID_REQUEST where something is no list, UNKNOWN_SERVER_ERROR where it is not known at all.
+        KafkaError: INVALID_REQUEST if a setting is not a list, UNKNOWN_SERVER_ERROR if it is unknown.
     """
     result = dict(overrides)
     for name, operation, value in changes:
@@ -97,7 +97,7 @@ def _list(overrides: Mapping[str, str], name: str, operation: int, settings: Map
 
 
 def _items(text: str) -> list[str]:
-    """Return the items of a text as Java splits it: empty items at the end are dropped, except for an empty text."""
+    """Split a text like Java: empty items at the end are dropped, except for an empty text."""
     if not text:
         return [""]
     items = text.split(",")

@@ -1,9 +1,9 @@
 """Changes settings of topics and brokers, and the levels of this broker's loggers.
 
-A change is checked against the current settings and written to the registry with a notification. Every broker applies
-it from there (`broker/cluster/watcher.py`), this one too: `settle` waits for that.
+A change is checked against the current settings and written to the registry with a notification. Every broker, this one
+too, reads the notification and applies the change (`broker/cluster/watcher.py`); `settle` waits for that.
 
-Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
+Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager (also the error texts).
 """
 
 import logging
@@ -48,7 +48,7 @@ class ConfigResourceType(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """The owner of settings; a broker resource without a name stands for all brokers."""
+    """The owner of settings; a broker resource without a name means all brokers."""
 
     type: ConfigResourceType
     name: str
@@ -76,7 +76,7 @@ class ConfigAdmin:
             validate_only: Check, and change nothing.
 
         Raises:
-            KafkaError: They can't be.
+            KafkaError: The settings are invalid.
         """
         await self._alter(resource, lambda _: dict(overrides), validate_only)
 
@@ -87,7 +87,7 @@ class ConfigAdmin:
             validate_only: Check, and change nothing.
 
         Raises:
-            KafkaError: They can't be so.
+            KafkaError: The changes are invalid.
         """
         check_changes(changes)
         if resource.type is ConfigResourceType.BROKER_LOGGER:
@@ -102,7 +102,7 @@ class ConfigAdmin:
         await self._alter(resource, lambda now: changed(now, changes, settings), validate_only)
 
     async def load_topics(self, topics: Iterable[str]) -> None:
-        """Read the settings of topics that this broker had no need of until now. Raises RegistryError."""
+        """Load the settings of topics that this broker has not needed yet. Raises RegistryError."""
         await self._watcher.load(f"{paths.TOPICS}/{topic}" for topic in topics)
 
     async def settle(self) -> None:
@@ -110,10 +110,10 @@ class ConfigAdmin:
         await self._watcher.catch_up()
 
     def check_broker(self, name: str) -> bool:
-        """Refuse another broker than this one.
+        """Refuse the id of another broker.
 
         Returns:
-            Whether it is this broker; else it is all brokers.
+            True for this broker's id, False for an empty name (all brokers).
 
         Raises:
             KafkaError: INVALID_REQUEST.
@@ -173,7 +173,7 @@ class ConfigAdmin:
 
     def _altered_broker(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
         layer = Layer.THIS_BROKER if resource.name else Layer.ALL_BROKERS
-        # What somebody else wrote there and can't be set goes with the first change.
+        # Settings from other writers that are not allowed here are removed by the first change.
         readable, _ = decode_passwords(self._live.config, now)
         settable, _ = only_settable(layer, readable)
         overrides = update(settable)
@@ -184,7 +184,7 @@ class ConfigAdmin:
         return overrides
 
     def _stored(self, resource: ConfigResource, overrides: dict[str, str]) -> dict[str, str]:
-        """Read settings from the registry."""
+        """Return settings in their stored form: with encrypted passwords."""
         if resource.type is ConfigResourceType.TOPIC:
             return overrides
         try:

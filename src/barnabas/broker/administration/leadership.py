@@ -1,6 +1,6 @@
 """Elections and reassignments on behalf of administrators.
 
-The controller carries out both. Elections are waited for until this broker's image of the cluster shows the result.
+The controller carries out both. An election request waits until this broker's image of the cluster shows the result.
 
 Source: semantics, ElectLeaders, AlterPartitionReassignments.
 """
@@ -41,7 +41,7 @@ class LeadershipAdmin:
         """Elect leaders, and wait until they lead.
 
         Args:
-            timeout_ms: How long to wait; later results are answered with REQUEST_TIMED_OUT, but still happen.
+            timeout_ms: The longest wait. Elections that take longer get REQUEST_TIMED_OUT, but are still carried out.
         """
         results = await self._controller.carry_out(
             Kind.MANUAL_LEADER_BALANCE, lambda context: elect_leaders(context, wanted, election)
@@ -66,10 +66,10 @@ class LeadershipAdmin:
     async def reassign(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, ReassignmentResult] | None:
-        """Begin to move partitions to other brokers, or cancel that.
+        """Start or cancel reassignments of partitions.
 
         Args:
-            wanted: Partition to the replicas that it is to have; None cancels.
+            wanted: Partition to its new replicas; None cancels.
 
         Returns:
             The started operations, or errors; None: this broker is not the controller.
@@ -79,7 +79,7 @@ class LeadershipAdmin:
     async def reassignments(self) -> dict[TopicPartition, Moving] | None:
         """Return the partitions that are being reassigned; None: this broker is not the controller.
 
-        In turn with the controller's other events: one that has just completed is in the registry, too.
+        The query is one of the controller's events: a reassignment completed before it is already in the registry.
         """
 
         async def read(context: ControllerContext) -> dict[TopicPartition, Moving]:

@@ -2,12 +2,12 @@
 
     set for this broker  >  set for all brokers  >  the file  >  the default
 
-`LiveConfig` updates one `BrokerConfig` in place: code that reads `config.x` when it needs it sees the current value,
-and code that derived something from it subscribes.
+`LiveConfig` updates one `BrokerConfig` in place. Code that reads `config.x` at each use sees the current value; code
+that computes something from a setting must subscribe.
 
-Dynamic settings are applied together, or not at all if they are invalid together, or if a thread pool would grow or
-shrink by more than half. Settings that were not applied are still stored and described, and tried again with the next
-change.
+Dynamic settings are applied all together. None is applied if the combination is invalid, or if a thread pool would
+shrink to less than half or grow to more than double. Settings that were not applied are still stored and described, and
+are tried again with the next change.
 
 Invariants: only settings that Kafka calls dynamic change; each change calls the listeners once, after it was made, in
 the order of subscription.
@@ -35,7 +35,7 @@ from barnabas.core.errors import ConfigError
 
 _CHANGING = frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY)
 LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | BROKER_DYNAMIC_ONLY_SETTINGS.keys()
-"""What takes effect while the broker runs."""
+"""The settings that take effect while the broker runs."""
 
 _THREAD_COUNTS = (
     "background.threads",
@@ -54,14 +54,14 @@ class LiveConfig:
 
     Attributes:
         config: The shared settings; changed in place.
-        is_serving: From now on the number of threads changes by half at the most.
+        is_serving: Set when the broker serves clients; from then on, changes of thread counts are limited.
     """
 
     __slots__ = ("_checks", "_listeners", "_static", "config", "is_serving")
 
     def __init__(self, config: BrokerConfig) -> None:
         """Args:
-        config: As the file has it.
+        config: The settings of the file.
         """
         self.config = config
         self.is_serving = False
@@ -70,20 +70,20 @@ class LiveConfig:
         self._listeners: list[tuple[frozenset[str], Callable[[], object]]] = []
 
     def subscribe(self, names: Collection[str], listener: Callable[[], object]) -> None:
-        """Call `listener` once after each change that concerns any of some settings."""
+        """Call `listener` once after each change of one or more of these settings."""
         self._listeners.append((frozenset(names), listener))
 
     def subscribe_check(self, check: Callable[[BrokerConfig], object]) -> None:
-        """Add a check that runs before a request sets something; it raises ConfigError to refuse the request."""
+        """Add a check that runs before a request changes settings; it raises ConfigError to refuse the request."""
         self._checks.append(check)
 
     def set_overrides(self, layer: Layer, overrides: Mapping[str, str]) -> None:
         """Replace the dynamic settings of a layer.
 
-        What can't be set, or can't be, is left out with a warning.
+        Settings that cannot be set dynamically, and invalid values, are ignored with a warning.
 
         Args:
-            overrides: As they are stored: passwords are encrypted.
+            overrides: In their stored form: passwords are encrypted.
         """
         readable, unreadable = decode_passwords(self.config, overrides)
         kept = _kept(layer, readable, unreadable)
@@ -95,7 +95,7 @@ class LiveConfig:
             config.default_overrides = kept
         else:
             config.broker_overrides = kept
-        # They stand in no file: no other setting can be against them.
+        # Throttles apply even if `_apply` fails: they are dynamic only, and cannot conflict with other settings.
         changed = {name for name, limit in self._throttles().items() if limit != throttles[name]}
         try:
             changed |= self._apply()
@@ -112,10 +112,10 @@ class LiveConfig:
         """Refuse dynamic settings of a layer that could not be applied together; nothing is changed.
 
         Args:
-            overrides: As they are meant: passwords are not encrypted.
+            overrides: In plain form: passwords are not encrypted.
 
         Raises:
-            ConfigError: One line, in Kafka's words where a client may look for them.
+            ConfigError: One line, with Kafka's text if clients may depend on it.
         """
         check_settable(layer, overrides)
         config = self.config
@@ -140,10 +140,10 @@ class LiveConfig:
         """Compute the settings from the layers.
 
         Returns:
-            The changed settings, among those that can change.
+            The changed settings, among the dynamic ones.
 
         Raises:
-            ConfigError: They can't be together; nothing was changed.
+            ConfigError: The combination is invalid; nothing was changed.
         """
         config = self.config
         return config.take_over(self._settled(config.default_overrides, config.broker_overrides), _CHANGING)
@@ -153,10 +153,10 @@ class LiveConfig:
         texts = dict(self._static)
         for layer in (for_all, for_this):
             for name, text in layer.items():
-                # differs from Kafka (impossible-broker-setting): it says that it ignores this one, and applies none.
+                # differs from Kafka (impossible-broker-setting): Kafka logs that it ignores this one, but applies none.
                 if not has_known_value(name) or not is_possible(name, text):
                     continue
-                # Where log.retention.ms is set, Kafka describes log.retention.hours with its default.
+                # As in Kafka: if log.retention.ms is set, log.retention.hours is described with its default.
                 for synonym in PRECEDENCE.get(name, (name,)):
                     texts.pop(synonym, None)
                 texts[name] = text
@@ -170,8 +170,9 @@ class LiveConfig:
 
 
 def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> dict[str, str]:
-    """Return the settings of a layer that can be set and described; log the others, and those without effect, in one
-    line.
+    """Return the settings of a layer that can be set and described.
+
+    Other settings, and settings without effect, are logged in one line.
     """
     kept, left_out = only_settable(layer, overrides)
     if unreadable:
@@ -189,7 +190,7 @@ def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> 
 
 
 def _check_thread_counts(config: BrokerConfig, wanted: BrokerConfig) -> None:
-    """Raise ConfigError if a pool would become less than half, or more than twice, as large."""
+    """Raise ConfigError if a thread pool would shrink to less than half, or grow to more than double."""
     for name in _THREAD_COUNTS:
         now, then = (getattr(each, attribute_name(name)) for each in (config, wanted))
         if then == now:

@@ -13,7 +13,7 @@ async def wait_for_image(
     """Return whether the image satisfied `is_done` in time.
 
     Args:
-        timeout_ms: 0 or less: not even the image as it is now counts, as in Kafka.
+        timeout_ms: 0 or less: returns False without checking the current image, as in Kafka.
     """
     if timeout_ms <= 0:
         return False

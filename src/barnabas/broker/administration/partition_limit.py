@@ -13,7 +13,7 @@ class PartitionLimit:
 
     def __init__(self, room: int) -> None:
         """Args:
-        room: How many partitions the brokers can still take.
+        room: Number of partitions that the brokers can still add.
         """
         self._room = room
         self._new_count = 0
@@ -26,8 +26,8 @@ class PartitionLimit:
         """
         check_new_partitions(self._new_count + count)
         if self._new_count + count > self._room:
-            # differs from Kafka (new-partitions-open-files): it creates them, and dies of it when its file descriptors
-            # run out.
+            # differs from Kafka (new-partitions-open-files): Kafka creates them, and crashes when its file descriptors
+            # are exhausted.
             raise KafkaError(
                 ErrorCode.POLICY_VIOLATION,
                 f"there is room for {max(self._room - self._new_count, 0)} more partitions only: the broker's limit "
@@ -41,14 +41,14 @@ class PartitionLimit:
 
 
 def count_mutations(quota: ControllerMutationQuota | None, partition_count: int) -> None:
-    """Count partitions that are to be created.
+    """Count new partitions on the client's quota.
 
     Args:
-        quota: The client's; None: no quota.
+        quota: The client's quota; None: no quota.
 
     Raises:
         KafkaError: THROTTLING_QUOTA_EXCEEDED.
     """
     if quota is not None and not quota.take(partition_count):
-        # Without words, as in Kafka.
+        # Without a message, as in Kafka.
         raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)

@@ -1,7 +1,7 @@
 """Adds partitions to topics.
 
-The topic's node gets the longer assignment; the controller sees that through its watch and does the rest. The answer
-waits until this broker's image of the cluster shows the new partitions led.
+The longer assignment is written to the topic's znode. The controller's watch fires, and it creates the partitions. The
+response waits until this broker's image of the cluster has leaders for the new partitions.
 
 Source: semantics, topics and partitions (CreatePartitions); KIP-195.
 """
@@ -26,16 +26,16 @@ from barnabas.wire.registry.store import BadVersionError, NoNodeError, Registry
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import TopicAssignment, decode_assignment, encode_assignment
 
-# So many topics are checked and written before the loop looks after others; they share a commit.
+# The most topics that are checked and written in one turn of the event loop; they share a commit.
 _TOPICS_PER_TURN = 50
 
 
 class MorePartitions(NamedTuple):
-    """A topic that is to have more partitions.
+    """A topic to which partitions are added.
 
     Attributes:
-        partition_count: How many it is to have in all.
-        assignments: The brokers of each new partition; None: the broker chooses.
+        partition_count: The new total number of partitions.
+        assignments: The brokers of each new partition; None: assigned automatically.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PartitionsResult:
     """The result for one topic.
 
     Attributes:
-        message: The error for people; None on success.
+        message: The error message; None on success.
     """
 
     name: str
@@ -68,7 +68,7 @@ class PartitionAdmin:
         partition_room: Callable[[], int],
     ) -> None:
         """Args:
-        partition_room: How many partitions the brokers can still take.
+        partition_room: Returns the number of partitions that the brokers can still add.
         """
         self._registry = registry
         self._cluster = cluster
@@ -87,8 +87,8 @@ class PartitionAdmin:
 
         Args:
             wanted: Each topic once.
-            timeout_ms: How long to wait; 0 or less: not at all, and additions are answered with REQUEST_TIMED_OUT.
-                The partitions are created nevertheless.
+            timeout_ms: The longest wait; 0 or less: do not wait, and return REQUEST_TIMED_OUT. The partitions are still
+                created.
             validate_only: Check, and add nothing.
             quota: Counts the partitions, and may refuse a topic; None: no quota.
 
@@ -127,10 +127,10 @@ class PartitionAdmin:
                 if validate_only:
                     break
                 count_mutations(quota, len(new))
-                # Once, however often somebody else is faster.
+                # Counted once, even if concurrent changes cause retries.
                 quota = None
                 current.replicas.update(new)
-                # There may be very many: each of these takes its turn of the loop.
+                # There may be very many partitions: run each step in its own turn of the event loop.
                 await asyncio.sleep(0)
                 data = encode_assignment(current)
                 await asyncio.sleep(0)
@@ -138,7 +138,7 @@ class PartitionAdmin:
                     await self._registry.set(paths.topic(topic.name), data, version)
                     break
                 except BadVersionError:
-                    # Somebody else changed it: what is asked for is judged by what it is now.
+                    # The topic was changed concurrently: check the request against its new state.
                     room.give_back(len(new))
                 except NoNodeError:
                     raise _unknown(topic.name) from None
@@ -151,8 +151,8 @@ class PartitionAdmin:
         if self._controller.is_deleting(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
         try:
-            # What could be no topic could be another path.
-            # differs from Kafka (partitions-of-no-name): it fails where the name is empty.
+            # An invalid name could be the path of another znode.
+            # differs from Kafka (partitions-of-no-name): Kafka fails if the name is empty.
             check_name(name)
             data, stat = await self._registry.get(paths.topic(name))
         except (KafkaError, NoNodeError):
@@ -197,7 +197,7 @@ def _check_assignments(
     replication_factor: int,
     live: Mapping[int, object],
 ) -> None:
-    """Refuse brokers that new partitions can't have.
+    """Refuse an invalid assignment of new partitions.
 
     Raises:
         KafkaError: INVALID_REPLICA_ASSIGNMENT.

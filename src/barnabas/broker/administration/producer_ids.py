@@ -1,7 +1,7 @@
-"""Hands out producer ids, each once in the life of the cluster.
+"""Allocates producer ids, each once in the lifetime of the cluster.
 
-A broker reserves a block of 1000 ids from /latest_producer_id_block by a write that checks the node's version, and
-hands the ids out from memory. The rest of a block is lost when the broker stops.
+A broker reserves a block of 1000 ids from /latest_producer_id_block by a write that checks the znode's version, and
+allocates the ids from memory. Unused ids of a block are lost when the broker stops.
 
 Source: zookeeper.md, /latest_producer_id_block; semantics, InitProducerId.
 """
@@ -27,14 +27,14 @@ class ProducerIds:
         self._refill = asyncio.Lock()
 
     def take(self) -> int | None:
-        """Return an id from the block in memory; None: the block is used up, call `fetch`."""
+        """Return an id from the block in memory; None: the block is exhausted, call `fetch`."""
         if self._next == self._end:
             return None
         self._next += 1
         return self._next - 1
 
     async def fetch(self) -> int:
-        """Return an id, from a new block if need be.
+        """Return an id, from a new block if necessary.
 
         Raises:
             RegistryError: The registry is closed.

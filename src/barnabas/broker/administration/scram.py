@@ -1,11 +1,11 @@
 """Creates, deletes and describes SCRAM credentials of users.
 
-A credential is a setting of the user in the registry, beside quotas. The client computes the salted password, the
-broker the two keys that it stores; the broker never sees a password.
+A credential is a setting of the user in the registry, stored with the user's quotas. The client computes the salted
+password, and the broker computes the two keys that it stores; the broker never receives a password.
 
 The changes of one user in a request succeed or fail together, with one result.
 
-Source: semantics, SCRAM; KIP-554; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
+Source: semantics, SCRAM; KIP-554; Kafka 2.7.2, kafka.server.AdminManager (also the error texts).
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ _BY_CODE = {mechanism.code: mechanism for mechanism in SCRAM_MECHANISMS.values()
 
 
 class Upsertion(NamedTuple):
-    """A credential to be set; the mechanism by its code."""
+    """A credential to set; `mechanism` is the protocol's code."""
 
     user: str
     mechanism: int
@@ -38,7 +38,7 @@ class Upsertion(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """A credential to be deleted; the mechanism by its code."""
+    """A credential to delete; `mechanism` is the protocol's code."""
 
     user: str
     mechanism: int
@@ -67,7 +67,7 @@ class ScramAdmin:
         """Change the credentials of users; complete when this broker uses them.
 
         Returns:
-            By user: those that were refused first.
+            The result of each user; failures first.
         """
         results = _refused(changes)
         by_user: dict[str, list[Change]] = {}
@@ -86,7 +86,7 @@ class ScramAdmin:
         """Describe users' credentials.
 
         Args:
-            users: None, or empty, means all users with credentials.
+            users: The users; None or empty: all users with credentials.
         """
         await self._watcher.catch_up()
         if not users:
@@ -139,7 +139,7 @@ class ScramAdmin:
 
 
 def _refused(changes: Iterable[Change]) -> dict[str, Result]:
-    """Return the users whose changes are invalid whatever credentials exist."""
+    """Return the users whose changes are invalid regardless of existing credentials."""
     refused: dict[str, Result] = {}
     deletions_first = sorted(changes, key=lambda change: isinstance(change, Upsertion))
     for change in deletions_first:

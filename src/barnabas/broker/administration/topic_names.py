@@ -1,6 +1,6 @@
 """The names of all topics, to find collisions with a new name.
 
-Two names collide where they differ only by `.` for `_`: their metrics would be called the same.
+Two names collide if they differ only in `.` and `_`: their metrics would have the same name.
 
 Source: semantics, topics and partitions (names).
 """
@@ -15,11 +15,11 @@ class TopicNames:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
-        # Those with `.` or `_` by what they are called with `_` alone; no others can collide.
+        # Names with `.` or `_`, by the name in which every `.` is replaced by `_`; other names cannot collide.
         self._alike: dict[str, set[str]] = {}
 
     def take_over(self, names: Collection[str]) -> set[str]:
-        """Set the existing topics; returns them as a set that the caller owns."""
+        """Set the existing topics, and return them as a set that the caller owns."""
         now = set(names)
         for name in self._known - now:
             alike = self._alike.get(_flat(name))
@@ -33,7 +33,7 @@ class TopicNames:
         return set(now)
 
     def add(self, name: str) -> None:
-        """Add the name of a topic that is about to be created."""
+        """Add the name of a topic that is being created."""
         self._known.add(name)
         self._note(name)
 

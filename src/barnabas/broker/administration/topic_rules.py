@@ -13,7 +13,7 @@ from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE
 from barnabas.core.types import MOST_TOPIC_NAME_CHARACTERS, is_topic_name
 
 NOT_GIVEN = -1
-# differs from Kafka (new-partitions-in-a-request): 2.7 knows no limit and runs out of memory; this one is that of
+# differs from Kafka (new-partitions-in-a-request): Kafka 2.7 has no limit and runs out of memory; this is the limit of
 # Kafka's later controllers.
 MOST_NEW_PARTITIONS = 10_000
 
@@ -23,10 +23,10 @@ class NewTopic:
     """A topic that a client wants to create.
 
     Attributes:
-        partition_count: -1: the broker's default, or as many as are assigned.
-        replication_factor: -1: the broker's default, or that of the assignment.
-        assignments: Partition and its brokers, as given; empty: the controller chooses.
-        configs: Setting and value, as given; a value of None is refused.
+        partition_count: -1: the broker's default, or the number of assignments.
+        replication_factor: -1: the broker's default, or the number of assigned brokers.
+        assignments: Partition and its brokers, from the request; empty: assigned automatically.
+        configs: Setting and value, from the request; a value of None is refused.
     """
 
     name: str
@@ -37,7 +37,7 @@ class NewTopic:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no topic can have.
+    """Refuse an invalid topic name.
 
     Raises:
         KafkaError: INVALID_TOPIC_EXCEPTION.
@@ -60,7 +60,7 @@ def check_name(name: str) -> None:
 
 
 def check_collisions(name: str, existing: Collection[str]) -> None:
-    """Refuse a name that differs from an existing name only by `.` for `_`: their metrics would have the same name.
+    """Refuse a name that differs from an existing name only in `.` and `_`: their metrics would have the same name.
 
     Raises:
         KafkaError: INVALID_TOPIC_EXCEPTION.
@@ -107,7 +107,7 @@ def check_new_partitions(partition_count: int) -> None:
 def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, list[int]]:
     """Check an assignment from the client, and return it as a mapping, partition 0 first.
 
-    Of a partition that is named twice the later brokers count, as in Kafka.
+    If a partition occurs twice, its last entry is used, as in Kafka.
 
     Raises:
         KafkaError: INVALID_REPLICA_ASSIGNMENT.
@@ -120,7 +120,7 @@ def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, 
     elif list(replicas) != list(range(len(replicas))):
         reason = "partitions should be a consecutive 0-based integer sequence"
     elif not replicas[0]:
-        # differs from Kafka (no-replicas): it makes partitions that nobody will ever lead.
+        # differs from Kafka (no-replicas): Kafka creates partitions that can never have a leader.
         reason = "a partition needs one replica at least"
     else:
         return replicas

@@ -1,7 +1,8 @@
-"""Creates and deletes topics: on request, automatically for Metadata, and the internal ones of the broker.
+"""Creates and deletes topics: on request, automatically for Metadata, and the broker's internal topics.
 
-Creating writes the topic's configuration and its assignment; deleting writes a request to delete. The controller sees
-either through its watches and does the rest. The answer waits until this broker's image of the cluster shows it.
+A creation writes the topic's configuration and its assignment; a deletion writes a deletion request. The controller's
+watches fire, and it completes the operation. The response waits until this broker's image of the cluster shows the
+result.
 
 Source: semantics, topics and partitions; zookeeper.md.
 """
@@ -46,19 +47,19 @@ __all__ = ["NewTopic", "TopicAdmin", "TopicResult"]
 
 log = logging.getLogger(__name__)
 
-# What does not work without each of the broker's own topics, and the setting that may ask for too much.
+# By internal topic: the feature that needs it, and its replication factor's setting, which may exceed the brokers.
 _NEEDED_FOR = {
     GROUP_OFFSETS_TOPIC: ("consumer groups", "offsets.topic.replication.factor"),
     TRANSACTION_STATE_TOPIC: ("transactions", "transaction.state.log.replication.factor"),
 }
-# Topics of so many partitions are checked and written before the loop looks after others; they share a commit.
+# The most partitions that are checked and written in one turn of the event loop; they share a commit.
 _PARTITIONS_PER_TURN = 1_000
-# What is to be done for each topic takes about as long as for so many partitions.
+# The work for a topic takes about as long as the work for this many partitions.
 _PARTITIONS_LIKE_A_TOPIC = 20
 _TOPICS_PER_TURN = _PARTITIONS_PER_TURN // _PARTITIONS_LIKE_A_TOPIC
 _NO_LIMIT = 1 << 31
 TIME_TO_COME_MS = 10_000
-"""How long brokers that start together may take."""
+"""The time allowed for brokers that start together."""
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ class TopicResult:
     """The result of the creation of one topic.
 
     Attributes:
-        message: The error for people; None on success.
+        message: The error message; None on success.
         partition_count: -1 on error.
         replication_factor: -1 on error.
         config: The topic's settings; None on error.
@@ -94,8 +95,8 @@ class TopicAdmin:
         partition_room: Callable[[], int] = lambda: _NO_LIMIT,
     ) -> None:
         """Args:
-        random: Where automatic assignments start.
-        partition_room: How many partitions the brokers can still take.
+        dice: Random numbers for the start of automatic assignments.
+        partition_room: Returns the number of partitions that the brokers can still add.
         """
         self._registry = registry
         self._cluster = cluster
@@ -105,7 +106,7 @@ class TopicAdmin:
         self._dice = dice
         self._partition_room = partition_room
         self._names = TopicNames()
-        # Topics that too few brokers are there for, and how many there were when the log was told.
+        # Internal topics with too few brokers, and the number of brokers when this was logged.
         self._reported: dict[str, int] = {}
         self._to_be_looked_at: set[str] = set()
 
@@ -121,12 +122,12 @@ class TopicAdmin:
         validate_only: bool = False,
         quota: ControllerMutationQuota | None = None,
     ) -> list[TopicResult]:
-        """Create topics and wait until they are led.
+        """Create topics, and wait until they have leaders.
 
         Args:
             topics: Each name once.
-            timeout_ms: How long to wait; 0 or less: not at all, and new topics are answered with REQUEST_TIMED_OUT.
-                The topics are created nevertheless.
+            timeout_ms: The longest wait; 0 or less: do not wait, and return REQUEST_TIMED_OUT. The topics are still
+                created.
             validate_only: Check, and create nothing.
             quota: Counts the partitions, and may refuse a topic; None: no quota.
 
@@ -157,7 +158,7 @@ class TopicAdmin:
         """Delete topics and wait until this broker's image no longer has them.
 
         Args:
-            timeout_ms: How long to wait; 0 or less: not at all. The topics go nevertheless.
+            timeout_ms: The longest wait; 0 or less: do not wait. The topics are still deleted.
             quota: Counts the partitions, and may refuse a topic; None: no quota.
         """
         known = self._cluster.image.topics
@@ -181,10 +182,10 @@ class TopicAdmin:
         return results
 
     async def auto_create(self, names: Iterable[str]) -> dict[str, ErrorCode]:
-        """Create topics that a client asked about; does not wait for their leaders.
+        """Create topics of a Metadata request, without waiting for their leaders.
 
         Returns:
-            For each the error that its metadata carries now: LEADER_NOT_AVAILABLE when it is on its way.
+            For each topic its error in the Metadata response: LEADER_NOT_AVAILABLE if it is being created.
         """
         wanted = [internal_topic(name, self._config) if name in INTERNAL_TOPICS else NewTopic(name) for name in names]
         results = await self._create_all(wanted, validate_only=False)
@@ -199,7 +200,7 @@ class TopicAdmin:
         }
 
     async def create_internal(self, name: str) -> None:
-        """Create an internal topic if it is missing; callers ask again until it has leaders.
+        """Create an internal topic if it is missing; callers must retry until it has leaders.
 
         Args:
             name: `__consumer_offsets` or `__transaction_state`.
@@ -212,8 +213,8 @@ class TopicAdmin:
     def warn_of_too_few_brokers(self, name: str) -> None:
         """Log, once for each number of brokers, that an internal topic cannot be created.
 
-        Nothing is said where the topic is there already, or could be. Where there may be other brokers they have some
-        time to come.
+        Nothing is logged if the topic exists or can be created. With ZooKeeper, the check is delayed by
+        `TIME_TO_COME_MS`, because other brokers may be starting.
         """
         if not self._config.zookeeper_connect:
             self._warn_of_too_few_brokers(name)
@@ -242,7 +243,7 @@ class TopicAdmin:
     async def _create_all(
         self, topics: Sequence[NewTopic], validate_only: bool, quota: ControllerMutationQuota | None = None
     ) -> list[TopicResult]:
-        """Create the topics some at a time: a request may name very many, and others must not wait for it."""
+        """Create topics, a limited number at a time: a large request must not block the event loop."""
         request = _Creation(
             self._names,
             await self._registry.children(paths.BROKER_TOPICS),
@@ -314,7 +315,7 @@ class TopicAdmin:
         return assign(racks, partition_count, replication_factor, start, shift)
 
     async def _write(self, name: str, overrides: Mapping[str, str], assignment: dict[int, list[int]]) -> None:
-        """Write the configuration, then the topic; one transaction, so that a kill between them leaves nothing."""
+        """Write the configuration and the topic in one transaction, so that a kill cannot leave only one of them."""
         config_path = paths.topic_config(name)
         config = encode_config(overrides)
         is_left_over = await self._registry.exists(config_path) is not None
@@ -323,7 +324,7 @@ class TopicAdmin:
             CreateOp(paths.topic(name), encode_assignment(TopicAssignment(assignment))),
         ]
         try:
-            # differs from Kafka (new-topic-transaction): it writes one after the other.
+            # differs from Kafka (new-topic-transaction): Kafka uses two separate writes.
             await self._registry.multi(ops)
         except NodeExistsError:
             raise _already_exists(name) from None
@@ -332,7 +333,7 @@ class TopicAdmin:
         try:
             await self._registry.create(paths.delete_topic(name))
         except NodeExistsError:
-            # Somebody else asked for it already: wait for the same end.
+            # The deletion was already requested: wait for it.
             return
 
     async def _wait(self, is_done: Callable[[ClusterImage], bool], timeout_ms: int) -> bool:
@@ -345,8 +346,8 @@ class _Creation:
     Attributes:
         existing: The existing topics, and those of this request that passed the checks.
         validates_only: Nothing is created.
-        room: For partitions.
-        quota: Counts them; None: no quota.
+        room: The limit of new partitions.
+        quota: Counts the partitions; None: no quota.
     """
 
     __slots__ = ("_names", "existing", "quota", "room", "validates_only")
@@ -361,7 +362,7 @@ class _Creation:
     ) -> None:
         """Args:
         names: The names of all topics; updated with the existing ones.
-        room: How many partitions the brokers can still take.
+        room: Number of partitions that the brokers can still add.
         """
         self._names = names
         self.existing = names.take_over(existing)

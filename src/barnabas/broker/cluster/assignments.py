@@ -1,6 +1,6 @@
-"""Decodes the assignments of topics without stopping the event loop for a large one.
+"""Decodes the assignments of topics without blocking the event loop for a large one.
 
-A topic's node may have 1 MB, whoever wrote it: 60,000 partitions take 200 ms to decode in one turn.
+A topic's znode may have up to 1 MB: decoding 60,000 partitions takes 200 ms.
 
 Source: zookeeper.md, topic assignment.
 """
@@ -13,7 +13,7 @@ _PARTITIONS_PER_TURN = 500
 
 
 async def read_assignment(data: bytes | None) -> TopicAssignment:
-    """Decode an assignment, some partitions in a turn of the loop.
+    """Decode an assignment, some partitions in each turn of the event loop.
 
     Raises:
         MalformedError: See `decode_assignment`.

@@ -15,23 +15,23 @@ NO_EPOCH: Final = -1
 
 
 class FinalizedFeatures:
-    """Reads the node, and again whenever it changes. Owned by the event loop.
+    """Reads the znode, and reads it again after every change. Owned by the event loop.
 
     Attributes:
-        epoch: NO_EPOCH while features are off, or the node is not there.
+        epoch: The znode's version; NO_EPOCH while features are disabled, or the znode does not exist.
     """
 
     def __init__(self, registry: Registry, spawner: Spawner) -> None:
         """Args:
-        registry: One that waits for a connection.
+        registry: A registry whose calls wait for a connection.
         """
         self.epoch = NO_EPOCH
         self._registry = registry
         self._spawner = spawner
 
     async def read(self) -> None:
-        """Read it now, and begin to watch."""
-        # Where it is not there yet, `exists` leaves the watch that tells of its making.
+        """Read the znode now, and begin to watch it."""
+        # If the znode does not exist, the watch of `exists` reports its creation.
         if await self._registry.exists(paths.FEATURES, self._on_change) is None:
             self.epoch = NO_EPOCH
             return
@@ -46,6 +46,6 @@ class FinalizedFeatures:
         self._spawner.spawn(self._read_again())
 
     async def _read_again(self) -> None:
-        # A broker that stops hears of nothing more.
+        # Ignored while the broker stops.
         with suppress(RegistryClosedError):
             await self.read()

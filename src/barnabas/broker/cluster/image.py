@@ -1,11 +1,11 @@
-"""The cluster as the controller described it to this broker: brokers, leaders, replicas.
+"""The cluster metadata that the controller sent to this broker: brokers, leaders, replicas.
 
 Invariants:
 
-- An image is immutable; an update makes a new one.
+- An image is immutable; an update creates a new one.
 - Only UpdateMetadata changes the image; `replicas/control_requests.py` has already checked that the request is current.
 - The broker list of an update replaces the previous one; partitions are merged; a leader of -2 removes them.
-- Invalid topic names are dropped, whatever their source: they cannot be part of a path in the registry.
+- Invalid topic names are dropped, even from the controller: they cannot be part of a path in the registry.
 
 Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
 """
@@ -37,7 +37,7 @@ class PartitionState(NamedTuple):
     """A partition's leader and replicas.
 
     Attributes:
-        leader: Broker id; -1: no leader.
+        leader: Broker id; -1 without a leader.
         offline: Replicas whose broker is dead or whose log directory failed.
     """
 
@@ -53,7 +53,7 @@ class ClusterImage:
     """The state of the cluster at one moment.
 
     Attributes:
-        controller_id: -1: unknown.
+        controller_id: Broker id of the controller; -1 if unknown.
         topics: Topic to partition to state.
         controller_epoch: Epoch of the controller that sent it.
     """
@@ -78,7 +78,7 @@ class ClusterImage:
         return True
 
     def partition_count(self, topic: str) -> int:
-        """Return the number of a topic's partitions; 0: the topic does not exist."""
+        """Return the number of a topic's partitions; 0 if the topic does not exist."""
         return len(self.topics.get(topic, ()))
 
     def has_leaders(self, topic: str, partition_count: int) -> bool:
@@ -98,11 +98,11 @@ ChangeListener = Callable[[ImageChange], object]
 
 
 class ClusterView:
-    """Holds the newest image. Owned by the event loop.
+    """The newest image, and the listeners for changes. Owned by the event loop.
 
     Attributes:
-        image: The newest.
-        broker_epoch: This broker's, from its registration; control requests for an older one are refused.
+        image: The newest image.
+        broker_epoch: This broker's epoch, from its registration; control requests for an older epoch are refused.
     """
 
     __slots__ = ("_listeners", "_overrides", "broker_epoch", "image")
@@ -131,7 +131,7 @@ class ClusterView:
         return self._overrides.get(topic, {})
 
     def set_topic_overrides(self, topic: str, overrides: Mapping[str, str]) -> None:
-        """Remember a topic's settings as they are in the registry."""
+        """Store a topic's settings from the registry."""
         self._overrides[topic] = dict(overrides)
 
     def has_topic_overrides(self, topic: str) -> bool:

@@ -1,7 +1,7 @@
-"""Finds, and waits for, the partitions about which a newly started broker has no metadata yet.
+"""Finds the partitions without metadata on a newly started broker, and waits for their metadata.
 
-A controller that takes over sends brokers first, then partitions some at a time, those with offline replicas last. A
-broker that has only a part of them would describe topics with missing partitions to its clients.
+A new controller first sends brokers, then partitions, some at a time, and partitions with offline replicas last. With
+only a part of them, a broker would return topics with missing partitions to clients.
 
 Source: replication.md, failover; zookeeper.md.
 """
@@ -48,9 +48,10 @@ async def wait_for_metadata(view: ClusterView, registry: Registry) -> None:
 
 
 async def partitions_without_metadata(registry: Registry, image: ClusterImage) -> list[TopicPartition]:
-    """Return the partitions that the registry has and an image lacks, as far as a controller will send them.
+    """Return the partitions that are in the registry but not in an image, and that a controller will send.
 
-    Those of topics on their way out, those that never had a leader, and what is malformed it may never tell of.
+    Omits partitions that it may never send: partitions of topics being deleted, partitions that never had a leader, and
+    malformed znodes.
     """
     deleting = set(await registry.children(paths.DELETE_TOPICS))
     topics = [topic for topic in await registry.children(paths.BROKER_TOPICS) if topic not in deleting]
@@ -71,7 +72,7 @@ async def partitions_without_metadata(registry: Registry, image: ClusterImage) -
 async def _read(
     registry: Registry, wanted: Sequence[T], path_of: Callable[[T], str]
 ) -> AsyncIterator[tuple[T, bytes | None]]:
-    """Yield the contents of the existing nodes, some in each turn of the event loop."""
+    """Yield the contents of the existing znodes, some in each turn of the event loop."""
     for start in range(0, len(wanted), _NODES_PER_TURN):
         some = wanted[start : start + _NODES_PER_TURN]
         for each, node in zip(some, await registry.get_many([path_of(each) for each in some]), strict=True):

@@ -1,23 +1,23 @@
 """Reads settings from the registry and watches them for changes.
 
-An entity is the owner of settings, named as its node below /config: `topics/t`, `brokers/0`, `brokers/<default>`,
+An entity is the owner of settings, named like its znode below /config: `topics/t`, `brokers/0`, `brokers/<default>`,
 `clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Every change writes the entity's
-node and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker handles new
-notifications in order, reads the nodes again, and deletes notifications older than 15 minutes.
+znode and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker handles new
+notifications in order, reads the znodes again, and deletes notifications older than 15 minutes.
 
 Listeners subscribe to one type of entity (`topics`, ...). They get the settings of each entity at the start, and then
-whenever the settings differ from those last passed on.
+whenever the settings differ from those last passed to them.
 
-For types that are watched, the nodes themselves are watched, too: a change without a notification is seen as well.
-There a malformed node (not a JSON object with strings below `config`) changes nothing.
+For watched types, the znodes themselves are watched, too, so that a change without a notification is also detected. For
+these types, a malformed znode (not a JSON object with strings below `config`) changes nothing.
 
 Invariants:
 
 - All work runs in one queue, one piece at a time: listeners never get older settings after newer ones.
-- Listeners are called once per change, after its notification was seen; changes of an entity seen together count once.
-- No change is lost: failed reads are repeated later. After a lost session, when notifications may have been created and
-  deleted unseen, everything is read again.
-- The listeners have a topic's settings before its first LeaderAndIsr request is carried out (`load`).
+- Listeners are called once per change, after its notification was read; changes of an entity read together count once.
+- No change is lost: failed reads are repeated later. After a lost session, everything is read again, because
+  notifications may have been created and deleted meanwhile.
+- The listeners have a topic's settings before its first LeaderAndIsr request is processed (`load`).
 
 Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager, ZkNodeChangeNotificationListener.
 """
@@ -45,11 +45,11 @@ from barnabas.wire.registry.znodes.payload import MalformedError
 
 log = logging.getLogger(__name__)
 
-# So many nodes are read together.
+# Number of znodes read together.
 _READ_TOGETHER = 500
 
 OverridesListener = Callable[[str, Mapping[str, str]], object]
-"""Told of an entity, without its type, and of its settings; none where its node is gone."""
+"""Called with the name of an entity, without its type, and its settings; empty if its znode does not exist."""
 
 
 class ConfigWatcher:
@@ -62,7 +62,8 @@ class ConfigWatcher:
         self._spawner = spawner
         self._listeners: dict[str, list[OverridesListener]] = {}
         self._watched_types: set[str] = set()
-        # Of these: which have a node, what was written since it was read, and where entities came or went.
+        # For watched types: the entities with a znode, those written since they were read, and the parents below which
+        # entities were created or deleted.
         self._known: set[str] = set()
         self._written: dict[str, None] = {}
         self._changed_lists: dict[str, None] = {}
@@ -70,16 +71,18 @@ class ConfigWatcher:
         self._queue: deque[tuple[Callable[[], Awaitable[None]], Pending[None]]] = deque()
         self._is_working = False
         self._is_look_due = False
-        # Whether notifications may have been missed: then what was told is compared with everything that is there.
+        # Whether notifications may have been missed: all entities are then read and compared with `_applied`.
         self._is_stale = False
-        # What was told last; entities without settings are left out.
+        # The settings last passed to the listeners; entities without settings are omitted.
         self._applied: dict[str, dict[str, str]] = {}
 
     def subscribe(self, entity_type: str, listener: OverridesListener, *, is_watched: bool = False) -> None:
         """Call `listener` with the settings of each entity of a type; call this before `start`.
 
         Args:
-            is_watched: Also watch for changes without a notification. That takes two watches for each entity.
+            entity_type: The type.
+            listener: Called with the name of an entity and its settings.
+            is_watched: Whether to watch for changes without a notification, too. This needs two watches per entity.
         """
         self._listeners.setdefault(entity_type, []).append(listener)
         if is_watched:
@@ -94,27 +97,27 @@ class ConfigWatcher:
         await self._do(self._begin)
 
     async def load(self, entities: Iterable[str]) -> None:
-        """Read entities now and call the listeners, whether the settings changed or not.
+        """Read entities now and call the listeners, even if the settings did not change.
 
         Raises:
-            RegistryError: They could not be read.
+            RegistryError: The entities could not be read.
         """
         wanted = list(entities)
         await self._do(lambda: self._load(wanted))
 
     async def catch_up(self) -> None:
-        """Wait until the listeners have all earlier changes; nodes that cannot be read now follow later."""
+        """Wait until the listeners have all earlier changes, except for znodes that cannot be read now."""
         self._look_soon()
         await self._do(_nothing)
 
     def forget(self, entity: str) -> None:
-        """Forget a deleted entity: a later one of the same name counts as new."""
+        """Forget a deleted entity, so that a later one with the same name counts as new."""
         self._applied.pop(entity, None)
 
-    # --- one thing after the other
+    # --- the queue
 
     async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run work in order; raises its exception."""
+        """Run work in order, and wait for it; raise its exception."""
         await self._enqueue(work).future()
 
     def _enqueue(self, work: Callable[[], Awaitable[None]]) -> Pending[None]:
@@ -138,7 +141,7 @@ class ConfigWatcher:
         finally:
             self._is_working = False
 
-    # --- who changed
+    # --- changed entities
 
     def _changed(self, event: WatchEvent) -> None:
         if event.type is EventType.NONE:
@@ -146,19 +149,19 @@ class ConfigWatcher:
         self._look_soon()
 
     def _entity_written(self, event: WatchEvent) -> None:
-        """Handle the watch of an entity's node."""
+        """Handle the watch of an entity's znode."""
         if event.type is not EventType.NONE:
             self._written[paths.config_entity(event.path)] = None
         self._changed(event)
 
     def _list_changed(self, event: WatchEvent) -> None:
-        """Handle the watch of a node whose children are entities."""
+        """Handle the watch of a znode whose children are entities."""
         if event.type is not EventType.NONE:
             self._changed_lists[paths.config_entity(event.path)] = None
         self._changed(event)
 
     def _look_soon(self) -> None:
-        """Schedule a look for notifications; further calls before it are merged."""
+        """Schedule a check for notifications; further calls before it are merged."""
         if not self._is_look_due:
             self._is_look_due = True
             self._enqueue(self._look).then(lambda _: None, self._look_again)
@@ -167,14 +170,14 @@ class ConfigWatcher:
         if isinstance(error, RegistryClosedError):
             log.debug("the registry closed while a change of settings was read")
         elif isinstance(error, RegistryError):
-            # The watch is not set any more: without another try no change would ever be seen.
+            # The watch is no longer set: without a retry, no later change would be detected.
             log.warning("cannot read changed settings, retrying: %s", error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
         else:
             log.error("cannot apply changed settings", exc_info=error)
 
     async def _begin(self) -> None:
-        # Before the entities are read: what changes from then on has a notification that is not among these.
+        # Before the entities are read, so that every later change has a notification that is not among these.
         self._notifications.mark_processed(await self._notifications.list_unprocessed(self._changed))
         await self._notifications.delete_old()
         await self._read_all(is_start=True)
@@ -182,7 +185,7 @@ class ConfigWatcher:
     async def _look(self) -> None:
         self._is_look_due = False
         names = await self._notifications.list_unprocessed(self._changed)
-        # In the order in which they changed first.
+        # In the order of each entity's first change.
         changed: dict[str, None] = {}
         for name in names:
             entity = await self._read_notification(name)
@@ -193,23 +196,23 @@ class ConfigWatcher:
         try:
             await self._take_over(changed, written, lists)
         except RegistryError:
-            # They are to be seen still.
+            # Not processed yet: kept for the retry.
             self._written = {**written, **self._written}
             self._changed_lists = {**lists, **self._changed_lists}
             raise
-        # Not before: what could not be read is still to be seen.
+        # Only now, so that a failed read is retried.
         self._notifications.mark_processed(names)
         await self._notifications.delete_old()
 
     async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:
-        """Read the nodes that may have changed.
+        """Read the znodes that may have changed.
 
         Args:
-            changed, written: Entities with a notification, and those whose nodes were written.
+            changed, written: Entities with a notification, and entities whose znodes were written.
             lists: Parents below which entities were created or deleted.
         """
         if self._is_stale:
-            # Before: the session may be gone again while they are read.
+            # Reset before the read, because the session may be lost again during it.
             self._is_stale = False
             try:
                 await self._read_all()
@@ -224,11 +227,11 @@ class ConfigWatcher:
             await self._read_changed(entity)
 
     async def _new_entities(self, list_name: str) -> list[str]:
-        """Return the new entities below a node; a watch reports later ones."""
+        """Return the new entities below a znode; a watch reports later ones."""
         names = await self._children(list_name)
         entity_type, _, user = list_name.partition("/")
         if entity_type == paths.USERS and user and "/" not in user:
-            # A user: below it is where its clients are.
+            # A user's znode: its clients are the children of its child `clients`.
             clients = f"{list_name}/{paths.CLIENTS}"
             return await self._new_entities(clients) if paths.CLIENTS in names else []
         found = [each for each in (f"{list_name}/{name}" for name in names) if each not in self._known]
@@ -250,7 +253,7 @@ class ConfigWatcher:
             return None
         return entity
 
-    # --- what they are now
+    # --- current settings
 
     async def _load(self, entities: Iterable[str]) -> None:
         for entity in entities:
@@ -295,13 +298,13 @@ class ConfigWatcher:
     async def _entities(self, entity_type: str) -> list[str]:
         """Return all entities of a type that have a znode."""
         found = []
-        # What is for all comes before what stands on it.
+        # The default entity comes first, because other entities build on it.
         for name in sorted(await self._children(entity_type), key=lambda name: (name != paths.DEFAULT_ENTITY, name)):
             entity = f"{entity_type}/{name}"
             found.append(entity)
             if entity_type == paths.USERS:
                 clients = f"{entity}/{paths.CLIENTS}"
-                # Where they are watched, so is whether there will be any.
+                # For watched types, this also watches the user's znode for the creation of `clients`.
                 if entity_type not in self._watched_types or paths.CLIENTS in await self._children(entity):
                     found += [f"{clients}/{client}" for client in await self._children(clients)]
         return found
@@ -327,11 +330,11 @@ class ConfigWatcher:
         return self._decode(entity, data)
 
     def _decode(self, entity: str, data: bytes | None) -> dict[str, str]:
-        """Decode an entity's node; if it is malformed, return the previous settings."""
+        """Decode an entity's znode; if it is malformed, return the previous settings."""
         try:
             overrides = decode_config_strictly(data)
         except MalformedError as error:
-            # differs from Kafka (malformed-settings): they are taken for none there.
+            # differs from Kafka (malformed-settings): Kafka treats malformed settings as empty.
             if self._malformed.get(entity) != data:
                 log.warning("settings of %s not changed: the znode is malformed: %s", entity, error)
                 self._malformed[entity] = data
@@ -349,7 +352,7 @@ class ConfigWatcher:
             try:
                 listener(name, overrides)
             except Exception:
-                # A bug of the one that was told: the others, and those that are told next, are no part of it.
+                # A bug in one listener must not affect the other listeners or later changes.
                 log.exception("cannot apply changed settings of %s", entity)
 
 

@@ -1,7 +1,7 @@
 """Writes the in-sync replicas that leaders propose.
 
-Kafka checks only the epochs and the version of the state. Here a proposal must also be consistent, as those of Kafka's
-brokers always are: it comes from the leader, includes the leader, and names only brokers that have a replica.
+Kafka checks only the epochs and the version of the state. Here a proposal must also be consistent, as proposals of
+Kafka's brokers always are: it comes from the leader, includes the leader, and names only brokers that have a replica.
 
 Source: replication.md, AlterIsr; KIP-497.
 """
@@ -35,7 +35,7 @@ async def alter_isr(
     """Write the ISR that a leader proposes, and send it to all brokers.
 
     Args:
-        answer: Called once all brokers have it; steps of reassignments follow after that.
+        answer: Called once all brokers have been sent the ISR; steps of reassignments follow afterwards.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.
@@ -91,7 +91,7 @@ def _refusal(
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if asked.leader_epoch < leadership.node.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    # differs from Kafka (isr-proposals): it asks for none of this.
+    # differs from Kafka (isr-proposals): Kafka checks none of this.
     is_sound = (
         leadership.node.leader == broker_id
         and asked.leader_epoch == leadership.node.leader_epoch
@@ -107,10 +107,10 @@ def _refusal(
 def _living(state: ControllerState, partition: TopicPartition, isr: Sequence[int]) -> tuple[int, ...]:
     """Return the members of a proposed ISR that were in sync before, or may lead.
 
-    The leader takes what the answer says, so it goes on without the others, and asks again when they are back.
+    The leader uses the ISR of the answer. It continues without the others, and proposes them again when they are back.
     """
-    # differs from Kafka (stopping-replicas): it takes in a broker that is about to stop, or is gone, whose last fetch
-    # the leader still had before it (KIP-841).
+    # differs from Kafka (stopping-replicas): Kafka accepts a broker that is stopping or gone, if the leader handles
+    # that broker's last fetch only then (KIP-841).
     known = state.leaders[partition].node.isr
     return tuple(replica for replica in isr if replica in known or state.is_online(replica, partition))
 

@@ -1,8 +1,8 @@
-"""Spreads the replicas of a new topic over the brokers. Pure: the two random numbers are handed in.
+"""Distributes the replicas of new partitions over the brokers. Pure: the caller passes two random numbers.
 
-With n brokers, replica 0 of partition p is on broker (p + start) mod n; the further ones follow at a distance that
-grows each time p passes a multiple of n, so that no broker's followers are all on the same neighbour. When all
-brokers have racks, the list of brokers alternates between racks and replicas go to racks that have none yet.
+With n brokers, replica 0 of partition p is on broker (p + start) mod n. The other replicas follow at a distance that
+grows each time p passes a multiple of n, so that no broker's followers are all on the same neighbour. When all brokers
+have racks, the list of brokers alternates between racks, and replicas prefer racks that have no replica yet.
 
 Source: semantics, topics and partitions (automatic assignment); KIP-36.
 """
@@ -25,14 +25,14 @@ def assign(
         partition_count: At least 1.
         replication_factor: At least 1.
         start: Index of the broker that leads partition 0.
-        shift: Distance from a leader to its first follower, less one.
-        first_partition: The new partition with the least number.
+        shift: Distance from a leader to its first follower, minus one.
+        first_partition: The lowest number of the new partitions.
 
     Returns:
         Partition to broker ids, the preferred leader first.
     """
     known = {broker_id: rack for broker_id, rack in racks.items() if rack is not None}
-    # differs from Kafka (partial-racks): it fails with UNKNOWN_SERVER_ERROR where only some brokers have racks.
+    # differs from Kafka (partial-racks): Kafka fails with UNKNOWN_SERVER_ERROR if only some brokers have racks.
     if len(known) == len(racks):
         return _assign_by_rack(known, partition_count, replication_factor, start, shift, first_partition)
     brokers = sorted(racks)

@@ -1,8 +1,8 @@
 """Handling of brokers that start, restart and fail.
 
-Order for brokers that registered: the other brokers get their addresses; they get the complete metadata; their
-replicas become online; partitions that wait for a leader are tried. A follower rejects a leader that it does not know,
-so the order matters. A broker that registered again in another session counts as failed and started.
+New brokers are handled in this order: the other brokers get their addresses; the new ones get the complete metadata;
+their replicas become online; partitions without a leader get an election. The order matters because a follower rejects
+a leader that it does not know. A broker that registers again in another session counts as failed, then started.
 
 Source: replication.md, brokers come and go; Kafka 2.7.2, KafkaController.processBrokerChange, onBrokerStartup,
 onBrokerFailure, onReplicasBecomeOffline.
@@ -30,11 +30,11 @@ from barnabas.wire.registry.znodes.payload import decimal_int32
 log = logging.getLogger(__name__)
 
 Admits = Callable[[int], bool]
-"""Whether a broker that is registered belongs to this cluster."""
+"""Whether a registered broker belongs to this cluster."""
 
 
 async def read_brokers(context: ControllerContext, admits: Admits) -> dict[int, LiveBroker]:
-    """Read the registered brokers, and set the watches again."""
+    """Read the registered brokers and set the watches again."""
     names = await context.registry.children(paths.BROKER_IDS, context.watch(Signal.BROKERS_CHANGED))
     found: dict[int, LiveBroker] = {}
     for name in names:
@@ -44,7 +44,7 @@ async def read_brokers(context: ControllerContext, admits: Admits) -> dict[int, 
         except NoNodeError:
             continue
         if broker_id is None or not stat.ephemeral_owner:
-            # differs from Kafka (impossible-broker): its controller fails where the name is no number.
+            # differs from Kafka (impossible-broker): Kafka's controller fails if the name is not a number.
             if context.state.is_news(path, "no registration"):
                 log.warning("%s is not a broker registration: ignored", path)
         elif admits(broker_id):
@@ -72,7 +72,7 @@ async def brokers_changed(context: ControllerContext, admits: Admits) -> None:
             del state.brokers[broker_id]
         await _brokers_failed(context, change.bounced)
         state.brokers.update({broker_id: found[broker_id] for broker_id in change.bounced})
-        # Not before: what was decided until here is of the registration that is over; its refusal ends a channel.
+        # Not earlier: requests created above have the old broker epoch, and their rejection closes a channel.
         for broker_id in change.bounced:
             context.sender.add(broker_id)
         await brokers_started(context, change.bounced)
@@ -83,13 +83,13 @@ async def brokers_changed(context: ControllerContext, admits: Admits) -> None:
 
 
 async def broker_set(context: ControllerContext, admits: Admits) -> None:
-    """Apply registrations that were rewritten; send changed endpoints to all brokers."""
+    """Apply rewritten registrations; send changed endpoints to all brokers."""
     state = context.state
     found = await read_brokers(context, admits)
     moved = []
     for broker_id, broker in found.items():
         known = state.brokers.get(broker_id)
-        # One of another session is told of by the watch on all brokers.
+        # A registration of another session is handled by `brokers_changed`.
         if known is not None and known.epoch == broker.epoch:
             if known.registration.endpoints != broker.registration.endpoints:
                 moved.append(broker_id)
@@ -117,17 +117,17 @@ async def brokers_started(context: ControllerContext, started: Sequence[int]) ->
 async def _brokers_failed(context: ControllerContext, failed: Sequence[int]) -> None:
     context.state.shutting_down.difference_update(failed)
     for broker_id in failed:
-        # What it said of its disks ends with it.
+        # Reports of failed log directories end with the registration.
         context.state.failed_replicas.pop(broker_id, None)
     await replicas_failed(context, context.state.replicas_on(failed))
 
 
 async def replicas_failed(context: ControllerContext, replicas: Sequence[Replica]) -> None:
-    """Elect other leaders for offline replicas, and remove these from the ISR."""
+    """Elect other leaders for offline replicas, and remove the replicas from the ISR."""
     state = context.state
     on_their_way_out = [replica for replica in replicas if replica.partition.topic in state.deleting]
     others = [replica for replica in replicas if replica.partition.topic not in state.deleting]
-    # There may be very many of all these: each step takes its turn of the loop.
+    # There may be very many replicas: other work of the loop runs between the steps.
     await asyncio.sleep(0)
     leaderless = state.partitions_without_live_leader()
     await asyncio.sleep(0)
@@ -137,13 +137,13 @@ async def replicas_failed(context: ControllerContext, replicas: Sequence[Replica
     await change_replicas(context, others, ReplicaPhase.OFFLINE)
     if on_their_way_out:
         await fail_deletion(context, on_their_way_out)
-    # differs from Kafka (dead-broker-in-metadata): it is left there while there is any partition without a leader.
+    # differs from Kafka (dead-broker-in-metadata): Kafka keeps a dead broker there while any partition has no leader.
     if not leaderless or not others:
         await context.send_update_metadata()
 
 
 async def leaders_answered(context: ControllerContext, broker_id: int, response: LeaderAndIsrResponse) -> None:
-    """Record which replicas of a broker are in a failed log directory, and which no longer are."""
+    """Record which replicas of a broker are in a failed log directory, and which have recovered."""
     if response.error_code or broker_id not in context.state.brokers:
         return
     failed = context.state.failed_replicas.setdefault(broker_id, set())

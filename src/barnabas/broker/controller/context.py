@@ -2,7 +2,7 @@
 
 Invariants:
 
-- Every write checks /controller_epoch: after another election it changes nothing.
+- Every write checks /controller_epoch: it fails after another election.
 - A context that has ended neither writes nor sends.
 
 Source: replication.md, controller; zookeeper.md, controller election.
@@ -43,13 +43,13 @@ log = logging.getLogger(__name__)
 K = TypeVar("K")
 
 PARTITIONS_PER_TURN = 500
-"""So many partitions are read, written or told of before the loop looks after others."""
+"""Number of partitions read, written or sent before other work of the loop runs."""
 
 _REFUSALS = BadVersionError, NoNodeError, NodeExistsError, NoChildrenForEphemeralsError, NotEmptyError
 
 
 class Settings(Protocol):
-    """The broker's settings that the controller obeys, as they are now."""
+    """The current values of the broker's settings for the controller."""
 
     @property
     def delete_topic_enable(self) -> bool: ...
@@ -71,7 +71,7 @@ class Meters:
 
     Attributes:
         handled: How long events of each kind took to handle.
-        state: Kafka's number of its current operation; 0: idle.
+        state: Kafka's number of the current operation; 0: idle.
     """
 
     unclean_election_count: int = 0
@@ -84,9 +84,9 @@ class ControllerContext:
 
     Attributes:
         controller_id: This broker.
-        state: The controller context; changed by its handlers alone.
+        state: The controller's state; only changed by event handlers.
         registry: Waits for a connection if it is lost.
-        sender: Brings requests to the brokers.
+        sender: Sends requests to the brokers.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class ControllerContext:
     async def send_update_metadata(
         self, brokers: Sequence[int] | None = None, partitions: Sequence[TopicPartition] = ()
     ) -> None:
-        """Send UpdateMetadata of partitions to brokers, or to all."""
+        """Send UpdateMetadata with partitions to some brokers, or to all."""
         batch = self.new_batch()
         batch.add_update_metadata(list(self.state.brokers) if brokers is None else brokers, partitions)
         await self.send(batch)
@@ -166,7 +166,7 @@ class ControllerContext:
             }
             if response.error_code:
                 refused.update(wanted)
-            # A registration that is over says nothing of the one after it: that is seen, and asked anew.
+            # STALE_BROKER_EPOCH says nothing about the new registration: the request is repeated once that is detected.
             if wanted and response.error_code != ErrorCode.STALE_BROKER_EPOCH:
                 deleted = [each for each in wanted if each not in refused]
                 lost = [each for each in wanted if each in refused]
@@ -175,26 +175,26 @@ class ControllerContext:
     # Writes
 
     async def write(self, ops: Sequence[Op]) -> list[OpResult]:
-        """Do all of it as one transaction, or nothing.
+        """Execute all operations in one transaction.
 
         Raises:
             ControllerMovedError: This broker is no longer the controller.
-            RegistryError: The error of the first of `ops` that was refused.
+            RegistryError: The error of the first of `ops` that was rejected.
         """
         if self._is_over:
             raise ControllerMovedError("this broker has resigned as controller")
         return await write_as_controller(self.registry, self.state.epoch_zk_version, ops)
 
     async def write_each(self, wanted: Mapping[K, Sequence[Op]]) -> dict[K, list[OpResult] | RegistryError]:
-        """Write operations in as few transactions as possible; if one is refused, retry each of its parts alone.
+        """Write operations in as few transactions as possible; if one is rejected, retry each of its parts alone.
 
         Returns:
-            For each key the results of its operations, or why they were refused.
+            For each key the results of its operations, or the error that rejected them.
 
         Raises:
             ControllerMovedError: This broker is no longer the controller.
         """
-        # differs from Kafka (states-together): it writes each in a transaction of its own.
+        # differs from Kafka (states-together): Kafka writes each state in its own transaction.
         results: dict[K, list[OpResult] | RegistryError] = {}
         items = iter(wanted.items())
         while some := dict(islice(items, PARTITIONS_PER_TURN)):

@@ -1,6 +1,6 @@
-"""Controlled shutdown: moves the leaderships of a broker that is about to stop, and takes it out of the ISRs.
+"""Controlled shutdown: moves the leaderships of a stopping broker and removes it from the ISRs.
 
-It stays marked as shutting down until its registration ends, and leads no partition any more.
+The broker stays marked as shutting down, and leads no partition, until its registration ends.
 
 Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaController.doControlledShutdown.
 """
@@ -27,7 +27,7 @@ _NO_EPOCH = -1
 async def controlled_shutdown(
     context: ControllerContext, request: ControlledShutdownRequest
 ) -> ControlledShutdownResponse:
-    """Move a broker's leaderships to other brokers; the answer names the partitions that could not move.
+    """Move a broker's leaderships to other brokers; the response lists the partitions that could not be moved.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.

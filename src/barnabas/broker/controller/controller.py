@@ -1,15 +1,14 @@
 """The controller's event queue: handles events of the registry and of brokers, one at a time.
 
-Everything that changes the controller's state runs in one task. Watches only put an event into the queue; the event's
-handler reads the registry again (and sets the watch again), so that no change is missed and several are seen at once.
+One task makes all changes of the controller's state. Watches only put an event into the queue. The event's handler
+reads the registry again and sets the watch again, so no change is missed, and several are handled at once.
 
 Invariants:
 
-- A broker that is not the controller keeps no state and sends nothing. It stands for election in a session in which it
-  is registered.
-- A lost connection delays the handlers; within the session this broker remains the controller, and missed changes are
-  read.
-- A handler whose write is rejected because the controller epoch changed resigns. So does one whose session ended.
+- A broker that is not the controller keeps no state and sends nothing. It stands for election only in a session in
+  which it is registered.
+- A lost connection delays the handlers. Within the session this broker stays controller and reads missed changes.
+- A handler resigns if its write is rejected because the controller epoch changed, or if its session has expired.
 - Neither data in the registry nor an exception ends the task that handles the events.
 - Every request gets an answer, even if another broker is elected meanwhile.
 - Requests about a partition are sent after its state was written.
@@ -110,12 +109,12 @@ class Controller:
     ) -> None:
         """Args:
         registry: This broker's session; requests interrupted by a lost connection are repeated.
-        sender: Owned by the controller from here on.
+        sender: Owned by the controller.
         listener_name: The inter-broker listener, for the addresses of leaders.
-        settings: The broker's, as they are now.
-        register: Makes sure that this broker is registered in this session.
-        admits: Whether a broker that is registered belongs to this cluster.
-        keeps_features: Write /feature, as brokers of Kafka want it that share the tree.
+        settings: The broker's current settings.
+        register: Ensures that this broker is registered in this session.
+        admits: Whether a registered broker belongs to this cluster.
+        keeps_features: Whether to write /feature, which Kafka brokers that share the tree require.
         """
         self._broker_id = broker_id
         self._session = registry
@@ -133,7 +132,7 @@ class Controller:
         self._events = EventQueue(clock)
         self._task: asyncio.Task[None] | None = None
         self._balance_timer: Timer | None = None
-        # It failed to take over, and lets others try for a while.
+        # It failed to take over, and does not stand for election for a while.
         self._is_backing_off = False
         self.meters = Meters()
 
@@ -149,17 +148,17 @@ class Controller:
 
     @property
     def waiting_count(self) -> int:
-        """The number of events that wait to be handled."""
+        """The number of queued events."""
         return self._events.qsize()
 
     @property
     def waiting_times(self) -> Durations:
-        """Return how long events waited."""
+        """How long events waited."""
         return self._events.times
 
     @property
     def channels(self) -> Iterator[ChannelFigures]:
-        """Return figures about the requests to each broker; empty while another broker is the controller."""
+        """Metrics of the requests to each broker; empty while another broker is the controller."""
         return self._sender.figures()
 
     @property
@@ -168,7 +167,7 @@ class Controller:
         return 0 if self._context is None else self._context.state.epoch
 
     def address_of(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
-        """Return a listener's address from its broker's registration; None: it has none."""
+        """Return a listener's address from its broker's registration; None if it has none."""
         broker = None if self._context is None else self._context.state.brokers.get(broker_id)
         for endpoint in () if broker is None else broker.registration.endpoints:
             if endpoint.listener_name == listener_name:
@@ -179,16 +178,16 @@ class Controller:
         """Return whether a topic is being deleted; False while another broker is the controller."""
         return self._context is not None and topic in self._context.state.deleting
 
-    # What is asked for
+    # Operations on request
 
     async def carry_out(self, kind: Kind, work: Callable[[ControllerContext], Awaitable[T]]) -> T | None:
-        """Do something in the controller's name, in its turn among the events.
+        """Execute `work` as the controller, in order with the other events.
 
         Args:
-            kind: The kind under which it is counted.
+            kind: The kind under which the event is counted.
 
         Returns:
-            The result of the work; None: this broker is not the controller (any more).
+            The result of `work`; None: this broker is not the controller (any more).
         """
         value: T | None = await self._ask(kind, work, None).future()
         return value
@@ -212,7 +211,7 @@ class Controller:
         return answer
 
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> Pending[ControlledShutdownResponse]:
-        """Relieve a broker that is about to stop of its leaderships."""
+        """Move the leaderships of a broker that is about to stop."""
         refusal = ControlledShutdownResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
         return self._ask(Kind.CONTROLLED_SHUTDOWN, lambda context: controlled_shutdown(context, request), refusal)
 
@@ -222,7 +221,7 @@ class Controller:
         return self._ask(Kind.UPDATE_FEATURES, lambda context: update_features(context, request), refusal)
 
     def allow_unclean_leaders(self, topic: str | None = None) -> None:
-        """Try the partitions without a leader again: a setting was changed, of a topic or (None) of all brokers."""
+        """Try again to elect leaders after a setting has changed, of a topic or (None) of all brokers."""
         if self._context is not None:
             self._events.put_nowait(UncleanAllowed(topic))
 
@@ -233,13 +232,13 @@ class Controller:
         self._events.put_nowait(Asked(kind, work, answer, otherwise))
         return answer
 
-    # Life
+    # Life cycle
 
     async def start(self) -> None:
-        """Stand for election, take over if elected, and begin to handle events.
+        """Stand for election, take over if elected, and start to handle events.
 
-        Returns once this broker itself has done what it was told, so that its partitions are led and its view of
-        the cluster is filled; at once when another broker is the controller.
+        Returns once this broker has handled the requests to itself, so that its partitions have leaders and its view of
+        the cluster is complete. Returns at once if another broker is the controller.
         """
         self._forget_session = self._session.on_session(self._on_session)
         await self._handle(Signal.CONTROLLER_CHANGED)
@@ -273,14 +272,14 @@ class Controller:
             except Exception as error:
                 if isinstance(event, Asked):
                     event.answer.fail(error)
-                # Whatever it was: the next event may be handled, and a controller that stands still is worse.
+                # Continue with the next event after any error: a stopped controller would be worse.
                 log.exception("the controller failed to handle %s", event)
                 if self._context is None and not self._is_backing_off:
                     self._is_backing_off = True
                     self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._try_again)
             finally:
                 if isinstance(event, Asked):
-                    # Where nothing was done: this broker is the controller no more.
+                    # Only if no answer was given: this broker is no longer the controller.
                     event.answer.complete(event.otherwise)
 
     async def _handle(self, event: Event) -> None:
@@ -306,7 +305,7 @@ class Controller:
             case Signal.CONTROLLER_CHANGED:
                 await self._stand_for_election()
             case Signal.BROKERS_CHANGED:
-                # Somebody may have deleted this broker's own node.
+                # This broker's own node may have been deleted.
                 await self._register()
                 await brokers_changed(context, self._admits)
             case Signal.BROKER_SET:
@@ -358,7 +357,7 @@ class Controller:
         if incumbent == (self._broker_id, self._session.session_id):
             if self._context is not None:
                 return
-            # It was elected and did not hear of it, or did not get to take over.
+            # It was elected without noticing, or could not take over.
             elected: Elected | None = await still_elected(self._registry)
         else:
             self._resign()
@@ -384,7 +383,7 @@ class Controller:
                 await settle_features(context)
             await take_over(context, self._admits)
         except BaseException as error:
-            # Half a state is none.
+            # An incomplete state is unusable.
             self._resign()
             if isinstance(error, Exception) and not isinstance(error, ControllerMovedError | RegistryClosedError):
                 await self._step_aside(elected)
@@ -392,7 +391,7 @@ class Controller:
         self._balance_later(FIRST_BALANCE_MS)
 
     async def _step_aside(self, elected: Elected) -> None:
-        """Resign, so that another broker can try the step that failed here."""
+        """Delete /controller, so that another broker can try the step that failed here."""
         try:
             await write_as_controller(self._registry, elected.epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
         except (ControllerMovedError, RegistryError) as error:
@@ -418,9 +417,9 @@ class Controller:
         self._drop_events()
 
     def _drop_events(self) -> None:
-        """Drop the queued events of another controller epoch, and answer its pending requests.
+        """Drop the queued events of another controller epoch and answer its pending requests.
 
-        Events about the election stay.
+        Events about the election stay in the queue.
         """
         is_election_due = False
         dropped: list[Any] = []
@@ -431,6 +430,6 @@ class Controller:
                 dropped.append(event)
         if is_election_due:
             self._events.put_nowait(Signal.CONTROLLER_CHANGED)
-        # differs from Kafka (unanswered-proposals): it answers neither AlterIsr nor UpdateFeatures here.
+        # differs from Kafka (unanswered-proposals): Kafka answers neither AlterIsr nor UpdateFeatures here.
         for asked in dropped:
             asked.answer.complete(asked.otherwise)

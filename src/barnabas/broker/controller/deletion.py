@@ -1,10 +1,10 @@
-"""Deletes topics: their replicas first, and when all brokers have confirmed that, their nodes.
+"""Deletes topics: first the replicas, and their znodes once all brokers have confirmed.
 
-A topic that is `deletion_ineligible` waits: for a broker of its that is dead, for a directory that failed, for a
-reassignment to end. Its other replicas are deleted meanwhile, and stay so.
+A topic in `deletion_ineligible` waits for a dead broker of one of its replicas, a failed log directory, or the end of a
+reassignment. Its other replicas are deleted meanwhile and stay deleted.
 
-Order: brokers lose the topic from their metadata; each replica is offline (its state written without it), then its
-broker stops it, then deletes it; the nodes of the partitions go, and last the topic, its settings and the request.
+Order: brokers remove the topic from their metadata; each replica goes offline (and leaves the partition's state); its
+broker stops it, then deletes it; the partitions' znodes are deleted; last the topic, its settings and the request.
 
 Source: replication.md, topics (deletion); Kafka 2.7.2, TopicDeletionManager; zookeeper.md, admin requests.
 """
@@ -29,14 +29,14 @@ log = logging.getLogger(__name__)
 
 
 async def deletions_changed(context: ControllerContext) -> None:
-    """Begin the deletions that administrators requested."""
+    """Start the deletions that administrators requested."""
     state = context.state
     names = await context.registry.children(paths.DELETE_TOPICS, context.watch(Signal.DELETIONS_CHANGED))
     wanted = []
     for topic in names:
         if topic in state.deleting:
             continue
-        # A topic that was created and deleted in one breath may not have been read yet.
+        # A topic that was created and deleted in quick succession may not have been read yet.
         is_known = topic in state.topics or await take_in_topics(context, [topic])
         if is_known and context.config.delete_topic_enable:
             wanted.append(topic)
@@ -47,7 +47,7 @@ async def deletions_changed(context: ControllerContext) -> None:
 
 
 def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
-    """Queue topics for deletion; those with partitions under reassignment wait."""
+    """Queue topics for deletion; topics with a partition under reassignment wait."""
     for topic in topics:
         state.deleting.add(topic)
         if state.is_reassigning(topic):
@@ -60,7 +60,7 @@ def pause_deletions(state: ControllerState, topics: Iterable[str]) -> None:
 
 
 async def resume_deletion(context: ControllerContext, topics: Iterable[str]) -> None:
-    """Resume the deletion of topics whose reason to wait may be over."""
+    """Resume the deletion of topics if they may no longer have to wait."""
     resumed = context.state.deleting.intersection(topics)
     if resumed:
         context.state.deletion_ineligible -= resumed
@@ -68,7 +68,7 @@ async def resume_deletion(context: ControllerContext, topics: Iterable[str]) -> 
 
 
 async def fail_deletion(context: ControllerContext, replicas: Sequence[Replica]) -> None:
-    """Note that replicas could not be deleted: their topics wait."""
+    """Record that replicas could not be deleted: their topics wait."""
     failed = [replica for replica in replicas if replica.partition.topic in context.state.deleting]
     if not failed:
         return
@@ -84,7 +84,7 @@ async def fail_deletion(context: ControllerContext, replicas: Sequence[Replica])
 async def replicas_stopped(
     context: ControllerContext, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
 ) -> None:
-    """Record a broker's answers about replicas that it deletes; those of other topics are ignored."""
+    """Record a broker's answers about deleted replicas; topics whose deletion has not started are ignored."""
 
     def started(partitions: Iterable[TopicPartition]) -> list[Replica]:
         replicas = [Replica(each, broker_id) for each in partitions if each.topic in context.state.deletion_started]
@@ -141,10 +141,10 @@ async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
     async for partition in in_time_slices(partitions):
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
-            # What is deleted is so wherever its broker is now.
+            # A deleted replica stays deleted, even if its broker is dead now.
             if state.replica_phase(replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
                 (alive if state.is_online(broker_id, partition) else dead).append(replica)
-    # Those of a broker that is about to stop are not offline yet.
+    # Replicas on a stopping broker are not offline yet.
     leaving = [replica for replica in dead if state.replica_phase(replica) is ReplicaPhase.ONLINE]
     await change_replicas(context, leaving, ReplicaPhase.OFFLINE)
     await change_replicas(context, dead, ReplicaPhase.DELETION_INELIGIBLE)
@@ -154,17 +154,17 @@ async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
 
 
 async def _complete(context: ControllerContext, topic: str) -> None:
-    # First the state: the watch on the topic's node must find nothing to do.
+    # The watch on the topic's node is handled afterwards, and finds the topic already forgotten.
     await _delete_nodes(context, topic)
     context.state.forget_topic(topic)
     log.info("topic %s is deleted", topic)
 
 
 async def _delete_nodes(context: ControllerContext, topic: str) -> None:
-    """Delete a topic's znodes, those of its partitions first, some at a time, as there may be very many.
+    """Delete a topic's znodes in batches, its partitions first, because there may be very many.
 
-    The topic itself, its configuration and the request for all of it go last, in one transaction: what a kill
-    interrupts is done by the next controller.
+    One transaction deletes the topic itself, its configuration and the request last: if the controller is killed
+    before, the next one continues.
     """
     below = await _tree(context.registry, paths.topic(topic))
     below.reverse()
@@ -173,7 +173,7 @@ async def _delete_nodes(context: ControllerContext, topic: str) -> None:
         some = below[start : min(start + PARTITIONS_PER_TURN, len(below) - 1)]
         await context.write([DeleteOp(path) for path in some])
     for path in (paths.topic_config(topic), paths.delete_topic(topic)):
-        # Kafka has nothing below them, but anybody may.
+        # Kafka creates no nodes below these, but others may.
         last += reversed(await _tree(context.registry, path))
     await context.write([DeleteOp(path) for path in last])
 
@@ -196,7 +196,7 @@ async def _tree(registry: Registry, path: str) -> list[str]:
 
 
 def _some_topics(state: ControllerState, topics: Sequence[str]) -> list[str]:
-    """Return the first of some topics, at least one, with as many partitions as fit into a turn of the event loop."""
+    """Return the first topics, at least one, whose partitions fit into one turn of the event loop."""
     partition_count = 0
     for count, topic in enumerate(topics):
         partition_count += len(state.topics[topic].replicas)

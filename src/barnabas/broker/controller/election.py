@@ -1,7 +1,7 @@
 """Election of the controller: the broker that creates /controller wins; the same transaction raises the epoch.
 
-Invariant: two controllers never have the same epoch, and the older one's writes fail, as every write checks the version
-of /controller_epoch.
+Invariant: two controllers never have the same epoch. The older one's writes fail, because every write checks the
+version of /controller_epoch.
 
 Source: zookeeper.md, controller election.
 """
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class Elected(NamedTuple):
-    """This broker is the controller.
+    """The epoch of this broker as the controller.
 
     Attributes:
         epoch_zk_version: The version of /controller_epoch that every write of this controller checks.
@@ -46,10 +46,10 @@ class Elected(NamedTuple):
 
 
 async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | None:
-    """Try to become controller.
+    """Try to become the controller.
 
     Returns:
-        The epoch, or None when another broker is controller.
+        The epoch, or None if another broker is the controller.
     """
     epoch, zk_version = await _read_epoch(registry)
     try:
@@ -70,9 +70,9 @@ class Incumbent(NamedTuple):
     """The current controller, from /controller.
 
     Attributes:
-        broker_id: -1: unknown, since the node's data cannot be read.
-        session_id: The session that owns the node. With this broker's id and another session it is the node of an
-            earlier session of this broker, which has yet to expire.
+        broker_id: -1: unknown, because the node's data is unreadable.
+        session_id: The session that owns the node. If it is another session of this broker, the node belongs to an
+            earlier session that has not expired yet.
     """
 
     broker_id: int
@@ -80,7 +80,7 @@ class Incumbent(NamedTuple):
 
 
 async def current_controller(registry: Registry, watch: Watch | None = None) -> Incumbent | None:
-    """Return the controller, or None if there is none; `watch` fires when it changes."""
+    """Return the controller, or None if none is elected; `watch` fires when that changes."""
     if await registry.exists(paths.CONTROLLER, watch) is None:
         return None
     try:
@@ -88,7 +88,7 @@ async def current_controller(registry: Registry, watch: Watch | None = None) -> 
     except NoNodeError:
         return None
     if not stat.ephemeral_owner:
-        # Kafka would never elect anybody again.
+        # Kafka could never elect a controller again.
         log.error("%s is not ephemeral, so it belongs to no broker: deleting it", paths.CONTROLLER)
         await delete_with_children(registry, paths.CONTROLLER)
         return None
@@ -112,6 +112,6 @@ async def _read_epoch(registry: Registry) -> tuple[int, int]:
     try:
         return decode_controller_epoch(data), stat.version
     except MalformedError as error:
-        # As often as it was written there were elections.
+        # Each election writes the node once, so its version is the number of elections.
         log.error("%s is malformed (%s): the epoch continues from %d", paths.CONTROLLER_EPOCH, error, stat.version)
         return stat.version, stat.version

@@ -1,7 +1,7 @@
-"""Writes as the controller: they fail once another broker was elected.
+"""Writes as the controller: they fail once another broker has been elected.
 
 Invariant: every write of the controller is one transaction with a check of /controller_epoch. If that check fails, this
-controller resigns; other failures of the transaction are for the caller to handle.
+controller resigns; the caller handles other failures of the transaction.
 
 Source: zookeeper.md, controller election.
 """
@@ -18,7 +18,7 @@ class ControllerMovedError(BarnabasError):
 
 
 async def write_as_controller(registry: Registry, epoch_zk_version: int, ops: Sequence[Op]) -> list[OpResult]:
-    """Do all of it as one transaction, or nothing.
+    """Execute all operations in one transaction.
 
     Args:
         epoch_zk_version: The version of /controller_epoch that this controller wrote.
@@ -27,7 +27,7 @@ async def write_as_controller(registry: Registry, epoch_zk_version: int, ops: Se
         The results of `ops`.
 
     Raises:
-        ControllerMovedError: /controller_epoch has another version, or is gone.
+        ControllerMovedError: /controller_epoch has another version, or does not exist.
         RegistryError: The error of the first of `ops` that failed.
     """
     try:

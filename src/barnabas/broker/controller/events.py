@@ -15,7 +15,7 @@ from barnabas.wire.registry.store import WatchEvent
 
 
 class Kind(Enum):
-    """Kind of an event: its name in Kafka's meters, and the number of the controller's state while it handles one."""
+    """Kind of an event: its name in Kafka's metrics, and the number of the controller's state while it handles one."""
 
     CONTROLLER_CHANGE = "ControllerChange", 1
     LEADER_ELECTION = "LeaderElection", 2
@@ -54,7 +54,7 @@ class Signal(Enum):
 
 
 class TopicSet(NamedTuple):
-    """A topic's node was written: it may have more partitions."""
+    """A topic's node was written: it may have more partitions now."""
 
     topic: str
 
@@ -73,10 +73,10 @@ class LeadersAnswered(NamedTuple):
 
 
 class ReplicasStopped(NamedTuple):
-    """A broker answered a StopReplica that deletes.
+    """A broker answered a StopReplica request that deletes replicas.
 
     Attributes:
-        deleted, failed: Partitions whose logs were deleted, and whose deletion failed.
+        deleted, failed: Partitions whose logs were deleted, or could not be deleted.
     """
 
     broker_id: int
@@ -85,7 +85,7 @@ class ReplicasStopped(NamedTuple):
 
 
 class UncleanAllowed(NamedTuple):
-    """Replicas that are not in sync may lead from now on; `topic` None: everywhere."""
+    """Replicas that are not in sync may lead from now on; `topic` None: in all topics."""
 
     topic: str | None
 
@@ -94,8 +94,8 @@ class Asked(NamedTuple):
     """A request for an operation that only the controller can do.
 
     Attributes:
-        kind: The kind under which it is counted.
-        work: The operation; gets the controller's context.
+        kind: The kind under which the event is counted.
+        work: The operation; called with the controller's context.
         answer: Its result.
         otherwise: The answer if this broker is not the controller (any more).
     """
@@ -145,10 +145,10 @@ def kind_of(event: Event) -> Kind:
 
 
 class EventQueue(asyncio.Queue[Event]):
-    """The events that wait, in their order.
+    """The queued events, in order.
 
     Attributes:
-        times: How long each waited.
+        times: How long events waited.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -167,7 +167,7 @@ class EventQueue(asyncio.Queue[Event]):
 
 
 class QueueEvent:
-    """A watch that puts an event into the queue; equal ones are one watch, so setting it again adds none."""
+    """A watch that puts an event into the queue; equal instances count as one watch, so repeating it has no effect."""
 
     __slots__ = ("_event", "_events")
 

@@ -1,7 +1,7 @@
 """Takes over as controller: reads the registry, sends everything to the live brokers, and resumes unfinished work.
 
 Order: read the registry; send all brokers to all brokers; remove from the ISR the replicas that were offline unnoticed
-(above all those of the last controller); send live replicas their state (brokers that know it refuse, brokers that
+(mostly those of the previous controller); send live replicas their state (brokers that have it reject it, brokers that
 started meanwhile need it), and remove the others from the ISR; elect leaders for partitions without one; then resume
 reassignments, deletions and requested elections.
 
@@ -75,9 +75,9 @@ async def _take_out_returned(context: ControllerContext, written: Mapping[TopicP
     """Remove from the ISR the replicas that restarted without the controller noticing.
 
     Args:
-        written: The transactions that wrote the partitions' states.
+        written: For each partition, the transaction that wrote its state.
     """
-    # differs from Kafka (unnoticed-return): it takes them for what the state says, be it the leader (KIP-966).
+    # differs from Kafka (unnoticed-return): Kafka trusts the state, even for a replica that leads (KIP-966).
     state = context.state
     returned: dict[TopicPartition, list[int]] = {}
     async for partition in in_time_slices(written):

@@ -2,7 +2,7 @@
 
     {"version":1,"status":1,"features":{"name":{"min_version_level":1,"max_version_level":2}}}
 
-Status 1 from inter.broker.protocol.version 2.7-IV0 on, below it 0: features are off.
+Status is 1 from inter.broker.protocol.version 2.7-IV0 on. Below that version it is 0: features are disabled.
 
 Source: replication.md, failover, UpdateFeatures; zookeeper.md, cluster and brokers; KIP-584.
 """
@@ -28,7 +28,7 @@ _FEATURES_SINCE = kafka_version("2.7-IV0")
 
 
 async def settle_features(context: ControllerContext) -> None:
-    """Write at the start of a controller epoch whether features are enabled, if the node does not say so."""
+    """Write whether features are enabled, if the node differs; at the start of a controller epoch."""
     is_enabled = kafka_version(context.protocol) >= _FEATURES_SINCE
     wanted = encode_features(FeatureNode(is_enabled, {}))
     try:
@@ -44,12 +44,12 @@ async def settle_features(context: ControllerContext) -> None:
 
 
 async def update_features(context: ControllerContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-    """Refuse every update, as Kafka 2.7 does: no broker supports a feature that one could name."""
+    """Reject every update, as Kafka 2.7 does: no broker supports any feature."""
     try:
         data, _ = await context.registry.get(paths.FEATURES)
         finalized = decode_features(data)
     except NoNodeError:
-        # The tree is this broker's own.
+        # The node does not exist if no Kafka brokers share the tree (`keeps_features`).
         finalized = FeatureNode(False, {})
     results = [
         UpdatableFeatureResult(update.feature, ErrorCode.INVALID_REQUEST, _refusal(update, finalized))
@@ -59,7 +59,7 @@ async def update_features(context: ControllerContext, request: UpdateFeaturesReq
 
 
 def _refusal(update: FeatureUpdateKey, finalized: FeatureNode) -> str:
-    # differs from Kafka (feature-messages): it says each of these in other words.
+    # differs from Kafka (feature-messages): Kafka's messages are worded differently.
     level, known = update.max_version_level, finalized.features.get(update.feature)
     if not update.feature:
         return "Feature name can not be empty."

@@ -3,10 +3,10 @@
 | election | leader: the first replica that is | ISR afterwards | recipients |
 | --- | --- | --- | --- |
 | offline | online and in sync | its online members | the online replicas |
-| unclean | the same; if there is none: online | the same; the leader alone | the online replicas |
+| unclean | online and in sync; else online | its online members; else only the leader | the online replicas |
 | reassign | a target replica, online and in sync | unchanged | the target replicas |
 | preferred | the first of all replicas, if online and in sync | unchanged | all replicas |
-| controlled shutdown | online and in sync | members not shutting down | the registered replicas |
+| controlled shutdown | online and in sync | members not shutting down | the reachable replicas |
 
 Invariants:
 
@@ -48,7 +48,7 @@ class Elected(NamedTuple):
 
 
 def first_state(state: ControllerState, partition: TopicPartition) -> PartitionStateNode | None:
-    """Return the state of a new partition (first live replica leads, live replicas in sync); None: none is alive."""
+    """Return a new partition's state: first live replica leads, live ones are in sync; None if none is alive."""
     alive = tuple(replica for replica in state.replicas(partition) if state.is_online(replica, partition))
     if not alive:
         return None
@@ -65,8 +65,8 @@ def elect(
     """Choose a leader.
 
     Args:
-        current: The state as the registry has it.
-        is_unclean_allowed: Whether the partition may be led by one that is not in sync, with the offline strategy.
+        current: The state in the registry.
+        is_unclean_allowed: Whether a replica that is not in sync may lead, with the offline strategy.
     """
     replicas = state.replicas(partition)
     online = [replica for replica in replicas if state.is_online(replica, partition)]
@@ -78,7 +78,7 @@ def elect(
             if in_sync:
                 leader, isr = in_sync[0], tuple(replica for replica in isr if state.is_online(replica, partition))
             elif online and (is_unclean_allowed or strategy is Strategy.UNCLEAN):
-                # What only the others had is lost: that is what was asked for.
+                # Records that only the other replicas have are lost: the setting or request allows that.
                 leader, isr = online[0], (online[0],)
             else:
                 leader = NO_LEADER
@@ -110,10 +110,10 @@ def without_replica(current: PartitionStateNode, broker_id: int, controller_epoc
 def unnoticed_returns(
     state: ControllerState, partition: TopicPartition, current: PartitionStateNode, written_zxid: int
 ) -> list[int]:
-    """Return in-sync replicas that restarted after the state was written, if another one in sync did not.
+    """Return in-sync replicas that restarted after the state was written, if another in-sync one did not.
 
-    A controller that notices that a broker was away takes it out, and its leader takes it in again by another write. So
-    nobody noticed these, and they may have lost what was acknowledged.
+    A controller that notices an absence removes the replica from the ISR, and the leader adds it again in another
+    write. So no controller noticed these restarts, and the replicas may have lost acknowledged records.
 
     Args:
         written_zxid: The transaction that wrote `current`.

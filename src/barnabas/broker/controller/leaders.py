@@ -1,6 +1,6 @@
-"""Leader elections on request: of preferred leaders, or unclean ones.
+"""Leader elections on request: preferred or unclean.
 
-Also elects preferred leaders from time to time, for brokers that lead too few of their partitions.
+Also elects preferred leaders periodically, for brokers that lead too few of their partitions.
 
 Source: replication.md, preferred leaders; semantics, ElectLeaders; KIP-183, KIP-460.
 """
@@ -44,7 +44,7 @@ _NOT_NEEDED = ElectionResult(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not
 _UNKNOWN = ElectionResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
 _DELETING = ElectionResult(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
 _STRATEGIES = {Election.PREFERRED: Strategy.PREFERRED, Election.UNCLEAN: Strategy.UNCLEAN}
-# differs from Kafka (election-without-a-first-leader): it never answers where the partition had none yet.
+# differs from Kafka (election-without-a-first-leader): Kafka never answers if the partition never had a leader.
 _REFUSALS = {
     Election.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     Election.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
@@ -67,7 +67,7 @@ async def elect_leaders(
             needed.append(partition)
         else:
             results[partition] = refusal
-    # One that nobody ever led is no case for an election.
+    # A partition that never had a leader cannot have an election.
     elected = await bring_online(
         context, [each for each in needed if each in context.state.leaders], _STRATEGIES[election]
     )
@@ -77,7 +77,7 @@ async def elect_leaders(
         else:
             message = f"Failed to elect leader for partition {partition} under strategy {_STRATEGIES[election].value}"
             results[partition] = ElectionResult(_REFUSALS[election], message)
-    # Who was elected past the replicas in sync may be all that a reassignment waited for.
+    # A reassignment may only have waited for this leader, which was elected although it was not in sync.
     await complete_reassignments(context, elected)
     return results
 

@@ -1,4 +1,4 @@
-"""The controller's link to the broker in its own process: the same requests, without encoding them.
+"""The controller's link to the broker in its own process: the same requests, but not encoded.
 
 Source: design page, a single broker is a cluster of one.
 """

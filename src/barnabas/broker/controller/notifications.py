@@ -1,9 +1,9 @@
-"""Handles notifications of brokers through znodes: ISR changes by leaders, and failed log directories.
+"""Handles brokers' notifications through znodes: ISR changes by leaders, and failed log directories.
 
     /isr_change_notification/isr_change_<n>          {"version":1,"partitions":[{"topic":"t","partition":0}]}
     /log_dir_event_notification/log_dir_event_<n>    {"version":1,"broker":0,"event":1}
 
-Invariant: a malformed node is deleted like the others, and does not stop their handling.
+Invariant: a malformed node is deleted like the others and does not stop their handling.
 
 Source: replication.md, notifications, log dirs; zookeeper.md, admin requests through ZooKeeper.
 """
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 async def drop_notifications(context: ControllerContext) -> None:
-    """Delete notifications for an earlier controller, as the new one reads everything anyway. Sets the watches."""
+    """Delete notifications for earlier controllers, since a new one reads everything anyway. Sets the watches."""
     for parent, signal in ((paths.LOG_DIR_EVENTS, Signal.LOG_DIRS_NOTIFIED), (paths.ISR_CHANGES, Signal.ISR_NOTIFIED)):
         names = await context.registry.children(parent, context.watch(signal))
         await _delete(context, [paths.child(parent, name) for name in names])
@@ -53,7 +53,7 @@ async def isr_notified(context: ControllerContext) -> None:
 
 
 async def log_dirs_notified(context: ControllerContext) -> None:
-    """Ask the brokers with a failed log directory which replicas are offline: their answers list them."""
+    """Send LeaderAndIsr to brokers with a failed log directory; their answers list the offline replicas."""
     names = await context.registry.children(paths.LOG_DIR_EVENTS, context.watch(Signal.LOG_DIRS_NOTIFIED))
     nodes = [paths.child(paths.LOG_DIR_EVENTS, name) for name in names]
     found = await context.registry.get_many(nodes)

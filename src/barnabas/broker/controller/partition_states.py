@@ -2,9 +2,9 @@
 
 Invariants:
 
-- Memory follows the registry: a state is applied when its write was answered, or when another writer's was read.
+- Memory follows the registry: a state is applied after it was written here, or after another broker's write was read.
 - Brokers get a state after it was written.
-- Malformed nodes are left alone and do not stop the handling of others.
+- Malformed nodes are not changed, and do not stop the handling of others.
 
 Source: replication.md, state machines, elections; Kafka 2.7.2, ZkPartitionStateMachine; zookeeper.md, partition state.
 """
@@ -40,20 +40,20 @@ log = logging.getLogger(__name__)
 
 _UNCLEAN = "unclean.leader.election.enable"
 _NEW_TOGETHER = 300
-"""So many partitions get their first state in one transaction: each takes three operations at the most, and a broker
-that serves its registry takes 1,000."""
+"""Number of partitions that get their first state in one transaction. Each needs at most three operations, and a broker
+that serves its registry accepts 1,000."""
 
 
-# What the registry says
+# Reading states
 
 
 async def read_states(
     registry: Registry, state: ControllerState, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Read the states of partitions into memory; new ones have none.
+    """Read the states of partitions into memory; new partitions have none.
 
     Returns:
-        For each that has one the transaction that wrote it.
+        For each partition with a state, the transaction that wrote it.
     """
     wanted, written = list(partitions), {}
     for start in range(0, len(wanted), PARTITIONS_PER_TURN):
@@ -77,7 +77,7 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
     try:
         leadership = Leadership(decode_partition_state(data), stat.version)
     except MalformedError as error:
-        # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
+        # differs from Kafka (impossible-state): Kafka fails the whole event, with all other partitions.
         if state.is_news(path, f"malformed: {error}"):
             log.warning("partition %s skipped: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
@@ -116,7 +116,7 @@ async def bring_online(
     """Elect leaders for partitions: new ones get their first state, others an election.
 
     Returns:
-        The partitions that have one now.
+        The partitions that have a leader now.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.
@@ -132,14 +132,14 @@ async def bring_online(
     try:
         for start in range(0, len(new), _NEW_TOGETHER):
             done.update(await _create_states(context, batch, new[start : start + _NEW_TOGETHER]))
-            # Nothing is written, and so nothing waited for, where no replica is alive.
+            # If no replica is alive, nothing was written, and no await has let other work run.
             await asyncio.sleep(0)
         for start in range(0, len(old), PARTITIONS_PER_TURN):
             done.update(await _elect_some(context, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
         async for partition in in_time_slices(done):
             state.set_phase(partition, PartitionPhase.ONLINE)
     finally:
-        # What was written is told, whatever happened to the rest.
+        # Send what was written, even if the rest failed.
         await context.send(batch)
     return done
 
@@ -202,13 +202,13 @@ async def _creations(registry: Registry, nodes: Mapping[TopicPartition, Partitio
 async def _take_over_made(
     context: ControllerContext, topic: str, partitions: Sequence[TopicPartition], error: RegistryError
 ) -> list[TopicPartition]:
-    """Handle a topic whose partition states could not be created; return those that have one nevertheless."""
+    """Handle a topic whose partition states could not be created; return the partitions that have one anyway."""
     if isinstance(error, NodeExistsError):
-        # Somebody else made some of them.
+        # Another writer created some of them.
         await read_states(context.registry, context.state, partitions)
         return [partition for partition in partitions if partition in context.state.leaders]
     if isinstance(error, NoNodeError):
-        # The watch on the topics tells of it.
+        # The watch on the topics handles this.
         log.info("topic %s was deleted while its partitions were created", topic)
     else:
         log.warning("topic %s skipped: %s is ephemeral and cannot have children", topic, error.path)
@@ -218,7 +218,7 @@ async def _take_over_made(
 async def _elect_some(
     context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
 ) -> list[TopicPartition]:
-    """Elect leaders; the partitions that have one."""
+    """Elect leaders; return the partitions that have one."""
     state = context.state
     await read_states(context.registry, state, partitions)
     unclean = await _unclean_partitions(context, partitions) if strategy is Strategy.OFFLINE else set()
@@ -231,7 +231,7 @@ async def _elect_some(
         elected: Elected = elect(state, partition, current, strategy, partition in unclean)
         recipients[partition] = elected.recipients
         if elected.node is None:
-            # Who is about to stop is answered which these are.
+            # A broker that is shutting down gets these partitions in the response.
             level = logging.INFO if strategy is Strategy.CONTROLLED_SHUTDOWN else logging.WARNING
             log.log(level, "no leader can be elected for %s (%s)", partition, strategy.value)
         elif elected.node.leader not in current.isr:
@@ -246,7 +246,7 @@ async def _elect_some(
 
 
 async def _unclean_partitions(context: ControllerContext, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
-    """Return the partitions without a live in-sync replica that another replica may lead."""
+    """Return the partitions without a live in-sync replica that allow an unclean election."""
     state = context.state
     lost = [
         partition
@@ -273,10 +273,10 @@ async def write_states(
     """Write new states; if the leader wrote one meanwhile, read it and decide again.
 
     Args:
-        decide: Gives the next state, or None where it stays as it is.
+        decide: Returns the next state, or None to keep the current one.
 
     Returns:
-        The partitions whose state was written, in the order in which they came.
+        The partitions whose state was written, in the order of the writes.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.

@@ -1,13 +1,13 @@
 """Reassigns partitions to other brokers on behalf of administrators.
 
-A reassignment is stored in the topic's node until it is complete: the partition has its old and its new replicas, and
-the lists of those being added and removed. This step runs when it begins, when it is resumed, and when it may complete:
+A reassignment is stored in the topic's node until it is complete: the partition's old and new replicas, and which of
+them are being added and removed. This step runs when the reassignment begins, is resumed, or may complete:
 
 1. The topic's node is written, if it differs; replicas that are no longer wanted are stopped.
-2. Some target replicas are not in sync: the leader epoch is raised, so that the leader accepts the new replicas; old
+2. If some target replicas are not in sync: the leader epoch is raised, so that the leader accepts the new replicas; old
    and new replicas get the state, the new ones marked as new.
-3. All are in sync: one of them becomes leader in a higher epoch; the others leave the ISR and are deleted; the node is
-   written.
+3. If all are in sync: one of them becomes leader in a higher epoch; the others leave the ISR and are deleted; the
+   topic's node is written.
 
 Source: replication.md, reassignment; Kafka 2.7.2, KafkaController.onPartitionReassignment; KIP-455.
 """
@@ -80,7 +80,7 @@ async def reassign(
     Raises:
         ControllerMovedError: This broker is no longer the controller.
     """
-    # What a request says counts more than the node of the old tools.
+    # A request overrides the node of the old tools.
     await _drop_asked_by_node(context, wanted)
     return await begin_reassignments(context, wanted)
 
@@ -88,7 +88,7 @@ async def reassign(
 async def begin_reassignments(
     context: ControllerContext, wanted: Mapping[TopicPartition, Sequence[int] | None]
 ) -> dict[TopicPartition, ReassignmentResult]:
-    """Begin reassignments, like `reassign`, which also drops other requests for the same partitions."""
+    """Begin reassignments without dropping other requests for the same partitions, unlike `reassign`."""
     results: dict[TopicPartition, ReassignmentResult] = {}
     for number, (partition, target) in enumerate(wanted.items(), 1):
         results[partition] = await _begin(context, partition, target)
@@ -115,7 +115,7 @@ async def _begin(
     there, leadership = here.to(target), state.leaders.get(partition)
     in_sync = () if leadership is None else leadership.node.isr
     if in_sync and not set(in_sync) & set(there.replicas):
-        # differs from Kafka (last-in-sync-stays): it deletes what they alone have, and nobody leads then.
+        # differs from Kafka (last-in-sync-stays): Kafka deletes records that only these have; then no replica can lead.
         listed = ", ".join(map(str, in_sync))
         reason = f"None of the replicas that would be left is in sync, only those on brokers {listed} are."
         return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
@@ -124,14 +124,14 @@ async def _begin(
     except (ControllerMovedError, RegistryClosedError):
         raise
     except Exception as error:
-        # What was written of it stays, and is taken up again.
+        # What was written stays, and the reassignment is resumed later.
         log.exception("cannot continue the reassignment of %s", partition)
         return ReassignmentResult(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
     return ReassignmentResult() if is_there else _UNKNOWN
 
 
 def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerState) -> str | None:
-    """Return the reason why a partition cannot have these replicas; None: it can."""
+    """Return why a partition cannot have these replicas; None if it can."""
     listed = f"({', '.join(map(str, target))})"
     if not target:
         return "Empty replica list specified in partition reassignment."
@@ -150,7 +150,7 @@ def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerSt
 
 
 async def resume_reassignments(context: ControllerContext, brokers: Iterable[int] | None = None) -> None:
-    """Resume all reassignments, or those to some of these brokers."""
+    """Resume all reassignments, or only those with a target replica on these brokers."""
     wanted = None if brokers is None else set(brokers)
     for partition, here in context.state.reassignments().items():
         if partition.topic not in context.state.deletion_started and (wanted is None or wanted & set(here.target)):
@@ -175,7 +175,7 @@ async def isr_set(context: ControllerContext, partition: TopicPartition) -> None
 
 
 async def _watch_isr(context: ControllerContext, partition: TopicPartition) -> None:
-    """Watch the states that leaders write themselves; other leaders propose changes to the controller."""
+    """Watch states that leaders write themselves; leaders with AlterIsr propose changes to the controller."""
     if version_of(ApiKey.ALTER_ISR, context.protocol) == NOT_USED:
         path = paths.partition_state(*partition)
         await context.registry.exists(path, context.watch(IsrSet(partition)))
@@ -195,7 +195,7 @@ async def _take_step(context: ControllerContext, partition: TopicPartition, ther
         unneeded = [replica for replica in here.replicas if replica not in there.replicas]
         await _stop_replicas(context, partition, unneeded, is_epoch_known=True)
     if state.phase(partition) is PartitionPhase.NEW:
-        # Nobody of those that it had ever lived.
+        # None of its earlier replicas was ever alive.
         await bring_online(context, [partition], Strategy.OFFLINE)
     await _watch_isr(context, partition)
     if await _is_complete(context, partition, there):
@@ -203,7 +203,7 @@ async def _take_step(context: ControllerContext, partition: TopicPartition, ther
         return True
     await _raise_epoch(context, partition, there)
     adding = [Replica(partition, broker_id) for broker_id in there.adding]
-    # Those that a controller before this one made new are online, or offline where they are dead.
+    # Replicas that an earlier controller started are online, or offline if dead.
     fresh = [replica for replica in adding if state.replica_phase(replica) is ReplicaPhase.NON_EXISTENT]
     await change_replicas(context, fresh, ReplicaPhase.NEW)
     return True
@@ -249,10 +249,10 @@ async def _raise_epoch(context: ControllerContext, partition: TopicPartition, th
 async def _stop_replicas(
     context: ControllerContext, partition: TopicPartition, brokers: Sequence[int], is_epoch_known: bool = False
 ) -> None:
-    """Stop replicas and delete their logs, without waiting for it.
+    """Stop replicas and delete their logs, without waiting for the answers.
 
     Args:
-        is_epoch_known: Whether those brokers may know the present epoch.
+        is_epoch_known: Whether those brokers may know the current epoch.
     """
     if not brokers:
         return
@@ -262,13 +262,13 @@ async def _stop_replicas(
     await change_replicas(context, replicas, ReplicaPhase.OFFLINE)
     after = state.leaders.get(partition)
     if after is not None and after.node.leader == NO_LEADER and state.phase(partition) is PartitionPhase.ONLINE:
-        # differs from Kafka (left-without-leader): it counts as led there, so a broker's return elects nobody.
+        # differs from Kafka (left-without-leader): Kafka leaves it online, so a broker's return elects no leader.
         set_phases(state, [partition], PartitionPhase.OFFLINE)
     stop_epoch = None
     if is_epoch_known and before is not None and after is not None:
-        # differs from Kafka (cancelled-reassignment): it names an epoch that the brokers know, so they do not obey. The
-        # next one is that of the step which follows, and fences them in any case; a replica that is made new later is
-        # in a yet higher one, so that this request can't delete it however late it comes.
+        # differs from Kafka (cancelled-reassignment): Kafka sends an epoch that the brokers know, so they ignore the
+        # request. The next epoch, which is that of the following step, fences them in any case. A replica created later
+        # has a higher epoch, so this request cannot delete it, however late it arrives.
         stop_epoch = max(before.node.leader_epoch + 1, after.node.leader_epoch)
     await change_replicas(context, replicas, ReplicaPhase.DELETION_STARTED, stop_epoch)
     await change_replicas(context, replicas, ReplicaPhase.DELETION_SUCCESSFUL)
@@ -291,14 +291,14 @@ async def _write_assignment(context: ControllerContext, partition: TopicPartitio
         try:
             await context.write([SetOp(path, encode_assignment(found), stat.version)])
         except BadVersionError:
-            # Somebody else added partitions.
+            # Another writer changed the node, for example added partitions.
             continue
         except NoNodeError:
             return False
         return True
 
 
-# /admin/reassign_partitions: entries are dropped when they are done, and the node with the last
+# /admin/reassign_partitions: completed entries are removed, and the node with the last one
 
 
 async def _drop_done_by_node(context: ControllerContext, partition: TopicPartition, done: Moving) -> None:

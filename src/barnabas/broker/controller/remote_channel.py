@@ -1,4 +1,4 @@
-"""The controller's connections to brokers of other processes, one to each, at their registered addresses.
+"""The controller's connections to brokers in other processes, one per broker, at their registered addresses.
 
 Source: replication.md, requests to brokers; `inter.broker.protocol.version`.
 """
@@ -19,7 +19,7 @@ R = TypeVar("R", bound=Message)
 
 
 class Channels(Protocol):
-    """The part of `BrokerChannels` that control requests go by."""
+    """The part of `BrokerChannels` that control requests use."""
 
     def send(self, broker_id: int, request: Message, version: int, answer: type[R]) -> Pending[R]: ...
 
@@ -39,14 +39,14 @@ class RemoteChannel:
         self._broker_id = broker_id
         self._channels = channels
         self._protocol = protocol
-        # What is left of a connection to an earlier life of the broker leads nowhere.
+        # A remaining connection belongs to an earlier process of the broker.
         channels.drop(broker_id)
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
         version = version_of(request.API_KEY, self._protocol())
 
         def lost(error: BaseException) -> None:
-            # The sender brings it again, while the broker is registered.
+            # The sender retries while the broker is registered.
             then(None)
 
         match request:

@@ -7,7 +7,7 @@
 | offline | StopReplica | it leaves the ISR; the other replicas get LeaderAndIsr |
 | deletion started | StopReplica that deletes | |
 | deletion successful, ineligible | | |
-| not existent | | it leaves the assignment in memory |
+| not existent | | it is removed from the assignment in memory |
 
 Source: replication.md, state machines; Kafka 2.7.2, ZkReplicaStateMachine.
 """
@@ -40,7 +40,7 @@ async def change_replicas(
     """Change replicas to this state.
 
     Args:
-        stop_epoch: The leader epoch of a StopReplica that deletes, in place of the one that is known.
+        stop_epoch: The leader epoch for StopReplica requests that delete, instead of the known one.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.
@@ -57,7 +57,7 @@ async def change_replicas(
         for broker_id in sorted(by_broker):
             await _change_on_broker(context, batch, broker_id, by_broker[broker_id], phase, stop_epoch)
     finally:
-        # What was written is told, whatever happened to the rest.
+        # Send what was written, even if the rest failed.
         await context.send(batch)
 
 
@@ -112,7 +112,7 @@ async def _take_offline(
             batch.add_update_metadata(state.brokers, [partition])
         else:
             if partition not in written:
-                # What is told from now on is what this controller found.
+                # Requests from now on carry this controller's epoch.
                 node = leadership.node
                 taken = PartitionStateNode(node.leader, node.leader_epoch, node.isr, state.epoch)
                 state.leaders[partition] = Leadership(taken, leadership.zk_version)

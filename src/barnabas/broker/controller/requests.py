@@ -1,13 +1,13 @@
-"""The controller's decisions as requests to brokers: one batch for each change of states. Pure.
+"""The controller's decisions as requests to brokers: one batch per change of states. Pure.
 
-A batch gives, for each broker, first LeaderAndIsr of the partitions that it hosts, then UpdateMetadata, then
-StopReplica. Every partition in a LeaderAndIsr goes with an UpdateMetadata to all brokers.
+For each broker, a batch contains first LeaderAndIsr for its partitions, then UpdateMetadata, then StopReplica. Every
+partition in a LeaderAndIsr is also sent in an UpdateMetadata to all brokers.
 
 Invariants:
 
 - Brokers that are not registered get no requests.
-- The epoch in a StopReplica is the one that brokers know before the change; if the topic is being deleted it is -2,
-  which is always obeyed.
+- The epoch in a StopReplica is the one that brokers know before the change. For a topic that is being deleted it is -2,
+  which brokers always accept.
 - Once a batch marks a partition as new for a broker, the mark stays.
 
 Source: replication.md, requests to brokers; Kafka 2.7.2, ControllerBrokerRequestBatch; protocol guide, the three APIs.
@@ -53,12 +53,12 @@ ControlResponse: TypeAlias = LeaderAndIsrResponse | UpdateMetadataResponse | Sto
 T = TypeVar("T")
 
 EPOCH_DURING_DELETE = -2
-"""The leader epoch in StopReplica that is obeyed whatever the broker knows."""
+"""The leader epoch in StopReplica that brokers accept regardless of the epoch they know."""
 UNKNOWN_EPOCH = -1
 LEADER_DURING_DELETE = -2
-"""The leader in UpdateMetadata that takes a partition out of the brokers' sight."""
+"""The leader in UpdateMetadata that removes a partition from the brokers' metadata."""
 PARTITIONS_PER_REQUEST = 500
-"""So many go into one LeaderAndIsr or StopReplica: a broker has its turns for others between them."""
+"""Maximum in one LeaderAndIsr or StopReplica: a broker handles other requests in between."""
 
 _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
@@ -76,7 +76,7 @@ class RequestBatch:
     def __init__(self, state: ControllerState, controller_id: int, protocol: str, listener_name: str) -> None:
         """Args:
         protocol: `inter.broker.protocol.version`.
-        listener_name: The listener that brokers use among each other, for the leaders' addresses.
+        listener_name: The inter-broker listener, for the leaders' addresses.
         """
         self._state = state
         self._controller_id = controller_id
@@ -127,8 +127,8 @@ class RequestBatch:
         """Add a StopReplica of a partition for a broker.
 
         Args:
-            deletes: Whether to delete its log, too.
-            leader_epoch: In place of the one that is known.
+            deletes: Whether to delete its log as well.
+            leader_epoch: Replaces the known leader epoch.
         """
         leadership = self._state.leaders.get(partition)
         if partition.topic in self._state.deleting:
@@ -139,11 +139,11 @@ class RequestBatch:
         told[partition] = StopReplicaPartitionState(partition.partition, leader_epoch, deletes)
 
     def requests(self) -> Iterator[Addressed | None]:
-        """Yield the requests, in order for each broker; None where other work should run."""
+        """Yield the requests, in order for each broker; yield None where other work should run."""
         brokers = self._state.brokers
         for broker_id, leaders in self._leaders.items():
             if broker_id in brokers:
-                # differs from Kafka (large-leader-and-isr): it puts all of them into one request.
+                # differs from Kafka (large-leader-and-isr): Kafka puts all partitions into one request.
                 for some in _some(leaders):
                     yield Addressed(broker_id, self._leader_and_isr(broker_id, some))
         if self._sends_all_metadata:
@@ -227,7 +227,7 @@ class RequestBatch:
             yield Addressed(broker_id, request)
 
     def _metadata_of(self, partition: TopicPartition) -> UpdateMetadataPartitionState2 | None:
-        """Return the UpdateMetadata state of a partition; None: it has no state yet."""
+        """Return the UpdateMetadata state of a partition; None if it has no state yet."""
         state = self._state
         leadership = state.leaders.get(partition)
         if leadership is None:
@@ -300,7 +300,7 @@ def deleted_partitions(request: StopReplicaRequest) -> list[TopicPartition]:
 
 
 def _some(partitions: Mapping[TopicPartition, T]) -> Iterator[dict[TopicPartition, T]]:
-    """Yield a mapping in parts that are not too large."""
+    """Split a mapping into parts of at most PARTITIONS_PER_REQUEST entries."""
     items = iter(partitions.items())
     while some := dict(islice(items, PARTITIONS_PER_REQUEST)):
         yield some
@@ -336,7 +336,7 @@ def _ungrouped_metadata(topic: str, told: UpdateMetadataPartitionState2, version
 
 def _broker_of(broker_id: int, endpoints: Iterable[Endpoint], rack: str | None, version: int) -> UpdateMetadataBroker:
     if version == 0:
-        # There were no listeners yet, and nothing but plain text.
+        # Version 0 has no listeners, and only plaintext.
         plain = next((each for each in endpoints if each.security_protocol == "PLAINTEXT"), None)
         return UpdateMetadataBroker(broker_id, "" if plain is None else plain.host, -1 if plain is None else plain.port)
     return UpdateMetadataBroker(

@@ -1,7 +1,7 @@
-"""Sends the controller's requests to the brokers: to each in order, one at a time, retrying until the broker is gone.
+"""Sends the controller's requests to brokers: one at a time and in order per broker, with retries until it is gone.
 
-A broker that answers STALE_BROKER_EPOCH (the request was for an earlier registration) gets nothing more until its new
-registration is seen: queued requests were decided for the earlier one, and below protocol 2.2 no request says so.
+After STALE_BROKER_EPOCH (the request was for an earlier registration), a broker gets no requests until its new
+registration is detected. The queued requests are for the earlier one, and below protocol 2.2 they have no broker epoch.
 
 Source: semantics, controller (requests to one broker).
 """
@@ -22,23 +22,23 @@ log = logging.getLogger(__name__)
 RETRY_BACKOFF_MS = 100
 
 Delivered = Callable[[ControlResponse | None], object]
-"""Called with the broker's answer, or None when it did not get the request."""
+"""Called with the broker's answer, or None if the broker did not get the request."""
 
 
 class BrokerLink(Protocol):
     """The link to one broker."""
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
-        """Deliver a request and call `then` once, with the answer or with None when it may not have arrived."""
+        """Deliver a request; call `then` once, with the answer, or with None if it may not have arrived."""
         ...
 
 
 class ChannelFigures(NamedTuple):
-    """Figures about the requests to one broker.
+    """Metrics of the requests to one broker.
 
     Attributes:
-        waiting_count: Queued requests that are not sent yet.
-        times: How long each waited for that.
+        waiting_count: The number of queued requests that are not sent yet.
+        times: How long requests waited to be sent.
     """
 
     broker_id: int
@@ -65,7 +65,7 @@ class _Channel:
     """The requests of one registration of a broker; the first in the queue is the one in flight.
 
     Attributes:
-        is_closed: The broker is gone, or has registered again.
+        is_closed: Whether the broker is gone, or has registered again.
     """
 
     __slots__ = ("is_closed", "is_sending", "link", "queue", "times")
@@ -94,7 +94,7 @@ class Sender:
 
     def __init__(self, timers: Timers, clock: Clock, link_to: Callable[[int], BrokerLink]) -> None:
         """Args:
-        link_to: Returns the link to a broker that registered.
+        link_to: Returns the link to a registered broker.
         """
         self._timers = timers
         self._clock = clock
@@ -113,7 +113,7 @@ class Sender:
             _close(channel)
 
     def send(self, broker_id: int, request: ControlRequest, then: Delivered = _ignore) -> None:
-        """Queue a request; `then` gets the answer, or None when the broker is gone."""
+        """Queue a request; `then` gets the answer, or None if the broker is gone."""
         channel = self._channels.get(broker_id)
         if channel is None or channel.is_closed:
             then(None)
@@ -123,7 +123,7 @@ class Sender:
             self._send_next(channel)
 
     def when_idle(self, broker_id: int, callback: Callable[[], object]) -> None:
-        """Call back when a broker has answered everything queued for it; at once, if nothing is queued."""
+        """Call back when a broker has answered all queued requests; at once if none is queued."""
         channel = self._channels.get(broker_id)
         if channel is None or not channel.is_sending:
             callback()
@@ -138,17 +138,17 @@ class Sender:
         last.then = both
 
     def figures(self) -> Iterator[ChannelFigures]:
-        """Go over all brokers."""
+        """Yield the metrics of all brokers."""
         for broker_id, channel in self._channels.items():
             yield ChannelFigures(broker_id, len(channel.queue) - channel.is_sending, channel.times)
 
     def close(self) -> None:
-        """Forget all brokers."""
+        """Remove all brokers."""
         for broker_id in list(self._channels):
             self.remove(broker_id)
 
     def _send_next(self, channel: _Channel) -> None:
-        # A loop, not a recursion: a link in this process answers on the spot, and the queue may be long.
+        # A loop instead of recursion: a link in this process answers at once, and the queue may be long.
         channel.is_sending = True
         is_looping = True
 

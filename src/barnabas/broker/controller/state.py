@@ -2,9 +2,9 @@
 
 Invariants:
 
-- The names of states, and what may follow what, are Kafka's. `waiting` names the partitions that are new or offline.
+- States and their transitions are Kafka's. `waiting` contains the new and offline partitions.
 - The version of a partition's node guards the next write of its state.
-- A replica is online where its broker is registered, is not shutting down, and has not said that its disk failed.
+- A replica is online if its broker is registered, is not shutting down, and has not reported that its disk failed.
 
 Source: Kafka 2.7.2, ControllerContext, PartitionStateMachine, ReplicaStateMachine; zookeeper.md, partition state.
 """
@@ -51,7 +51,7 @@ PARTITION_BEFORE = {
     _P.OFFLINE: {_P.NEW, _P.ONLINE, _P.OFFLINE},
     _P.NON_EXISTENT: {_P.OFFLINE},
 }
-"""What a partition may have been before it becomes this."""
+"""The states from which a partition may change to this state."""
 REPLICA_BEFORE = {
     _R.NEW: {_R.NON_EXISTENT},
     _R.ONLINE: {_R.NEW, _R.ONLINE, _R.OFFLINE, _R.DELETION_INELIGIBLE},
@@ -61,7 +61,7 @@ REPLICA_BEFORE = {
     _R.DELETION_INELIGIBLE: {_R.OFFLINE, _R.DELETION_STARTED},
     _R.NON_EXISTENT: {_R.DELETION_SUCCESSFUL},
 }
-"""What a replica may have been before it becomes this."""
+"""The states from which a replica may change to this state."""
 
 
 class Replica(NamedTuple):
@@ -93,7 +93,7 @@ class Moving(NamedTuple):
     """The replicas of one partition.
 
     Attributes:
-        replicas: All, including those being added or removed; the preferred leader first.
+        replicas: All replicas, including those being added or removed; the preferred leader first.
         adding, removing: The replicas being added and removed.
     """
 
@@ -134,19 +134,18 @@ class ControllerState:
         epoch: The controller epoch.
         epoch_zk_version: The version of /controller_epoch that this controller wrote; guards all its writes.
         brokers: The registered brokers.
-        shutting_down: Those in a controlled shutdown.
-        failed_replicas: Broker to the partitions of which it said that their directory failed.
+        shutting_down: Brokers in a controlled shutdown.
+        failed_replicas: Broker to the partitions whose log directory it reported as failed.
         topics: Topic to its replicas.
-        leaders: Partition to its state; a partition that has none yet is new.
-        phases: Partition to its state; a missing one does not exist.
+        leaders: Partition to its leader and ISR; a partition without an entry is new.
+        phases: Partition to its state; a partition without an entry does not exist.
         waiting: New and offline partitions: elections are tried whenever a broker registers.
         replicas_of: Partition to its replicas and their states.
-        unreadable: Partitions with a malformed state in the registry, which are left alone.
+        unreadable: Partitions with a malformed state in the registry; no leader is elected for them.
         deleting: Topics being deleted.
-        deletion_started: Those whose StopReplica requests were sent.
-        deletion_ineligible: Those that wait for a broker or a reassignment.
-        told: Nodes of topics, partitions and brokers, and what the log says is wrong with each: once, not with every
-            change.
+        deletion_started: Topics whose deletion was sent to brokers.
+        deletion_ineligible: Topics whose deletion waits for a broker or a reassignment.
+        told: Node of a topic, partition or broker to its last logged problem, so that each is logged only once.
     """
 
     epoch: int
@@ -172,7 +171,7 @@ class ControllerState:
         return broker_id not in self.shutting_down and self.is_reachable(broker_id, partition)
 
     def is_reachable(self, broker_id: int, partition: TopicPartition) -> bool:
-        """Return whether a replica is alive; it may be about to stop."""
+        """Return whether a replica is alive; its broker may be shutting down."""
         return broker_id in self.brokers and partition not in self.failed_replicas.get(broker_id, ())
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
@@ -211,12 +210,12 @@ class ControllerState:
         ]
 
     def replicas(self, partition: TopicPartition) -> list[int]:
-        """Return the brokers of a partition; empty when it is unknown."""
+        """Return the brokers of a partition; empty if it is unknown."""
         assignment = self.topics.get(partition.topic)
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
     def moving(self, partition: TopicPartition) -> Moving | None:
-        """Return the replicas of a partition; None: the partition does not exist."""
+        """Return the replicas of a partition; None if the partition does not exist."""
         assignment = self.topics.get(partition.topic)
         replicas = None if assignment is None else assignment.replicas.get(partition.partition)
         if assignment is None or replicas is None:
@@ -282,7 +281,7 @@ class ControllerState:
             for broker_id in self.replicas(partition)
         ]
 
-    # What the log says
+    # Logged problems
 
     def is_news(self, path: str, what: str) -> bool:
         """Record a problem with a node; return whether it differs from the last one recorded."""
@@ -291,11 +290,11 @@ class ControllerState:
         return is_new
 
     def settle(self, path: str) -> None:
-        """Record that a node has no problem any more."""
+        """Record that a node no longer has a problem."""
         self.told.pop(path, None)
 
     def forget_topic(self, topic: str) -> None:
-        """Drop all that is known of a topic."""
+        """Remove all state of a topic."""
         for partition in self.partitions_of(topic):
             self.leaders.pop(partition, None)
             self.unreadable.discard(partition)

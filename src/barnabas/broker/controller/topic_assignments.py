@@ -1,4 +1,4 @@
-"""Reads the assignments of topics, many at a time.
+"""Reads the assignments of topics in batches.
 
 Invariant: malformed nodes are skipped with a warning and do not stop the handling of others.
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 _TOPICS_PER_TURN = 500
 MANY_PARTITIONS = 10_000
-"""The log warns of a topic with more."""
+"""The log warns of topics with more partitions."""
 
 
 async def read_topics(
@@ -30,10 +30,10 @@ async def read_topics(
     """Read topics from the registry into the state.
 
     Args:
-        watch: Gives the watch of each node, by its path.
+        watch: Returns the watch for the path of a node.
 
     Returns:
-        Which of them are there.
+        The topics that exist and are valid.
     """
     found: list[str] = []
     wanted = list(topics)
@@ -50,7 +50,7 @@ async def read_topics(
 
 
 async def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
-    """Return a topic's assignment; None: it was deleted, or its znode is malformed, which is logged once."""
+    """Return a topic's assignment; None if it was deleted, or its znode is malformed, which is logged once."""
     if found is None:
         state.settle(paths.topic(topic))
         return None

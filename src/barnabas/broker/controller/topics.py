@@ -39,7 +39,7 @@ async def topics_changed(context: ControllerContext) -> None:
     for path in [each for each in state.told if paths.parent(each) == paths.BROKER_TOPICS]:
         if paths.name(path) not in names:
             state.settle(path)
-    # Those whose first states could not be written (a full disk) are tried again with every change.
+    # Partitions whose first states could not be written (disk full) are retried with every change.
     await bring_waiting_online(context)
     found = await take_in_topics(context, sorted(names - state.topics.keys()))
     await make_partitions(context, list(state.partitions(found)))
@@ -61,18 +61,18 @@ async def make_partitions(context: ControllerContext, partitions: Sequence[Topic
 
 
 async def topic_set(context: ControllerContext, topic: str) -> None:
-    """Make the partitions that a topic's node has more than before."""
+    """Create the partitions that were added to a topic's node."""
     state = context.state
     (node,) = await context.registry.get_many([paths.topic(topic)], lambda path: context.watch(TopicSet(topic)))
     known, found = state.topics.get(topic), await assignment_of(state, topic, node)
     if known is None or found is None:
         return
-    # Other brokers for a partition that is known are a reassignment, which is asked for by a request.
+    # Changed replicas of known partitions are ignored: a reassignment needs a request.
     new = {index: replicas for index, replicas in found.replicas.items() if index not in known.replicas}
     if not new:
         return
     if topic in state.deleting:
-        # Kafka writes the node back without them. All of it goes with the topic in any case.
+        # Kafka removes the new partitions from the node. Here the node is deleted with the topic anyway.
         return
     log.info("topic %s has %d more partitions", topic, len(new))
     known.replicas.update(new)

@@ -5,7 +5,7 @@
 
 Invariants:
 
-- A node is deleted when its whole request is done or refused, as the tools send no other request before that; a
+- A node is deleted when its whole request is done or rejected, since the tools send no other request before that. A
   reassignment keeps its entry until it is complete.
 - Malformed requests are ignored with a warning.
 
@@ -58,12 +58,12 @@ async def elect_as_asked(context: ControllerContext) -> None:
 
 
 async def reassign_as_asked(context: ControllerContext) -> None:
-    """Begin the reassignments of /admin/reassign_partitions, and set the watches again, also on its data.
+    """Begin the reassignments of /admin/reassign_partitions and set the watches again, including one on its data.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.
     """
-    # differs from Kafka (added-reassignments): it reads the node when it is created, and never again.
+    # differs from Kafka (added-reassignments): Kafka reads the node only when it is created.
     path = paths.REASSIGNMENT
     asked = await _read(context, path, Signal.REASSIGNMENT_ASKED)
     if asked is None:
@@ -74,7 +74,7 @@ async def reassign_as_asked(context: ControllerContext) -> None:
         log.warning("%s ignored: %s", path, error)
         await _write(context, DeleteOp(path, asked[1].version))
         return
-    # What is under way to the same brokers is not begun again.
+    # A reassignment to the same brokers that is in progress is not started again.
     moving = context.state.reassignments()
     new: dict[TopicPartition, Sequence[int] | None] = {
         partition: target
@@ -84,7 +84,7 @@ async def reassign_as_asked(context: ControllerContext) -> None:
     for partition, result in (await begin_reassignments(context, new)).items():
         if result.error_code != ErrorCode.NONE:
             log.warning("%s: partition %s: %s", path, partition, result.message or result.error_code.name)
-    # Those that are done already dropped their entries.
+    # Completed reassignments have already removed their entries.
     now = await _read(context, path, Signal.REASSIGNMENT_ASKED)
     if now is None or now[0] is None:
         return
@@ -114,7 +114,7 @@ async def _read(context: ControllerContext, path: str, signal: Signal) -> tuple[
 
 
 async def _write(context: ControllerContext, op: Op) -> None:
-    """Rewrite a request, unless it was changed meanwhile: then the watch fires."""
+    """Rewrite a request, unless it has changed: then the watch fires."""
     try:
         await context.write([op])
     except (NoNodeError, BadVersionError):

@@ -1,4 +1,4 @@
-"""The partitions of an internal topic that this broker coordinates, and those that it is still loading.
+"""The partitions of an internal topic that this broker coordinates or is still loading.
 
 A partition is loaded in three steps: an executor reads its log, the event loop takes over the items a few at a time,
 then the broker owns the partition. Until then clients get COORDINATOR_LOAD_IN_PROGRESS.
@@ -34,7 +34,7 @@ class LoadedPartition(Generic[T]):
     Attributes:
         items: The items to take over (groups, transactional ids), each once.
         record_count: Records that were read.
-        skipped_count: Records that could not be understood.
+        skipped_count: Batches or records that could not be decoded.
     """
 
     items: list[T] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Reader(Protocol[T]):
     def __call__(self, batches: Iterable[memoryview], is_stopped: Callable[[], bool], /) -> LoadedPartition[T]:
         """Args:
         batches: Its record batches, oldest first.
-        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
+        is_stopped: Called before each batch; if it returns True, the result is incomplete and must not be used.
         """
         ...
 
@@ -61,7 +61,7 @@ class _Load:
 
 
 class OwnedPartitions(Generic[T]):
-    """The partitions that this broker coordinates; belongs to the event loop's thread."""
+    """The partitions that this broker coordinates. Owned by the event loop."""
 
     def __init__(
         self,
@@ -75,6 +75,9 @@ class OwnedPartitions(Generic[T]):
     ) -> None:
         """Args:
         topic: The internal topic.
+        replicas: The replica manager.
+        executor: Runs `read`.
+        timers: Timers for retries and further turns.
         read: Reads a partition, in the executor.
         take_over: Called with each item that was read, and its partition.
         loaded: Called with each partition that has become owned.
@@ -99,11 +102,11 @@ class OwnedPartitions(Generic[T]):
         return partition in self._owned
 
     def loads(self, partition: int) -> bool:
-        """Return whether the partition is led, and being read."""
+        """Return whether the partition is led, but still being loaded."""
         return partition in self._loading
 
     def begin(self, partition: int) -> None:
-        """Read a partition that this broker leads now; nothing happens when that was done or is being done."""
+        """Load a partition of which this broker has become leader; does nothing if it is owned or being loaded."""
         if partition in self._owned or partition in self._loading:
             return
         load = self._loading[partition] = _Load()
@@ -176,7 +179,6 @@ class OwnedPartitions(Generic[T]):
     def _on_failure(self, partition: int, load: _Load, error: BaseException) -> None:
         if load.is_stopped:
             return
-        # differs from Kafka (offsets-partition-not-loaded): it is tried again; Kafka serves the partition as if it were
-        # empty.
+        # differs from Kafka (offsets-partition-not-loaded): loading is retried; Kafka serves the partition as empty.
         log.error("cannot read %s-%d, retrying: %s", self._topic, partition, error)
         self._timers.call_later(_RETRY_MS, self._read, partition, load)

@@ -2,8 +2,8 @@
 
     partition = abs(hash) % partitions, hash = Java's String.hashCode
 
-Invariant: the number of partitions is read once, at the start: what a broker is told of the cluster may lack partitions
-that nobody leads, and a name must not move as brokers die.
+Invariant: the number of partitions is read from the registry once, at the start. A broker's metadata may lack
+partitions without a leader, and a name must not move to another partition when brokers fail.
 
 Source: semantics, FindCoordinator; Kafka 2.7.2, GroupMetadataManager.getGroupMetadataTopicPartitionCount.
 """
@@ -16,9 +16,7 @@ from barnabas.wire.registry.znodes.topics import decode_assignment
 
 
 async def coordinated_partition_count(registry: Registry, topic: str, configured: int) -> int:
-    """Return the number of partitions of a coordinator's topic in the registry; if it does not exist, the number to
-    create.
-    """
+    """Return the partition count of a coordinator's topic in the registry; `configured` if it does not exist."""
     try:
         data, _ = await registry.get(paths.topic(topic))
         return len(decode_assignment(data).replicas) or configured
@@ -27,5 +25,5 @@ async def coordinated_partition_count(registry: Registry, topic: str, configured
 
 
 def partition_of(name: str, partition_count: int) -> int:
-    """Return the partition to which a name belongs."""
+    """Return the partition of a group or transactional id."""
     return kafka_abs(java_hash_code(name)) % partition_count

@@ -1,9 +1,9 @@
 """Keeps the newest events of each kind, in bounded memory. Pure.
 
-An event is kept as a line of JSON: a fifth of what it takes as a dictionary, known to the byte, and what is written to
-the file. What happens again and again (`RepeatedEvents`) is one line for a minute, with how often it happened.
+An event is stored as a line of JSON: it takes a fifth of a dictionary's memory, its size is known exactly, and it is
+written to the file as is. Repeated events (`RepeatedEvents`) share one line per minute, with their count.
 
-Invariant: what is let go of to make room is counted.
+Invariant: evicted events are counted.
 """
 
 import json
@@ -14,9 +14,9 @@ from typing import Final
 from barnabas.broker.diagnostics import Row
 
 REPEATED_WITHIN_MS: Final = 60_000
-# What Python needs beside a line.
+# Memory that Python needs in addition to a line's bytes.
 _LINE_BYTES: Final = 41
-# A row that still counts is a dictionary: some words and numbers, a key; a character may take four bytes.
+# An open row is a dictionary: some words and numbers, and a key. A character may take four bytes.
 _OPEN_ROW_BYTES, _CHARACTER_BYTES = 1_200, 4
 # Names come from clients, and some may be 32 KiB long.
 LONGEST_TEXT: Final = 250
@@ -26,9 +26,9 @@ class Events:
     """The events of one kind.
 
     Attributes:
-        kept_bytes: Their memory, an estimate.
-        left_out: How many were evicted to make room.
-        ended: Called with each new event, as it is stored.
+        kept_bytes: Their estimated memory.
+        left_out: The number of events evicted to make room.
+        ended: Called with each new event as it is stored.
     """
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
@@ -39,13 +39,13 @@ class Events:
         self.ended: Callable[[bytes], object] = _nobody
 
     def add(self, row: Row) -> None:
-        """Keep an event."""
+        """Store an event."""
         line = encoded(row)
         self.restore(line)
         self.ended(line)
 
     def restore(self, line: bytes) -> None:
-        """Keep an event that `ended` received before the broker restarted."""
+        """Store an event that `ended` received before the broker restarted."""
         self._lines.append(line)
         self.kept_bytes += len(line) + _LINE_BYTES
         self._make_room()
@@ -56,7 +56,7 @@ class Events:
             self.left_out += 1
 
     def lines(self) -> list[bytes]:
-        """Return them all, the earliest first."""
+        """Return all events, oldest first."""
         return [*self._lines]
 
 
@@ -65,7 +65,7 @@ class RepeatedEvents(Events):
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
         super().__init__(most_rows, most_bytes)
-        # In the order in which they began; together they take half of the room.
+        # In order of their start; together they use at most half of the memory.
         self._open: dict[tuple[str | None, ...], Row] = {}
         self._open_bytes = 0
 
@@ -93,7 +93,7 @@ class RepeatedEvents(Events):
             self._seal(key)
 
     def seal_all(self) -> None:
-        """End all rows: the broker stops."""
+        """Close all rows, at the broker's shutdown."""
         for key in list(self._open):
             self._seal(key)
 
@@ -114,7 +114,7 @@ def _bytes_of(key: tuple[str | None, ...]) -> int:
 
 
 def encoded(row: Row) -> bytes:
-    """Return an event as it is stored; texts that are too long are cut."""
+    """Return an event as it is stored, with long texts truncated."""
     for name, value in row.items():
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
             row[name] = value[:LONGEST_TEXT]

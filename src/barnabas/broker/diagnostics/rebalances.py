@@ -1,7 +1,7 @@
-"""Causes of group rebalances: which member began it, joined, left or came last, and how long it took. Pure.
+"""Causes of group rebalances: the members that began it, joined, left or joined last, and its duration. Pure.
 
-A group's machine says a `Note` at each turn; `Rebalances` makes rows of them, twenty for a group, and lets those of the
-groups that were quiet for longest go first.
+A group's state machine emits a `Note` at each step. `Rebalances` stores them as rows, at most twenty per group. To make
+room, it evicts rows of the group that has had no rebalance for the longest time.
 
 Source: docs/explain.md; semantics, group coordinator.
 """
@@ -15,13 +15,13 @@ from barnabas.broker.diagnostics import Row
 
 MOST_OF_A_GROUP: Final = 20
 MOST_IN_ALL: Final = 5_000
-# Of those who came or went with one rebalance so many are named; a character may take four bytes.
+# Maximum number of members named in one row, per list; a character may take four bytes.
 _MOST_NAMED: Final = 20
 _ROW_BYTES, _NAMED_BYTES, _CHARACTER_BYTES = 1_200, 300, 4
-# Of each group that was loaded; an eighth is for all of them.
+# Memory per recorded load of a group; one eighth of the total is for all of them.
 _LOADED_BYTES, _LOADED_PART = 150, 8
 _WORDS: Final = ("group", "member", "client_id", "host", "instance")
-# What this module itself reads of a row.
+# The fields of a row that this module reads.
 _READ: Final = frozenset(("group", "began_ms", "outcome", "gather_ms", "came", "went"))
 
 
@@ -39,7 +39,7 @@ class Turn(Enum):
 
 
 class Reason(Enum):
-    """Why a rebalance began, or a member went."""
+    """Why a rebalance began, or a member left."""
 
     JOINED = "joined"
     LEFT = "left"
@@ -54,10 +54,10 @@ class Reason(Enum):
 
 
 class Who(NamedTuple):
-    """The identity of a member, for people.
+    """The identity of a member, for display.
 
     Attributes:
-        group_instance_id: Of a static member.
+        group_instance_id: Only for a static member.
     """
 
     member_id: str
@@ -70,11 +70,11 @@ class Note(NamedTuple):
     """An event of a group: an effect of its state machine that only this module handles.
 
     Attributes:
-        reason: Of a beginning, or of a member that went.
+        reason: Why the rebalance began, or a member left.
         who: The member that began it, joined or left; once all are gathered, the last to join.
-        heard_ms: When a member with an expired session was last heard; -1 for other events.
-        generation: The group's, once all are gathered.
-        member_count: Of how many members.
+        heard_ms: The last request of a member with an expired session; -1 for other events.
+        generation: The group's generation, once all are gathered.
+        member_count: The number of members, once all are gathered.
     """
 
     turn: Turn
@@ -89,9 +89,9 @@ class Rebalances:
     """The rows of all groups that this broker coordinates, or coordinated recently.
 
     Attributes:
-        kept_bytes: Their memory, an estimate.
-        left_out: How many rows were evicted to make room.
-        ended: Called with each row that has ended.
+        kept_bytes: Their estimated memory.
+        left_out: The number of rows evicted to make room.
+        ended: Called with each row when its rebalance ends.
     """
 
     def __init__(self, most_bytes: int, most_rows: int = MOST_IN_ALL) -> None:
@@ -99,7 +99,7 @@ class Rebalances:
         self._most_rows = most_rows
         self._row_count = self._loaded_bytes = 0
         self.kept_bytes = self.left_out = 0
-        # The group that was quiet for longest first.
+        # By group; the group without a new rebalance for the longest time is first.
         self._rows: dict[str, deque[Row]] = {}
         self._loaded_ms: dict[str, int] = {}
         self.ended: Callable[[Row], object] = _nobody
@@ -119,18 +119,18 @@ class Rebalances:
                 self._go_on(row, note, now_ms)
 
     def rows(self, group_id: str) -> list[Row]:
-        """Return a group's rebalances, the earliest first; the last one may be going on."""
+        """Return a group's rebalances, oldest first; the last one may not have ended."""
         return [*self._rows.get(group_id, ())]
 
     def loaded_ms(self, group_id: str) -> int | None:
-        """Return when this broker loaded the group after another coordinator; None: not recently."""
+        """Return when this broker loaded the group from an earlier coordinator; None: not recently."""
         return self._loaded_ms.get(group_id)
 
     def restore(self, row: Row) -> None:
-        """Keep a row that `ended` received before the broker restarted; an unfinished rebalance stays the last.
+        """Store a row that `ended` received before the broker restarted; an unfinished rebalance stays the last.
 
         Raises:
-            KeyError: It is half a row.
+            KeyError: The row is incomplete.
         """
         if not row.keys() >= _READ:
             raise KeyError(*(_READ - row.keys()))
@@ -241,7 +241,7 @@ def _named(who: Who | None) -> Row:
 
 
 def _add_who(row: Row, key: str, note: Note) -> int:
-    """Add a member that joined or left, unless very many did; return the bytes that it takes."""
+    """Add a member that joined or left, unless the list is full; return the bytes that it takes."""
     row[f"{key}_count"] = row[f"{key}_count"] + 1
     named = row[key]
     if len(named) >= _MOST_NAMED:

@@ -1,6 +1,6 @@
-"""Samples offsets every ten seconds, some in each turn of the event loop, as there may be very many.
+"""Samples offsets every ten seconds, some in each turn of the event loop, because there may be very many.
 
-The sampled values are those that logs and groups keep anyway: appends and commits pay nothing for it.
+It samples values that logs and groups store anyway, so appends and commits cost nothing extra.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,17 +12,17 @@ from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition
 
-# Between a third of a microsecond and ten each, as they are known or new.
+# A sample takes between 0.3 µs (known key) and 10 µs (new key).
 _AT_ONCE: Final = 500
 _TICKS_OF_MINUTE: Final = 6
-# A moment after the tick is over, so that all of a minute's is in that minute.
+# Delay after the end of a tick, so that a minute's last events still count in that minute.
 _AFTER_TICK_MS: Final = 5
 
 CommitKey = tuple[str, TopicPartition]
 
 
 class Sampler:
-    """Owned by the event loop."""
+    """Takes the samples. Owned by the event loop."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class Sampler:
         note_minute: Callable[[], object],
     ) -> None:
         """Args:
-        ends: The partitions that are led here, and where they end now.
-        commits: Committed offsets, by group and partition.
-        note_minute: Called when a minute is over.
+        ends: Returns the partitions led by this broker and their log end offsets.
+        commits: Returns committed offsets by group and partition.
+        note_minute: Called at the end of each minute.
         """
         self._diagnostics = diagnostics
         self._clock = clock
@@ -48,7 +48,7 @@ class Sampler:
         self._tick = 0
 
     def start(self) -> None:
-        """Begin; the first sample is taken now."""
+        """Start sampling; the first sample is taken now."""
         self._sample()
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class Sampler:
 
     def _sample(self) -> None:
         now_ms = self._clock.now_ms()
-        # What is so at the beginning of a tick was so at the end of the one before. A clock may be set back.
+        # The value at the start of a tick is the value at the end of the previous one. The clock may be set back.
         tick = max(self._tick, now_ms // TICK_MS - 1)
         is_minute_over = tick // _TICKS_OF_MINUTE > self._tick // _TICKS_OF_MINUTE and self._tick > 0
         self._tick = tick

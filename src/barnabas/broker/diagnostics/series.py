@@ -1,18 +1,18 @@
-"""Records the growth of offsets: each 10 s of the last five minutes, each minute of the last hour. Pure.
+"""Records changes of offsets: every 10 s for the last five minutes, every minute for the last hour. Pure.
 
-    value that is not what it was ─ sample, every 10 s ─► differences of 32 bits: 30 of ticks, 60 of minutes
+    changed value ─ sample, every 10 s ─► differences of 32 bits: 30 ticks, 60 minutes
 
-A tick is 10 s of wall time. What never changes since it was first seen is one number, and has no ring.
+A tick is 10 s of wall-clock time. A value that never changed since the first sample is one number, without a ring.
 
     ring      int32, each                meaning
-    0..29     by tick % 30               by how much it changed in that tick
-    30..89    by minute % 60             the same of a minute, all its ticks
+    0..29     by tick % 30               change in that tick
+    30..89    by minute % 60             change in that minute, over all its ticks
     90        tick                       of the last change
-    91        tick                       up to which, going back, all is known
-    92, 93    value >> 31, value & 2^31-1    what it was after the last change
+    91        tick                       since which all changes are known
+    92, 93    value >> 31, value & 2^31-1    value after the last change
 
-Invariant: a difference that 32 bits can't hold (somebody reset an offset to the other end of a long log) begins the
-ring anew: what was before is forgotten, never told wrong.
+Invariant: a difference that exceeds 32 bits (an offset was reset to the other end of a long log) restarts the ring:
+earlier changes are discarded, never reported wrong.
 """
 
 from array import array
@@ -27,7 +27,7 @@ _HOUR_TICKS: Final = _MINUTE_COUNT * _TICKS_OF_MINUTE
 _LAST, _SINCE, _HIGH, _LOW = range(_TICK_COUNT + _MINUTE_COUNT, _TICK_COUNT + _MINUTE_COUNT + 4)
 _EMPTY: Final = array("i", bytes(4 * (_LOW + 1)))
 _LARGEST: Final = 2**31 - 1
-# What Python needs for an entry of a dictionary with its number, and for a ring.
+# Memory that Python needs for a dictionary entry with its number, and for a ring.
 ENTRY_BYTES: Final = 140
 RING_BYTES: Final = 4 * len(_EMPTY) + 80
 
@@ -38,8 +38,8 @@ class Series(Generic[Key]):
     """The rings of one kind.
 
     Attributes:
-        kept_bytes: Their memory, an estimate.
-        left_out: How many values there was no room for, the last time that all were looked at.
+        kept_bytes: Their estimated memory.
+        left_out: The number of values without room in the last complete sampling.
     """
 
     def __init__(self, most_rings: int, most_bytes: int) -> None:
@@ -53,8 +53,8 @@ class Series(Generic[Key]):
         return len(self._known)
 
     def sample(self, key: Key, tick: int, value: int) -> None:
-        """Record a value, which never decreases, at the end of a tick."""
-        # hot path of each tick: ten thousand partitions and as many commits, most of which are as they were.
+        """Record a value at the end of a tick."""
+        # hot path of each tick: ten thousand partitions and as many commits, most of them unchanged.
         known = self._known.get(key)
         if known.__class__ is int:
             if known == value:
@@ -79,7 +79,7 @@ class Series(Generic[Key]):
                 _change(known, tick, value)
 
     def retain(self, present: Set[Key]) -> None:
-        """Forget all keys that are not present any more; call it after all were sampled."""
+        """Forget all keys that are not in `present`; call it after all were sampled."""
         self.left_out, self._left_out = self._left_out, 0
         if not self._known.keys() <= present:
             for key in [key for key in self._known if key not in present]:
@@ -87,10 +87,9 @@ class Series(Generic[Key]):
                 self.kept_bytes -= ENTRY_BYTES if isinstance(known, int) else ENTRY_BYTES + RING_BYTES
 
     def points(self, key: Key, tick: int) -> list[tuple[int, int]]:
-        """Return time and value at the end of each tick, within an hour before this one, in which it changed.
+        """Return time and value at the end of each tick of the last hour in which the value changed, oldest first.
 
-        The earliest comes first. Between two points it was what it was at the first of them. The first point is where
-        what is known begins.
+        Between two points the value is the earlier one. The first point is the beginning of the known history.
         """
         known = self._known.get(key)
         if known is None:
@@ -119,7 +118,7 @@ def _change(ring: "array[int]", tick: int, value: int) -> None:
 
 
 def _go_on_to(ring: "array[int]", tick: int) -> None:
-    """Clear the counts of an hour, or five minutes, before the tick."""
+    """Clear the ring's entries from the last change to this tick, which are outdated."""
     last = ring[_LAST]
     if tick == last:
         return
@@ -136,7 +135,7 @@ def _points(ring: "array[int]", now: int) -> list[tuple[int, int]]:
     value = ring[_HIGH] << 31 | ring[_LOW]
     hour_ago = max(now, last) - _HOUR_TICKS
     found = []
-    # From minutes that are within the ticks as a whole, so that none is counted in both.
+    # Minutes that are completely covered by ticks are taken from the ticks, so that none is counted twice.
     first = -(-(last - _TICK_COUNT + 1) // _TICKS_OF_MINUTE) * _TICKS_OF_MINUTE
     for tick in range(last, first - 1, -1):
         change = ring[tick % _TICK_COUNT]
@@ -151,7 +150,7 @@ def _points(ring: "array[int]", now: int) -> list[tuple[int, int]]:
             value -= change
     recent = [(_end_ms(tick), value) for tick, value in reversed(found) if tick > hour_ago]
     if len(recent) < len(found):
-        # What it was an hour ago is what the last change before then made of it.
+        # The value an hour ago is the value after the last change before it.
         value = found[len(recent)][1]
     return [(_end_ms(max(ring[_SINCE], hour_ago)), value), *recent]
 

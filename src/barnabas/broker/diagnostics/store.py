@@ -1,14 +1,14 @@
-"""All diagnostic events in one place and within one memory bound. Pure.
+"""All diagnostic events, within one memory limit. Pure.
 
-Each kind has its part of `barnabas.facts.max.bytes`, so that what happens very often pushes out nothing but itself.
+Each kind has its share of `barnabas.facts.max.bytes`, so frequent events only evict events of their own kind.
 
-    kind            at most                                         told by the subject
+    kind            at most                                         `explain` subject
     ends, commits   10,000 rings each of `series.py`                `ends`, `groups`
     rebalances      5,000, 20 of a group (`rebalances.py`)          `groups`
     aborts          1,000 (`transactions.py`)                       `transactions`
     requests        2,000 above their API's threshold               `requests`
-    full answers    of some 80 clients at a time (`events.py`)      `full_answers`
-    the others      1,000 each (`events.py`)                        their own names
+    full answers    of about 80 clients at a time (`events.py`)     `full_answers`
+    all others      1,000 each (`events.py`)                        their own names
     minutes         60 of the broker's own rates                    `broker`
 
 Source: docs/explain.md.
@@ -36,7 +36,7 @@ _OF_REFUSALS: Final = (
     *("kind", "user", "host", "client_id", "listener", "mechanism", "reason", "operation", "resource", "name"),
 )
 
-# Percent of all.
+# Shares in percent.
 _SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS, _FULL = 27, 17, 6, 4, 1, 1
 
 
@@ -44,14 +44,14 @@ class DiagnosticStore:
     """All diagnostic events of a broker. Owned by the event loop.
 
     Attributes:
-        most_bytes: The memory bound of all events.
+        most_bytes: The memory limit for all events.
         kept_since_ms: The earliest time of a stored event.
-        ends: The ends of partitions that are led here.
+        ends: Log end offsets of partitions led by this broker.
         commits: Committed offsets, by group and partition.
-        segments: Removed segments.
+        segments: Deleted segments.
         minutes: The broker's own rates.
-        full_answers: Fetches with full responses; not in a file, as clients that catch up have them all the time.
-        ended: Called with each new event, by kind: a line for the file; see `tell`.
+        full_answers: Fetches with full responses; not in the file, because clients that catch up cause many.
+        ended: Called with each new event, by kind: a line for the file; see `set_listener`.
         figures: Returns other data about the broker: its start, its limits and their use.
     """
 
@@ -91,13 +91,13 @@ class DiagnosticStore:
 
     @property
     def kept_bytes(self) -> int:
-        """The memory of all of it, an estimate."""
+        """The estimated memory of all events."""
         series = self.ends.kept_bytes + self.commits.kept_bytes
         events = sum(each.kept_bytes for each in (*self._events.values(), self.minutes, self.full_answers))
         return series + events + self.rebalances.kept_bytes + self.aborts.kept_bytes
 
     def left_out(self) -> dict[str, int]:
-        """Return of how much there was no room, by kind: events since the start, series now."""
+        """Return the number of entries without room, by kind: events since the start, series now."""
         told = {kind: each.left_out for kind, each in self._events.items()}
         told |= {"rebalances": self.rebalances.left_out, "transactions": self.aborts.left_out}
         told["full_answers"] = self.full_answers.left_out
@@ -125,7 +125,7 @@ class DiagnosticStore:
             user: None if the user does not exist: the given name may be a password.
         """
         words = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
-        # A row that still counts keeps them as they are.
+        # An open row keeps these texts as they are, so shorten them now.
         told = tuple(None if word is None else word[:LONGEST_TEXT] for word in words)
         self.refusals.note(told, now_ms).update(zip(_OF_REFUSALS, told, strict=True))
 
@@ -141,15 +141,15 @@ class DiagnosticStore:
         self.refusals.seal(now_ms)
 
     def seal_all(self) -> None:
-        """End all that is counted: the broker stops."""
+        """Close all rows that are written to the file, at the broker's shutdown."""
         self.throttles.seal_all()
         self.refusals.seal_all()
 
     def restore(self, kind: str, row: Row) -> None:
-        """Keep an event that `ended` received before the broker restarted.
+        """Store an event that `ended` received before the broker restarted.
 
         Raises:
-            KeyError, TypeError, ValueError, AssertionError: It is nothing of the kind.
+            KeyError, TypeError, ValueError, AssertionError: The row does not fit the kind.
         """
         began_ms = row.get("first_ms", row.get("began_ms", row.get("at_ms")))
         if not isinstance(began_ms, int):

@@ -1,7 +1,7 @@
 """Causes of aborted transactions: the producer, the timeout, or a newer producer. Pure.
 
-A producer that aborts again and again for the same reason has one row, which counts. Commits are not kept: nobody asks
-why, and there may be thousands in a second.
+A producer that aborts repeatedly for the same reason has one row with a count. Commits are not stored: they need no
+explanation, and there may be thousands per second.
 
 Source: docs/explain.md; KIP-98.
 """
@@ -14,7 +14,7 @@ from barnabas.broker.diagnostics import Row
 
 MOST_ROWS: Final = 1_000
 REPEATED_WITHIN_MS: Final = 60_000
-# Beside the words; a character may take four bytes.
+# Memory of a row without its texts; a character may take four bytes.
 _ROW_BYTES, _CHARACTER_BYTES = 1_100, 4
 
 _Key = tuple[str, str, str, str]
@@ -41,7 +41,7 @@ class Abort(NamedTuple):
 
 
 class Aborted(Protocol):
-    """A transaction as it was: `transactions.Transaction`."""
+    """The aborted transaction in its last state: `transactions.Transaction`."""
 
     @property
     def transactional_id(self) -> str: ...
@@ -58,11 +58,11 @@ class Aborted(Protocol):
 
 
 class Aborts:
-    """The rows of a coordinator.
+    """The aborts of one coordinator.
 
     Attributes:
-        kept_bytes: Their memory, an estimate.
-        left_out: How many rows were evicted to make room.
+        kept_bytes: Their estimated memory.
+        left_out: The number of rows evicted to make room.
         ended: Called with each new row.
     """
 
@@ -70,12 +70,12 @@ class Aborts:
         self._most_bytes = most_bytes
         self._most_rows = most_rows
         self.kept_bytes = self.left_out = 0
-        # The one that was quiet for longest first.
+        # The key without an abort for the longest time is first.
         self._rows: dict[_Key, Row] = {}
         self.ended: Callable[[Row], object] = _nobody
 
     def note(self, txn: Aborted, abort: Abort, now_ms: int) -> None:
-        """Keep why a transaction is aborted."""
+        """Record why a transaction is aborted."""
         key = (txn.transactional_id, abort.reason.value, abort.client_id, abort.client_host)
         row = self._rows.pop(key, None)
         is_repeated = row is not None and now_ms - row["at_ms"] < REPEATED_WITHIN_MS
@@ -107,7 +107,7 @@ class Aborts:
         """Return the events since a time, the latest last.
 
         Args:
-            transactional_ids: Of which ids; None: of all.
+            transactional_ids: The ids to include; None for all.
         """
         return [
             row
@@ -116,7 +116,7 @@ class Aborts:
         ]
 
     def restore(self, row: Row) -> None:
-        """Keep an event that `ended` received before the broker restarted."""
+        """Store an event that `ended` received before the broker restarted."""
         names = (row["transactional_id"], row["reason"], row["client_id"] or "", row["host"] or "")
         key: _Key = (str(names[0]), str(names[1]), str(names[2]), str(names[3]))
         if self._rows.pop(key, None) is not None:

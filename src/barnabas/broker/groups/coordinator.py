@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _GROUPS_PER_TURN = 50
-# One group takes no more of the room for all than this part.
+# One group may use at most one part in this many of the memory for all groups.
 _GROUPS_THAT_FILL = 8
 _NO_TOPICS: frozenset[str] = frozenset()
 _MS_PER_MINUTE = 60_000
@@ -70,7 +70,7 @@ class GroupCoordinator:
     """The groups of one broker.
 
     Attributes:
-        expired_count, deleted_count: How many committed offsets expired, or were deleted by request.
+        expired_count, deleted_count: Number of committed offsets that expired, or were deleted by request.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class GroupCoordinator:
         rebalances: "Rebalances | None" = None,
     ) -> None:
         """Args:
-        executor: Where partitions of `__consumer_offsets` are read.
-        partition_count: How many of them there are, or are to be.
-        dice: For the ids of members.
+        executor: Reads partitions of `__consumer_offsets`.
+        partition_count: Number of partitions that `__consumer_offsets` has, or will have when it is created.
+        dice: Random numbers for member ids.
         most_bytes: The memory bound of all groups, without their offsets.
         rebalances: Records the causes of rebalances; None: disabled.
         """
@@ -103,7 +103,7 @@ class GroupCoordinator:
         self._table = GroupTable(clock, timers, GroupLog(config, replicas, reader), rebalances)
         self._groups = self._table.groups
         self._knows_static_members = reader.group_value_version >= GROUP_VALUE_VERSION_WITH_INSTANCES
-        # By group: what it has yet to forget.
+        # By group: deleted topics whose offsets are still to be removed.
         self._gone_topics: dict[str, frozenset[str]] = {}
         self._partitions = OwnedPartitions(
             GROUP_OFFSETS_TOPIC,
@@ -119,7 +119,7 @@ class GroupCoordinator:
         self.expired_count = self.deleted_count = 0
 
     def start(self) -> None:
-        """Begin to serve, and to look for expired offsets from time to time."""
+        """Start to serve, and to check for expired offsets periodically."""
         self._is_active = True
         self._schedule_expiry()
 
@@ -133,12 +133,12 @@ class GroupCoordinator:
 
     @property
     def groups(self) -> Collection[Group]:
-        """The groups in memory; to be read only."""
+        """The groups in memory; read-only."""
         return self._groups.values()
 
     @property
     def kept_bytes(self) -> int:
-        """The memory of all groups without their offsets, an estimate."""
+        """The estimated memory of all groups, without their offsets."""
         return self._table.kept_bytes
 
     @property
@@ -153,7 +153,7 @@ class GroupCoordinator:
 
     @property
     def open_transactions(self) -> OpenTransactions:
-        """The groups that wait for producers' markers; to be read only."""
+        """The groups that wait for producers' markers; read-only."""
         return self._table.transactions
 
     def partition_for(self, group_id: str) -> int:
@@ -173,9 +173,9 @@ class GroupCoordinator:
             self._table.unload(group)
 
     def on_topics_deleted(self, names: Iterable[str]) -> None:
-        """Forget the offsets of deleted topics, some groups in each turn of the event loop, as there may be very many.
+        """Remove the offsets of deleted topics, for a limited number of groups in each turn of the event loop.
 
-        Whatever a client asks of a group comes after that.
+        A request for a group removes that group's offsets first.
         """
         gone = frozenset(names)
         begins = not self._gone_topics
@@ -191,22 +191,22 @@ class GroupCoordinator:
             self._timers.call_later(0, self._remove_some_topics)
 
     def _remove_topics_of(self, group_id: str) -> None:
-        """Forget a group's offsets of deleted topics, if that is still pending."""
+        """Remove a group's offsets of deleted topics, if they are not removed yet."""
         names = self._gone_topics.pop(group_id, None)
         group = self._groups.get(group_id)
         if names and group is not None:
             self._table.happen(group, RemoveTopics(names))
 
     def new_member_id(self, name: str) -> str:
-        """Return an id for a member that has none yet.
+        """Return an id for a member without one.
 
         Args:
-            name: Its visible prefix: the client id, or the instance id of a static member.
+            name: The prefix of the id: the client id, or the instance id of a static member.
         """
         return f"{name}-{uuid_text(new_uuid(self._dice))}"
 
     def join(self, group_id: str, event: Join) -> Pending[JoinAnswer]:
-        """JoinGroup; a caller without member id needs a `new_member_id` in the event."""
+        """Handle JoinGroup; for a caller without member id the event must contain a `new_member_id`."""
         if self._is_too_new(event.group_instance_id):
             return completed(JoinAnswer(ErrorCode.UNSUPPORTED_VERSION, NO_MEMBER_ID))
         error_code = self._refusal(group_id)
@@ -232,7 +232,7 @@ class GroupCoordinator:
 
     def _fullness(self, group: Group | None, event: Join) -> ErrorCode:
         """Return the error if a member's data exceeds the memory bounds; data that does not grow always fits."""
-        # differs from Kafka (group-bytes): memory is its only limit.
+        # differs from Kafka (group-bytes): Kafka has no bound but the heap.
         more_bytes = claimed_bytes(event.group_instance_id, event.protocols)
         group_bytes = 0
         if group is not None:
@@ -245,7 +245,7 @@ class GroupCoordinator:
         if group_bytes + more_bytes > self._most_bytes // _GROUPS_THAT_FILL:
             return ErrorCode.GROUP_MAX_SIZE_REACHED
         if self._table.kept_bytes + more_bytes > self._most_bytes:
-            # Clients wait and ask again, of whatever version they are.
+            # Clients of every version retry after this error.
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return ErrorCode.NONE
 
@@ -255,12 +255,12 @@ class GroupCoordinator:
         return self._table.kept_bytes > self._most_bytes
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
-        """SyncGroup."""
+        """Handle SyncGroup."""
         if self._is_too_new(event.group_instance_id):
             return completed(SyncAnswer(ErrorCode.UNSUPPORTED_VERSION))
         error_code = self._refusal(group_id)
         if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            # The member rejoins, and waits for the end of the load there.
+            # The member rejoins, and retries JoinGroup until the partition is loaded.
             error_code = ErrorCode.REBALANCE_IN_PROGRESS
         group = self._groups.get(group_id)
         if error_code is ErrorCode.NONE and group is None:
@@ -272,12 +272,12 @@ class GroupCoordinator:
         return pending
 
     def heartbeat(self, group_id: str, event: Heartbeat) -> ErrorCode:
-        """Heartbeat."""
+        """Handle Heartbeat."""
         if self._is_too_new(event.group_instance_id):
             return ErrorCode.UNSUPPORTED_VERSION
         error_code = self._refusal(group_id)
         if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            # Once the group is read its members have a whole session timeout: the heartbeat need not count.
+            # The heartbeat may be ignored: after the load, each member has a full session timeout.
             return ErrorCode.NONE
         return self._answered(group_id, error_code, event, ErrorCode.UNKNOWN_MEMBER_ID)
 
@@ -290,7 +290,7 @@ class GroupCoordinator:
         return self._answered(group_id, self._refusal(group_id), event, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def commit(self, group_id: str, event: Commit) -> Pending[ErrorCode]:
-        """OffsetCommit; the code holds for every offset of the event."""
+        """Handle OffsetCommit; the error code applies to every offset of the event."""
         if self._is_too_new(event.group_instance_id):
             return completed(ErrorCode.UNSUPPORTED_VERSION)
         error_code = self._refusal(group_id, is_empty_id_valid=True)
@@ -308,7 +308,7 @@ class GroupCoordinator:
         return pending
 
     def txn_commit(self, group_id: str, event: TxnCommit) -> Pending[ErrorCode]:
-        """TxnOffsetCommit; the code holds for every offset of the event."""
+        """Handle TxnOffsetCommit; the error code applies to every offset of the event."""
         error_code = self._refusal(group_id)
         if error_code is not ErrorCode.NONE:
             return completed(error_code)
@@ -321,17 +321,17 @@ class GroupCoordinator:
         pending: Pending[ErrorCode] = Pending()
         self._table.happen(group, event, Caller(plain=pending))
         if event.producer_id not in group.pending_transactions:
-            # Refused, or failed at once: no marker need find it.
+            # Refused, or failed at once: no offsets are pending, so markers do not concern this group.
             self._table.transactions.discard(group.partition, event.producer_id, group_id)
         return pending
 
     def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:
         """Apply a transaction marker that was appended to a partition of `__consumer_offsets`.
 
-        Its offsets count from now on, or are forgotten, in every group of that partition.
+        In every group of that partition, the transaction's offsets become valid, or are discarded after an abort.
         """
         if self._partitions.loads(partition):
-            # What is being read may end before the marker.
+            # The load may end before the marker: apply it after the load.
             self._table.transactions.keep(partition, LateMarker(producer_id, is_committed))
             return
         event = TransactionEnded(producer_id, is_committed)
@@ -346,7 +346,7 @@ class GroupCoordinator:
         return self._answered(group_id, error_code, DeleteGroup(), ErrorCode.GROUP_ID_NOT_FOUND)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> DeletionAnswer:
-        """OffsetDelete."""
+        """Handle OffsetDelete."""
         error_code = self._refusal(group_id)
         group = self._groups.get(group_id)
         if error_code is ErrorCode.NONE and group is None:
@@ -362,13 +362,13 @@ class GroupCoordinator:
     def fetch_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None
     ) -> tuple[ErrorCode, Mapping[TopicPartition, CommittedOffset]]:
-        """OffsetFetch.
+        """Handle OffsetFetch.
 
         Args:
-            partitions: The requested ones; None: all that the group has committed.
+            partitions: The requested partitions; None: all for which the group has committed offsets.
 
         Returns:
-            The group's error and the offsets that there are.
+            The group's error, and the committed offsets.
         """
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         group = self._groups.get(group_id)
@@ -382,12 +382,12 @@ class GroupCoordinator:
     def unstable_partitions(self, group_id: str) -> frozenset[TopicPartition]:
         """Return the partitions with offsets of transactions that have not ended."""
         group = self._groups.get(group_id)
-        # differs from Kafka (require-stable): what is committed without a transaction is told as soon as it is stored;
-        # until then the offset before it holds.
+        # differs from Kafka (require-stable): an offset committed without a transaction does not make its partition
+        # unstable. Until it is stored, the previous offset is returned.
         return frozenset() if group is None else frozenset().union(*group.pending_transactions.values())
 
     def describe(self, group_id: str) -> tuple[ErrorCode, Group | None]:
-        """Handle DescribeGroups; return the group itself, to be read only, or None if it does not exist."""
+        """Handle DescribeGroups; return the group, which is read-only, or None if it does not exist."""
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         return error_code, None if error_code is not ErrorCode.NONE else self._groups.get(group_id)
 
@@ -400,8 +400,9 @@ class GroupCoordinator:
         return error_code, [group for group in self._groups.values() if not names or group.phase.value in names]
 
     def _is_too_new(self, group_instance_id: str | None) -> bool:
-        """Return whether static members would be lost on the oldest broker (inter.broker.protocol.version below
-        2.3).
+        """Return whether a member is static, but the oldest broker of the cluster cannot store static members.
+
+        That is the case if inter.broker.protocol.version is below 2.3.
         """
         return group_instance_id is not None and not self._knows_static_members
 
@@ -414,7 +415,7 @@ class GroupCoordinator:
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         group = self._groups.get(group_id)
-        # The name of one that is known need not be hashed each time.
+        # A known group stores its partition, which saves a hash of the name.
         partition = self.partition_for(group_id) if group is None else group.partition
         if self._partitions.owns(partition):
             return ErrorCode.NONE
@@ -460,7 +461,7 @@ class GroupCoordinator:
         self._expire_some(event, iter(list(self._groups.values())))
 
     def _expire_some(self, event: ExpireOffsets, groups: Iterator[Group]) -> None:
-        """Check as many groups as fit into one turn of the event loop."""
+        """Check a limited number of groups in this turn of the event loop, and the others in later turns."""
         some = list(islice(groups, _GROUPS_PER_TURN))
         for group in some:
             if group.phase is not Phase.DEAD:

@@ -1,6 +1,6 @@
 """Deadlines that move far more often than they expire: every heartbeat and commit moves one.
 
-Invariant: moving a deadline back costs no timer; the timer that is running looks again when it fires.
+Invariant: postponing a deadline creates no timer; the existing timer checks the deadline again when it fires.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ class _Deadline:
 
 
 class Deadlines(Generic[K]):
-    """Deadlines by key; belongs to the event loop's thread."""
+    """Deadlines by key. Owned by the event loop."""
 
     __slots__ = ("_clock", "_deadlines", "_on_due", "_timers")
 
     def __init__(self, clock: Clock, timers: Timers, on_due: Callable[[K], object]) -> None:
         """Args:
-        on_due: Called with the key of a deadline that was met; the deadline is forgotten then.
+        on_due: Called with the key of an expired deadline, which is removed first.
         """
         self._clock = clock
         self._timers = timers
@@ -39,7 +39,7 @@ class Deadlines(Generic[K]):
         return len(self._deadlines)
 
     def set(self, key: K, delay_ms: int) -> None:
-        """Put a key's deadline `delay_ms` from now, wherever it was before."""
+        """Set a key's deadline to `delay_ms` from now; it replaces an earlier one."""
         due_ms = self._clock.monotonic_ms() + max(delay_ms, 0)
         deadline = self._deadlines.get(key)
         if deadline is not None:
@@ -56,7 +56,7 @@ class Deadlines(Generic[K]):
             deadline.timer.cancel()
 
     def clear(self) -> None:
-        """Forget all."""
+        """Cancel all deadlines."""
         for key in list(self._deadlines):
             self.cancel(key)
 

@@ -32,10 +32,10 @@ _COMMIT_ERRORS: Mapping[ErrorCode, ErrorCode] = {
 
 
 def sync_error(append_error: ErrorCode) -> ErrorCode:
-    """Return SyncGroup's answer when the group could not be stored."""
+    """Return the error code for SyncGroup if the group could not be stored."""
     return _SYNC_ERRORS.get(append_error, append_error)
 
 
 def commit_error(append_error: ErrorCode) -> ErrorCode:
-    """Return OffsetCommit's answer when the offsets could not be stored."""
+    """Return the error code for OffsetCommit if the offsets could not be stored."""
     return _COMMIT_ERRORS.get(append_error, append_error)

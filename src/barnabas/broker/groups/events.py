@@ -1,9 +1,9 @@
 """The events and effects of the group state machine.
 
-An event goes into `state.step`, effects come out; the coordinator carries them out. `Answer...` answers the request
-that brought the event; `Await...` parks that request under its member id, and `Finish...` answers the one parked there.
+`state.step` receives an event and returns effects, which the coordinator carries out. `Answer...` answers the request
+of the event. `Await...` makes that request wait under its member id, and `Finish...` answers a waiting request.
 
-They are named tuples: thirty frozen dataclasses would cost the start of a broker 10 ms, these cost 1.
+They are named tuples: thirty frozen dataclasses would add 10 ms to the start of a broker, named tuples add 1 ms.
 
 Source: design page, consumer group membership.
 """
@@ -20,17 +20,17 @@ NO_GENERATION = -1
 NO_MEMBER_ID = ""
 
 REBALANCE_TIMER = ""
-"""The timer of the group's rebalance; all others are named by their member's id, which is never empty."""
+"""The name of the group's rebalance timer; all other timers are named by their member's id, which is never empty."""
 
 
 class Join(NamedTuple):
     """A JoinGroup request.
 
     Attributes:
-        new_member_id: The id that a caller without one gets.
-        is_member_id_required: A caller without id must come back with the new one (v4 and later, dynamic members).
+        new_member_id: The id to assign to a caller without one.
+        is_member_id_required: A caller without id must rejoin with the new one (v4 and later, dynamic members).
         protocols: Name and metadata, preferred first.
-        group_instance_id: Of a static member; None of a dynamic one.
+        group_instance_id: The instance id of a static member; None for a dynamic member.
     """
 
     member_id: str
@@ -46,11 +46,10 @@ class Join(NamedTuple):
 
 
 class Sync(NamedTuple):
-    """A SyncGroup request; only the leader's brings assignments.
+    """A SyncGroup request; only the leader's contains assignments.
 
     Attributes:
-        protocol_type: The member's protocol type; None before version 5, which does not send it.
-        protocol_name: Likewise.
+        protocol_type, protocol_name: The member's; None before version 5, which does not send them.
     """
 
     member_id: str
@@ -74,9 +73,9 @@ class Replacement(NamedTuple):
 
     Attributes:
         member_id: The new id.
-        old_member_id: The one before.
+        old_member_id: The previous id.
         old_protocols: The member's previous protocols.
-        leader_id: The group's leader before.
+        leader_id: The group's previous leader.
     """
 
     member_id: str
@@ -102,7 +101,7 @@ class Heartbeat(NamedTuple):
 
 
 class Leave(NamedTuple):
-    """One member of a LeaveGroup request; a static one may be named by its instance id alone.
+    """One member of a LeaveGroup request; for a static member the instance id alone is sufficient.
 
     Attributes:
         client_id, client_host: The requester: the member itself, or an administrator.
@@ -121,7 +120,7 @@ class TimerFired(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """An OffsetCommit request; `offsets` are those that may be stored."""
+    """An OffsetCommit request; `offsets` has only the offsets that passed the request's checks."""
 
     member_id: str
     generation: int
@@ -130,11 +129,11 @@ class Commit(NamedTuple):
 
 
 class TxnCommit(NamedTuple):
-    """A TxnOffsetCommit request: the offsets count when the producer's transaction is committed.
+    """A TxnOffsetCommit request: the offsets become valid when the producer's transaction is committed.
 
     Attributes:
-        member_id: Empty before version 3, which does not send it; then it fences nobody.
-        generation: -1 likewise.
+        member_id: Empty before version 3, which does not send it; then it is not checked.
+        generation: -1 before version 3; then it is not checked.
     """
 
     producer_id: int
@@ -153,7 +152,7 @@ class TransactionEnded(NamedTuple):
 
 
 class CommitAppended(NamedTuple):
-    """The records of a commit are in the log, from `append_offset` on; of a transaction with a producer id."""
+    """The records of a commit are in the log, from `append_offset` on; a transaction's if it has a producer id."""
 
     offsets: Mapping[TopicPartition, CommittedOffset]
     append_offset: int
@@ -161,7 +160,7 @@ class CommitAppended(NamedTuple):
 
 
 class CommitFailed(NamedTuple):
-    """The records of a commit could not be appended; of a transaction with a producer id."""
+    """The records of a commit could not be appended; a transaction's if it has a producer id."""
 
     offsets: Mapping[TopicPartition, CommittedOffset]
     producer_id: int = NO_PRODUCER_ID
@@ -178,13 +177,13 @@ class DeleteOffsets(NamedTuple):
 
 
 class ExpireOffsets(NamedTuple):
-    """The time to check for expired offsets has come."""
+    """A periodic check for expired offsets."""
 
     retention_ms: int
 
 
 class RemoveTopics(NamedTuple):
-    """Topics were deleted, and their offsets with them."""
+    """Topics were deleted: their offsets must be removed."""
 
     names: frozenset[str]
 
@@ -220,7 +219,7 @@ Event = (
 
 
 class JoinedMember(NamedTuple):
-    """One member, as JoinGroup describes it to the group's leader."""
+    """One member in the JoinGroup response to the group's leader."""
 
     member_id: str
     group_instance_id: str | None
@@ -228,7 +227,7 @@ class JoinedMember(NamedTuple):
 
 
 class JoinAnswer(NamedTuple):
-    """The answer to a join; only the leader's lists the members."""
+    """The JoinGroup response; only the leader's lists the members."""
 
     error_code: ErrorCode
     member_id: str
@@ -240,7 +239,7 @@ class JoinAnswer(NamedTuple):
 
 
 class SyncAnswer(NamedTuple):
-    """The answer to a sync: the member's assignment."""
+    """The SyncGroup response: the member's assignment."""
 
     error_code: ErrorCode
     assignment: bytes = b""
@@ -249,10 +248,10 @@ class SyncAnswer(NamedTuple):
 
 
 class DeletionAnswer(NamedTuple):
-    """The answer to OffsetDelete: the group's error, or the partitions whose offsets were kept.
+    """The OffsetDelete response: the group's error, or the partitions whose offsets were not deleted.
 
     Attributes:
-        subscribed: Partitions of topics that the group reads.
+        subscribed: Partitions of topics to which the group is subscribed.
     """
 
     error_code: ErrorCode
@@ -260,7 +259,7 @@ class DeletionAnswer(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Answer the caller with a code alone."""
+    """Answer the caller with an error code."""
 
     error_code: ErrorCode
 
@@ -284,26 +283,26 @@ class AnswerDeletion(NamedTuple):
 
 
 class AwaitJoin(NamedTuple):
-    """Park the caller's join under a member id."""
+    """Make the caller's join wait under a member id."""
 
     member_id: str
 
 
 class AwaitSync(NamedTuple):
-    """Park the caller's sync under a member id."""
+    """Make the caller's sync wait under a member id."""
 
     member_id: str
 
 
 class FinishJoin(NamedTuple):
-    """Answer the join that is parked under a member id."""
+    """Answer the join that waits under a member id."""
 
     member_id: str
     answer: JoinAnswer
 
 
 class FinishSync(NamedTuple):
-    """Answer the sync that is parked under a member id."""
+    """Answer the sync that waits under a member id."""
 
     member_id: str
     answer: SyncAnswer
@@ -317,20 +316,20 @@ class SetTimer(NamedTuple):
 
 
 class CancelTimer(NamedTuple):
-    """Forget a timer."""
+    """Cancel a timer."""
 
     timer: str
 
 
 class StoreGroup(NamedTuple):
-    """Append the group's metadata with these assignments, then bring `GroupStored`."""
+    """Append the group's metadata with these assignments, then send the event `GroupStored`."""
 
     generation: int
     assignments: Mapping[str, bytes]
 
 
 class StoreReplacement(NamedTuple):
-    """Append the group's metadata with these assignments, then bring `ReplacementStored`."""
+    """Append the group's metadata with these assignments, then send the event `ReplacementStored`."""
 
     generation: int
     assignments: Mapping[str, bytes]
@@ -338,10 +337,10 @@ class StoreReplacement(NamedTuple):
 
 
 class StoreOffsets(NamedTuple):
-    """Append these commits, then bring `CommitAppended` or `CommitFailed` and answer the caller.
+    """Append these commits, then send the event `CommitAppended` or `CommitFailed` and answer the caller.
 
     Attributes:
-        producer_id: They belong to this producer's transaction; -1: to none.
+        producer_id: The producer whose transaction contains the commits; -1: no transaction.
     """
 
     offsets: Mapping[TopicPartition, CommittedOffset]
@@ -350,7 +349,7 @@ class StoreOffsets(NamedTuple):
 
 
 class AppendTombstones(NamedTuple):
-    """Append tombstones for offsets, and for the group itself; no one waits for it."""
+    """Append tombstones for offsets, and for the group itself; the result is ignored."""
 
     partitions: tuple[TopicPartition, ...]
     is_group_removed: bool

@@ -3,10 +3,10 @@
 Invariants:
 
 - `leader_id` is the id of a member whenever the group has members.
-- `protocol_counts[name]` is how many members support protocol `name`; `awaiting_join_count` is how many members
-  have a join that waits.
+- `protocol_counts[name]` is the number of members that support protocol `name`; `awaiting_join_count` is the number of
+  members with a waiting join.
 - `generation` only grows.
-- `pending_member_ids` (handed out by JoinGroup v4, not used yet) and `members` have no id in common.
+- `pending_member_ids` (assigned by JoinGroup v4, not used yet) and `members` have no id in common.
 - `static_member_ids[instance]` is the id of the one member that has this `group_instance_id`; all others are fenced.
 
 Source: design page, consumer group membership; KIP-62, KIP-394, KIP-211, KIP-345 (static members), KIP-447.
@@ -24,8 +24,8 @@ from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, TopicPartitio
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_PARTITION = -1
 
-# What is kept of a group, of a member, of each of its protocols, and of an id that was handed out, beside texts and
-# bytes of any length; a character may take four bytes.
+# Estimated memory of a group, a member, a protocol of a member, and a pending member id, without strings and bytes of
+# variable length; a character may take four bytes.
 _GROUP_BYTES, _MEMBER_BYTES, _PROTOCOL_BYTES, _PENDING_BYTES, _CHARACTER_BYTES = 1_500, 1_000, 200, 1_000, 4
 
 
@@ -40,11 +40,11 @@ class Phase(Enum):
 
 
 class GroupSettings(NamedTuple):
-    """The settings that rule every group of a broker.
+    """The settings of all groups of a broker.
 
     Attributes:
-        initial_rebalance_delay_ms: How long the first rebalance of an empty group waits for more members.
-        max_size: The most members a group may have.
+        initial_rebalance_delay_ms: The time that the first rebalance of an empty group waits for more members.
+        max_size: The most members that a group may have.
     """
 
     initial_rebalance_delay_ms: int = 3_000
@@ -56,8 +56,8 @@ class CommittedOffset:
     """One committed offset of one partition.
 
     Attributes:
-        expire_timestamp_ms: When it expires (OffsetCommit v2-4 with a retention); -1: by the group's rules.
-        append_offset: Offset of its record in `__consumer_offsets`; -1 until it was appended.
+        expire_timestamp_ms: Its expiry time (OffsetCommit v2-4 with a retention); -1: it expires by the group's rules.
+        append_offset: Offset of its record in `__consumer_offsets`; -1 until it is appended.
     """
 
     offset: int
@@ -73,10 +73,11 @@ class Member:
     """One member of a group.
 
     Attributes:
-        group_instance_id: Of a static member, which keeps its membership when it rejoins; None of a dynamic one.
+        group_instance_id: The instance id of a static member, which keeps its membership when it rejoins; None for a
+            dynamic member.
         protocols: Name and metadata of each supported protocol, the preferred one first.
-        is_new: It waits in its first join: it has no id to send heartbeats with yet.
-        deadline_ms: When its session expires.
+        is_new: Its first join waits: the client does not know its member id yet, so it cannot send heartbeats.
+        deadline_ms: The time at which its session expires.
     """
 
     member_id: str
@@ -105,7 +106,7 @@ class Member:
 
     @property
     def who(self) -> Who:
-        """The member's identity, for people."""
+        """The member's identity, for display."""
         return Who(self.member_id, self.client_id, self.client_host, self.group_instance_id)
 
     @property
@@ -115,13 +116,13 @@ class Member:
 
     @property
     def kept_bytes(self) -> int:
-        """Its memory, an estimate."""
+        """The estimated memory of the member."""
         return _MEMBER_BYTES + len(self.assignment) + claimed_bytes(self.group_instance_id, self.protocols)
 
 
 def claimed_bytes(group_instance_id: str | None, protocols: Iterable[tuple[str, bytes]]) -> int:
-    """Estimate the memory of a member's own words."""
-    # With the member's id, which begins with it.
+    """Estimate the memory of the data that a member sends."""
+    # Twice, because the member id begins with the instance id.
     total = 2 * _CHARACTER_BYTES * len(group_instance_id or "")
     for name, metadata in protocols:
         total += _PROTOCOL_BYTES + 2 * _CHARACTER_BYTES * len(name) + len(metadata)
@@ -134,18 +135,18 @@ class Group:
 
     Attributes:
         state_timestamp_ms: Wall time of the last change of phase; -1 when it was loaded from an old format.
-        subscribed_topics: Topics that the members of a consumer group read; None when that is not known.
-        initial_delay_ms: Length of the running window of the initial rebalance; None outside of one.
-        initial_remaining_ms: By how much the initial rebalance may still be extended.
-        has_new_member: A member joined during the running window of the initial rebalance.
+        subscribed_topics: Topics that the members of a consumer group read; None if unknown.
+        initial_delay_ms: Length of the current window of the initial rebalance; None outside of one.
+        initial_remaining_ms: The time by which the initial rebalance may still be extended.
+        has_new_member: A member joined during the current window of the initial rebalance.
         last_joined_id: The member that joined last.
         static_member_ids: Member id by `group_instance_id`.
-        pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
-        pending_transactions: By producer id: offsets that count once its transaction is committed; `append_offset` is
-            -1 while their records are being appended.
-        partition: The one of `__consumer_offsets` that it is kept in.
-        members_bytes: Memory of its members.
-        counted_bytes: The memory that the table has counted for it.
+        pending_commits: Commits whose records are being appended; for each partition in the order of arrival.
+        pending_transactions: By producer id: offsets that become valid when the producer's transaction is committed;
+            `append_offset` is -1 while their records are being appended.
+        partition: The partition of `__consumer_offsets` that stores the group.
+        members_bytes: Estimated memory of its members.
+        counted_bytes: The part of the table's `kept_bytes` that belongs to this group.
     """
 
     group_id: str
@@ -175,7 +176,7 @@ class Group:
 
     @property
     def kept_bytes(self) -> int:
-        """Its memory but for its offsets, an estimate."""
+        """The estimated memory of the group, without its offsets."""
         words = _CHARACTER_BYTES * len(self.group_id)
         return _GROUP_BYTES + words + self.members_bytes + len(self.pending_member_ids) * _PENDING_BYTES
 
@@ -186,12 +187,12 @@ class Group:
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Return whether all members have joined the rebalance, and every id that was handed out is in use."""
+        """Return whether all members have joined the rebalance, and no assigned member id is unused."""
         return self.awaiting_join_count == len(self.members) and not self.pending_member_ids
 
     @property
     def has_offsets(self) -> bool:
-        """Return whether an offset is committed or about to be."""
+        """Return whether an offset is committed or is being committed."""
         return bool(self.offsets or self.pending_commits or self.pending_transactions)
 
     def static_member(self, group_instance_id: str | None) -> Member | None:
@@ -206,16 +207,16 @@ class Group:
         return member is not None and member.member_id != member_id
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Return whether members of this consumer group read a topic; also when that is not known."""
+        """Return whether members of this consumer group read a topic; True if unknown."""
         return self.subscribed_topics is None or topic in self.subscribed_topics
 
     def enter(self, phase: Phase, now_ms: int) -> None:
-        """Change the phase and note when."""
+        """Change the phase, and record the time."""
         self.phase = phase
         self.state_timestamp_ms = now_ms
 
     def supports(self, protocol_type: str, protocol_names: Iterable[str]) -> bool:
-        """Return whether a member with these protocols could work together with all others."""
+        """Return whether a member with these protocols has one in common with all other members."""
         if self.phase is Phase.EMPTY:
             return protocol_type != "" and any(True for _ in protocol_names)
         if protocol_type != self.protocol_type:
@@ -238,7 +239,7 @@ class Group:
             self.awaiting_join_count += 1
 
     def remove(self, member_id: str) -> None:
-        """Drop a member; another one becomes the leader in its place."""
+        """Remove a member; if it was the leader, another member becomes the leader."""
         member = self.members.pop(member_id, None)
         if member is None:
             return
@@ -251,7 +252,7 @@ class Group:
             self.leader_id = next(iter(self.members), None)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a static member another id; requests with the old id are fenced."""
+        """Change the id of a static member; requests with the old id are fenced."""
         if self.leader_id == member.member_id:
             self.leader_id = member_id
         del self.members[member.member_id]
@@ -261,7 +262,7 @@ class Group:
             self.static_member_ids[member.group_instance_id] = member_id
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader takes part in the rebalance; return False if no member does."""
+        """If the leader has not joined the rebalance, elect a member that has; return False if no member has."""
         if self.leader_id is not None and not self.members[self.leader_id].is_awaiting_join:
             joined = next((member for member in self.members.values() if member.is_awaiting_join), None)
             if joined is None:
@@ -283,7 +284,7 @@ class Group:
         member.assignment = assignment
 
     def set_awaiting_join(self, member: Member, is_awaiting_join: bool) -> None:
-        """Note whether a member's join waits."""
+        """Record whether a member's join waits."""
         self.awaiting_join_count += int(is_awaiting_join) - int(member.is_awaiting_join)
         member.is_awaiting_join = is_awaiting_join
 

@@ -1,6 +1,6 @@
 """Appends the records of groups to their partitions of `__consumer_offsets`.
 
-Invariant: every append calls back with its result, even if it raised or could not be built.
+Invariant: every append calls back with its result, even if the append raised or its records could not be encoded.
 
 Source: design page, offset tracking; semantics, group coordinator.
 """
@@ -31,7 +31,7 @@ Append = StoreGroup | StoreReplacement | StoreOffsets | AppendTombstones
 
 
 class GroupLog:
-    """The records of all groups of a broker; belongs to the event loop's thread."""
+    """Appends the records of all groups of a broker. Owned by the event loop."""
 
     def __init__(self, config: BrokerConfig, replicas: Replicas, reader: KafkaVersion) -> None:
         """Args:
@@ -46,7 +46,7 @@ class GroupLog:
         """Encode the current state of a group, and append it.
 
         Args:
-            then: Called with the result of each batch; most effects have one.
+            then: Called with the result of each batch; most effects have one batch.
         """
         acks = _NO_ACKS if isinstance(effect, AppendTombstones) else self._config.offsets_commit_required_acks
         topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, group.partition)
@@ -70,7 +70,7 @@ class GroupLog:
             case StoreGroup(_, assignments) | StoreReplacement(_, assignments):
                 return [group_batch(group, assignments, now_ms, codec, reader)]
             case AppendTombstones(partitions, is_group_removed):
-                # A tombstone that gets lost is written again the next time the group is looked at after a load.
+                # A lost tombstone is written again: after a load, the next expiry check finds the group again.
                 return tombstone_batches(group.group_id, partitions, is_group_removed, now_ms, codec)
             case _:
                 assert_never(effect)

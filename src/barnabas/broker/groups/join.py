@@ -25,7 +25,7 @@ from barnabas.broker.groups.static_members import replace_member
 from barnabas.core.error_code import ErrorCode
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""A new member knows no id to send heartbeats with while its join waits: this bounds how long a dead one is kept."""
+"""The time that a new member is kept while its join waits: it has no id yet, so it cannot send heartbeats."""
 
 
 def join(group: Group, event: Join, now_ms: int) -> list[Effect]:
@@ -38,12 +38,12 @@ def join(group: Group, event: Join, now_ms: int) -> list[Effect]:
         _join_unknown(group, event, now_ms, effects)
     elif event.member_id in group.pending_member_ids:
         if event.group_instance_id is not None:
-            # Static members get their ids at once: nobody who is one was told this id.
+            # Static members get their ids at once, so this pending id was assigned to a dynamic member.
             return [*effects, AnswerJoin(JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID))]
         _add_member(group, event, event.member_id, now_ms, effects)
     else:
         _rejoin(group, event, now_ms, effects)
-    # Also where a member was turned away: it may be the last one that was waited for.
+    # Also after a refusal: the refused member may have been the last one that the rebalance waited for.
     maybe_complete_join(group, now_ms, effects)
     return effects
 
@@ -56,8 +56,8 @@ def _refusal(group: Group, event: Join, effects: list[Effect]) -> JoinAnswer | N
             drop_waits(group, member, effects)
             group.remove(event.member_id)
             effects.append(Note(Turn.WENT, Reason.TOO_MANY_MEMBERS, member.who))
-        # differs from Kafka (full-group-static-member): a static member that comes back stays known by its instance
-        # id; Kafka forgets that, and lets a second member in with it later.
+        # differs from Kafka (full-group-static-member): a returning static member keeps its instance id. Kafka removes
+        # the id, and later accepts a second member with it.
         return JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
     if group.phase is Phase.DEAD:
         return JoinAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE, event.member_id)
@@ -80,7 +80,7 @@ def _has_room(group: Group, member_id: str) -> bool:
 
 
 def _join_unknown(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> None:
-    """Assign an id to a caller without member id; later versions must send it before they count as members."""
+    """Assign an id to a caller without one; from JoinGroup v4 on it becomes a member when it rejoins with the id."""
     replaced = group.static_member(event.group_instance_id)
     if replaced is not None:
         replace_member(group, replaced, event, now_ms, effects)
@@ -127,13 +127,13 @@ def _rejoin(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> No
         return
     is_unchanged = member.protocols == event.protocols
     is_leader = group.leader_id == member.member_id
-    # A member that lost its answer asks again: the same generation still holds for it. The leader of a stable group
+    # A member that lost its response retries: answer with the same generation. The leader of a stable group, however,
     # rejoins because it wants a new assignment.
     if is_unchanged and (group.phase is Phase.COMPLETING_REBALANCE or (group.phase is Phase.STABLE and not is_leader)):
         effects.append(AnswerJoin(join_answer(group, member)))
         return
     reason = Reason.SUBSCRIPTION_CHANGED
-    # Of a group that was read from the log only the protocol that it had chosen is known.
+    # For a group loaded from the log only the selected protocol is known.
     if set(member.protocols) <= set(event.protocols):
         reason = Reason.LEADER_REJOINED if is_leader else Reason.JOINED
     group.replace_protocols(member, event.protocols)

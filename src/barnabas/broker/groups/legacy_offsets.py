@@ -17,9 +17,9 @@ from barnabas.wire.registry.store import NodeExistsError, NoNodeError, Registry,
 from barnabas.wire.registry.znodes.consumers import decode_offset, encode_offset
 from barnabas.wire.registry.znodes.payload import MalformedError
 
-# Changes that come together share a commit; a request with more goes on in further rounds.
+# Concurrent changes share a commit of the registry; a larger request continues in further rounds.
 _AT_ONCE = 100
-# A group may have any name, and not every name makes a path.
+# A group may have any name, but not every name is a valid path.
 _NO_PATH = ErrorCode.UNKNOWN_SERVER_ERROR
 _NO_INT64 = 1 << 63
 _MOST_DIGITS = 100
@@ -57,9 +57,9 @@ async def fetch_offsets(
         try:
             data, _ = await registry.get(path)
             if data is None:
-                # A node that something else needed, above others.
+                # A znode without data: a parent of other znodes.
                 return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            # More digits than 64 bits have are no offset; nor would Python read any number of them.
+            # An offset never has this many digits, and Python limits the number of digits that it parses.
             offset = decode_offset(data) if len(data) <= _MOST_DIGITS else _NO_INT64
         except NoNodeError:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,8 +1,11 @@
 """Reads the groups and offsets of one partition of `__consumer_offsets`. Runs off the event loop.
 
-Invariants: of several records with one key the last counts; offsets of a transaction count from its commit marker on,
-and stay pending without a marker; memory grows with the live contents of the partition, not with everything ever
-written to it; the result consists of new objects that no other code has seen yet.
+Invariants:
+
+- The last record of a key is valid.
+- Offsets of a transaction become valid with its commit marker; without a marker they are pending.
+- Memory depends on the live contents of the partition, not on the size of its log.
+- The result consists of new objects that no other code references.
 
 Source: design page, offset tracking; semantics, coordinator moves.
 """
@@ -31,8 +34,8 @@ def read_groups(
 
     Args:
         batches: Its record batches, oldest first.
-        settings: For the groups that are made.
-        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
+        settings: Settings for the loaded groups.
+        is_stopped: Called before each batch; if it returns True, reading stops and the result must not be used.
     """
     loading = _Loading(settings)
     for batch in batches:
@@ -77,7 +80,7 @@ class _Loading:
     def _group(self, group_id: str) -> Group:
         group = self._groups.get(group_id)
         if group is None:
-            # Offsets alone: its consumers assign partitions to themselves, or its metadata was removed.
+            # The group has only offsets: its consumers use manual assignment, or its metadata was removed.
             group = self._groups[group_id] = Group(group_id, self._settings)
         return group
 
@@ -92,14 +95,15 @@ class _Loading:
             else:
                 raise ProtocolError("unknown key type")
         except ProtocolError as error:
-            # differs from Kafka (offsets-record-unreadable): what cannot be read is left out; Kafka 2.7 stops loading
-            # there, and forgets the rest.
+            # differs from Kafka (offsets-record-unreadable): an unreadable record is skipped; Kafka 2.7 stops loading
+            # there, and loses the rest.
             self._skip(record.offset, error)
 
     def _read_offset(self, key: OffsetKey, value: bytes | None, header: AnyHeader) -> None:
         if value is not None:
             committed = decode_offset_value(value)
-            # Where the batch begins; messages of old formats are in no transaction, and only that compares these.
+            # The base offset of the batch. Old formats lack it, but it is only used to compare with transactions, which
+            # those formats do not have.
             committed.append_offset = header.base_offset if isinstance(header, BatchHeader) else header.last_offset
             if header.is_transactional:
                 self._undecided.setdefault(header.producer_id, {})[key] = committed
@@ -125,7 +129,7 @@ class _Loading:
         for key, committed in decided.items():
             offsets = self._offsets.setdefault(key.group_id, {})
             current = offsets.get(key.topic_partition)
-            # A plain commit that came while the transaction ran is newer.
+            # A commit without transaction that was appended while the transaction was open is newer.
             if current is None or current.append_offset < committed.append_offset:
                 offsets[key.topic_partition] = committed
 

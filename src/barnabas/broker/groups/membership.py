@@ -46,7 +46,7 @@ def heartbeat(group: Group, event: Heartbeat, now_ms: int) -> list[Effect]:
 
 
 def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
-    """Remove a member, or a member id that was handed out and not used yet."""
+    """Remove a member, or a pending member id."""
     if group.phase is Phase.DEAD:
         return [Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
     if event.member_id != NO_MEMBER_ID and group.is_fenced(event.member_id, event.group_instance_id):
@@ -54,7 +54,7 @@ def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
     effects: list[Effect] = []
     if event.member_id in group.pending_member_ids:
         if event.group_instance_id is not None:
-            # differs from Kafka (pending-static-leave): the request fails as a whole there.
+            # differs from Kafka (pending-static-leave): in Kafka the whole request fails.
             return [Answer(ErrorCode.UNKNOWN_SERVER_ERROR)]
         effects.append(CancelTimer(event.member_id))
         _forget_pending(group, event.member_id, now_ms, effects)
@@ -68,7 +68,7 @@ def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
 
 
 def timer_fired(group: Group, event: TimerFired, now_ms: int) -> list[Effect]:
-    """Handle the end of a session, of an unused member id's time, or of the time to join a rebalance."""
+    """Handle the expiry of a session, of a pending member id, or of the rebalance timeout."""
     effects: list[Effect] = []
     if group.phase is Phase.DEAD:
         return effects
@@ -111,8 +111,9 @@ def unloaded(group: Group, now_ms: int) -> list[Effect]:
 
 
 def _is_excused(member: Member) -> bool:
-    """Return whether a member waits for us, so that it need not send heartbeats; a new one is kept for a
-    limited time.
+    """Return whether a member need not send heartbeats, because its join or sync waits for the coordinator.
+
+    A new member's first join does not count: its time is limited by `NEW_MEMBER_JOIN_TIMEOUT_MS`.
     """
     return not member.is_new and (member.is_awaiting_join or member.is_awaiting_sync)
 

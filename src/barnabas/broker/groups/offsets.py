@@ -1,7 +1,7 @@
 """Committed offsets: checks of a commit, its application after the append, expiry and deletion.
 
-Invariant: of two commits for a partition the one whose record was appended later counts, in whatever order the
-appends are confirmed.
+Invariant: of two commits for a partition, the one whose record was appended later is valid, whatever the order in which
+the appends are confirmed.
 
 Source: protocol guide, OffsetCommit, OffsetDelete and DeleteGroups; KIP-211 (expiry), KIP-496 (deletion).
 """
@@ -31,7 +31,7 @@ from barnabas.core.types import NO_TIMESTAMP, TopicPartition
 
 
 def commit(group: Group, event: Commit, now_ms: int) -> list[Effect]:
-    """Check that the caller may commit, and have the commits stored."""
+    """Check that the caller may commit, and store the commits."""
     error_code = _commit_refusal(group, event)
     if error_code is not ErrorCode.NONE:
         return [Answer(error_code)]
@@ -49,11 +49,11 @@ def commit(group: Group, event: Commit, now_ms: int) -> list[Effect]:
 
 
 def commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
-    """Make stored commits the ones that count."""
+    """Apply stored commits."""
     if group.phase is Phase.DEAD:
         return []
     for topic_partition, committed in event.offsets.items():
-        # Where it is not staged any more, the topic was deleted meanwhile.
+        # If the commit is no longer pending, its topic was deleted meanwhile.
         if unstage(group, topic_partition, committed):
             committed.append_offset = event.append_offset
             take_newer(group, topic_partition, committed)
@@ -68,14 +68,14 @@ def take_newer(group: Group, topic_partition: TopicPartition, committed: Committ
 
 
 def commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
-    """Forget commits that could not be stored."""
+    """Discard commits that could not be stored."""
     for topic_partition, committed in event.offsets.items():
         unstage(group, topic_partition, committed)
     return []
 
 
 def expire_offsets(group: Group, event: ExpireOffsets, now_ms: int) -> list[Effect]:
-    """Drop the offsets that are older than the retention time allows (KIP-211), and a group that is empty then."""
+    """Remove the offsets older than the retention time (KIP-211), and the group if it is empty then."""
     expired = [
         topic_partition
         for topic_partition, committed in group.offsets.items()
@@ -106,7 +106,7 @@ def delete_offsets(group: Group, event: DeleteOffsets, now_ms: int) -> list[Effe
 
 
 def delete_group(group: Group, now_ms: int) -> list[Effect]:
-    """Drop a group that has no members, with all its offsets."""
+    """Delete a group without members, with all its offsets."""
     if group.phase is Phase.DEAD:
         return [Answer(ErrorCode.GROUP_ID_NOT_FOUND)]
     if group.phase is not Phase.EMPTY:
@@ -117,7 +117,7 @@ def delete_group(group: Group, now_ms: int) -> list[Effect]:
 
 
 def unstage(group: Group, topic_partition: TopicPartition, committed: CommittedOffset) -> bool:
-    """Remove a pending commit; return False if it is not pending any more."""
+    """Remove a pending commit; return False if it is no longer pending."""
     staged = group.pending_commits.get(topic_partition)
     if staged is None or committed not in staged:
         return False
@@ -133,7 +133,7 @@ def _commit_refusal(group: Group, event: Commit) -> ErrorCode:
     if group.is_fenced(event.member_id, event.group_instance_id):
         return ErrorCode.FENCED_INSTANCE_ID
     if event.generation < 0 and group.phase is Phase.EMPTY:
-        # Kafka only stores the offsets of such a group; its consumers assign partitions to themselves.
+        # The group only stores offsets: its consumers use manual assignment.
         return ErrorCode.NONE
     if event.member_id not in group.members:
         return ErrorCode.UNKNOWN_MEMBER_ID
@@ -177,7 +177,7 @@ def _remove(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> 
         del group.offsets[topic_partition]
     if group.phase is Phase.EMPTY and not group.has_offsets:
         group.enter(Phase.DEAD, now_ms)
-        # Generation 0 was never stored: there is nothing to bury.
+        # Generation 0 was never stored: no tombstone is needed.
         is_stored = group.generation > 0
         effects: list[Effect] = [CancelTimer(member_id) for member_id in sorted(group.pending_member_ids)]
         if removed or is_stored:

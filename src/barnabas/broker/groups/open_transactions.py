@@ -1,4 +1,4 @@
-"""Index of the groups with pending offsets by producer, for transaction markers to find them.
+"""Index of the groups with pending offsets, by partition and producer; used to apply transaction markers.
 
 Invariants: every group with pending offsets of a producer is listed under its partition and that producer; a marker
 that arrives while its partition is being loaded is kept until all its groups are loaded.
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class LateMarker(NamedTuple):
-    """A marker that was written while its partition was being read."""
+    """A marker that was written while its partition was being loaded."""
 
     producer_id: int
     is_committed: bool
 
 
 class OpenTransactions:
-    """The open transactions of all groups of a broker; belongs to the event loop's thread."""
+    """The open transactions of all groups of a broker. Owned by the event loop."""
 
     __slots__ = ("_group_ids", "_late")
 
@@ -33,7 +33,7 @@ class OpenTransactions:
         self._group_ids.setdefault(partition, {}).setdefault(producer_id, set()).add(group_id)
 
     def discard(self, partition: int, producer_id: int, group_id: str) -> None:
-        """Note that a group has no pending offsets of a producer any more."""
+        """Note that a group no longer has pending offsets of a producer."""
         producers = self._group_ids.get(partition, {})
         group_ids = producers.get(producer_id, set())
         group_ids.discard(group_id)
@@ -41,7 +41,7 @@ class OpenTransactions:
             producers.pop(producer_id, None)
 
     def end(self, partition: int, producer_id: int) -> list[str]:
-        """Forget a producer's transaction on a partition; return the groups that have offsets in it."""
+        """Remove a producer's transaction on a partition; return the groups with offsets in it."""
         return sorted(self._group_ids.get(partition, {}).pop(producer_id, ()))
 
     def keep(self, partition: int, marker: LateMarker) -> None:
@@ -53,6 +53,6 @@ class OpenTransactions:
         return self._late.pop(partition, [])
 
     def drop(self, partition: int) -> None:
-        """Another broker coordinates the partition now."""
+        """Remove all entries of a partition that another broker coordinates now."""
         self._group_ids.pop(partition, None)
         self._late.pop(partition, None)

@@ -1,7 +1,6 @@
-"""Pending answers: a JoinGroup or SyncGroup is parked under its member id until the group is ready.
+"""Pending responses: a JoinGroup or SyncGroup waits under its member id until the group is ready.
 
-Invariant: at most one join and one sync are parked for a member; the group answers the old one before it parks a new
-one.
+Invariant: at most one join and one sync wait for a member; the group answers the old one before a new one waits.
 """
 
 from collections.abc import Callable
@@ -28,7 +27,7 @@ Reply = Answer | AnswerDeletion | AnswerJoin | AnswerSync | AwaitJoin | AwaitSyn
 
 
 def _for_nobody() -> Pending[Any]:
-    """Return a cancelled answer, for an event without a caller."""
+    """Return a cancelled response, for an event without a caller."""
     pending: Pending[Any] = Pending()
     pending.cancel()
     return pending
@@ -38,7 +37,7 @@ _FOR_NOBODY = _for_nobody()
 
 
 class Caller:
-    """The pending answers of the request that brought an event; only the one of the request's kind is used."""
+    """The pending responses of the request of an event; only the one for the request's API is used."""
 
     __slots__ = ("deletion", "join", "plain", "sync")
 
@@ -57,11 +56,11 @@ class Caller:
 
 
 NOBODY = Caller()
-"""For events that no request brought: the group never answers those."""
+"""The caller of events without a request, which the group never answers."""
 
 
 class PendingResponses:
-    """The parked answers of all groups; belongs to the event loop's thread."""
+    """The pending responses of all groups. Owned by the event loop."""
 
     __slots__ = ("_joins", "_syncs")
 
@@ -73,10 +72,10 @@ class PendingResponses:
         return len(self._joins) + len(self._syncs)
 
     def reply(self, group_id: str, effect: Reply, caller: Caller) -> Callable[[], object] | None:
-        """Park or find the answer that an effect speaks of.
+        """Store a waiting request, or find the request that an effect answers.
 
         Returns:
-            What answers it, to be called once all else is in its place; None when nobody is answered.
+            A function that answers the request, to be called after all bookkeeping; None if no request is answered.
         """
         match effect:
             case Answer(error_code):

@@ -1,9 +1,9 @@
-"""The two halves of a rebalance: gathering the members, and the departure of a member.
+"""Rebalances: the start and completion of the join phase, and the removal of members.
 
     Empty, Stable, CompletingRebalance --prepare--> PreparingRebalance --complete--> CompletingRebalance | Empty
 
-Invariant: in PreparingRebalance the rebalance timer runs, so it ends even if nobody comes back. Static members that do
-not come back stay until their session expires.
+Invariant: in PreparingRebalance the rebalance timer is set, so the phase ends even if no member rejoins. Static members
+that do not rejoin stay until their session expires.
 
 Source: design page, consumer group membership; KIP-134 (initial delay), KIP-345 (static members).
 """
@@ -26,9 +26,9 @@ from barnabas.broker.groups.events import (
 from barnabas.broker.groups.group import Group, Member, Phase
 from barnabas.core.error_code import ErrorCode
 
-# differs from Kafka (repeated-rebalance-wait): it looks again at once, and again, where they asked for no time.
+# differs from Kafka (repeated-rebalance-wait): with a rebalance timeout of 0, Kafka checks in a busy loop.
 _LEAST_REPEATED_WAIT_MS = 100
-"""However short a rebalance timeout static members asked for: how often it is looked whether one of them is back."""
+"""The shortest interval at which the group checks if a static member has rejoined, even if the timeout is shorter."""
 
 
 def extend_session(member: Member, now_ms: int) -> SetTimer:
@@ -40,8 +40,8 @@ def extend_session(member: Member, now_ms: int) -> SetTimer:
 def await_join(group: Group, member: Member, effects: list[Effect]) -> None:
     """Make a member's JoinGroup wait for the other members."""
     if member.is_awaiting_join:
-        # differs from Kafka (replaced-join): a join that a later one of the same member replaces is answered; Kafka
-        # forgets it, and its connection hangs.
+        # differs from Kafka (replaced-join): a waiting join is answered when a later join of the same member replaces
+        # it. Kafka never answers it, and its connection hangs.
         effects.append(
             FinishJoin(member.member_id, JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)),
         )
@@ -53,11 +53,11 @@ def await_join(group: Group, member: Member, effects: list[Effect]) -> None:
 def maybe_prepare_rebalance(
     group: Group, reason: Reason, member: Member | None, now_ms: int, effects: list[Effect], heard_ms: int = -1
 ) -> None:
-    """Start a rebalance unless one is gathering its members already.
+    """Start a rebalance, unless one already waits for its members.
 
     Args:
         member: The member that caused it; None: no member.
-        heard_ms: As of `Note`.
+        heard_ms: See `Note`.
     """
     if group.phase is Phase.PREPARING_REBALANCE or group.phase is Phase.DEAD:
         return
@@ -77,7 +77,7 @@ def maybe_prepare_rebalance(
 
 
 def maybe_complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """Complete the join phase when all members have joined; the initial delay always runs for its whole time."""
+    """Complete the join phase if all members have joined, unless the initial delay runs: it always ends by timeout."""
     if group.phase is not Phase.PREPARING_REBALANCE or group.initial_delay_ms is not None:
         return
     if group.has_all_members_joined:
@@ -118,7 +118,7 @@ def drop_waits(group: Group, member: Member, effects: list[Effect]) -> None:
     if member.is_awaiting_join:
         effects.append(FinishJoin(member.member_id, JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, NO_MEMBER_ID)))
     if member.is_awaiting_sync:
-        # differs from Kafka (removed-member-sync): it is answered; Kafka forgets a sync whose member is removed.
+        # differs from Kafka (removed-member-sync): Kafka never answers the sync of a removed member.
         member.is_awaiting_sync = False
         effects.append(FinishSync(member.member_id, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
 
@@ -131,7 +131,7 @@ def reset_assignments(group: Group, error_code: ErrorCode, now_ms: int, effects:
 
 
 def finish_sync(member: Member, answer: SyncAnswer, now_ms: int, effects: list[Effect]) -> None:
-    """Answer a member's sync, if one waits; its session runs again from now on."""
+    """Answer a member's sync, if one waits, and restart its session timeout."""
     if member.is_awaiting_sync:
         member.is_awaiting_sync = False
         effects.append(FinishSync(member.member_id, answer))
@@ -158,7 +158,7 @@ def join_answer(group: Group, member: Member) -> JoinAnswer:
 
 
 def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """Begin the next generation with the members that rejoined, and static members that need not."""
+    """Begin the next generation with the members that rejoined, and all static members."""
     group.initial_delay_ms = None
     group.has_new_member = False
     for member in [member for member in group.members.values() if _is_given_up(member)]:
@@ -167,7 +167,7 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
         group.remove(member.member_id)
         effects.append(Note(Turn.WENT, Reason.POLL_INTERVAL_EXCEEDED, member.who))
     if not group.elect_joined_leader():
-        # Only static members are left, and all of them are away: until one is back, or their sessions expire.
+        # Only static members are left, and none has rejoined: wait until one rejoins, or their sessions expire.
         wait_ms = max(group.rebalance_timeout_ms, _LEAST_REPEATED_WAIT_MS)
         effects.append(SetTimer(REBALANCE_TIMER, now_ms + wait_ms))
         return
@@ -194,5 +194,5 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
 
 
 def _is_given_up(member: Member) -> bool:
-    """Return whether the next generation begins without a member."""
+    """Return whether a member is removed before the next generation: a dynamic one that has not rejoined."""
     return not member.is_awaiting_join and member.group_instance_id is None

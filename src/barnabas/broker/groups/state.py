@@ -1,14 +1,14 @@
 """The group state machine: one event in, effects out. Pure: no I/O, no clock, no randomness.
 
-| phase | what it waits for | goes to |
+| phase | waits for | next phase |
 | --- | --- | --- |
-| Empty | a member | PreparingRebalance; Dead when no offsets are left |
+| Empty | a member | PreparingRebalance; Dead if no offsets are left |
 | PreparingRebalance | every member's join, or the rebalance timeout | CompletingRebalance, Empty |
 | CompletingRebalance | the leader's sync, stored | Stable, PreparingRebalance |
 | Stable | heartbeats | PreparingRebalance |
 | Dead | nothing | - |
 
-`now_ms` is wall time: it is stored with the group, and deadlines are told relative to it.
+`now_ms` is wall time: it is stored with the group, and deadlines are relative to it.
 
 Source: design page, consumer group membership.
 """

@@ -1,7 +1,7 @@
-"""Static members (KIP-345): one that rejoins under a new member id takes over its membership; the old id is fenced.
+"""Static members (KIP-345): a static member that rejoins keeps its membership under a new id; the old id is fenced.
 
-A stable group keeps its generation: the new id is stored with the group before the member is answered, and the old id
-is restored if it cannot be stored.
+A stable group keeps its generation. The new id is stored with the group before the member is answered; if it cannot be
+stored, the old id is restored.
 
 Source: KIP-345; semantics, JoinGroup.
 """
@@ -26,7 +26,7 @@ from barnabas.core.error_code import ErrorCode
 
 
 def replace_member(group: Group, member: Member, event: Join, now_ms: int, effects: list[Effect]) -> None:
-    """Assign a new id to a static member that joins without member id; requests waiting under the old id are fenced."""
+    """Assign a new id to a static member that joins without one; requests waiting under the old id are fenced."""
     old_id = member.member_id
     replacement = Replacement(event.new_member_id, old_id, member.protocols, group.leader_id or NO_MEMBER_ID)
     effects.append(CancelTimer(old_id))
@@ -44,7 +44,7 @@ def replace_member(group: Group, member: Member, event: Join, now_ms: int, effec
         assignments = {other.member_id: other.assignment for other in group.members.values()}
         effects.append(StoreReplacement(group.generation, assignments, replacement))
     else:
-        # The leader may have been told the old id: what it assigns would be for nobody.
+        # The leader may know only the old id, and would assign partitions to it.
         maybe_prepare_rebalance(group, Reason.STATIC_REPLACED, member, now_ms, effects)
 
 
@@ -54,11 +54,11 @@ def replacement_stored(group: Group, event: ReplacementStored, now_ms: int) -> l
     member = group.members.get(replacement.member_id)
     is_superseded = group.phase is not Phase.STABLE or group.generation != event.generation
     if member is None or not member.is_awaiting_join or is_superseded:
-        # It left, was replaced again, or takes part in the rebalance that began meanwhile, whose end stores its id.
+        # The member left, was replaced again, or a rebalance began meanwhile, which will store its id.
         return []
     group.set_awaiting_join(member, False)
     is_stored = event.error_code is ErrorCode.NONE
-    # The leader's id of before: a leader that came back is not to assign, as a stable group takes no assignment.
+    # Return the previous leader id, so that a returning leader does not assign: a stable group accepts no assignment.
     answer = JoinAnswer(
         event.error_code,
         member.member_id if is_stored else NO_MEMBER_ID,

@@ -1,12 +1,12 @@
-"""Encodes the records of `__consumer_offsets` as Kafka 2.7, and decodes those of any older version.
+"""Encodes the records of `__consumer_offsets` like Kafka 2.7, and decodes all older versions.
 
 | record | key (int16 type first) | value (int16 version first) |
 | --- | --- | --- |
 | committed offset | 0 or 1: group, topic, partition | v3: offset, leader epoch, metadata, commit time; v1: expiry |
 | group | 2: group | v3: protocol type, generation, protocol, leader, state time, members |
 
-Older versions of the values lack something, and are what older brokers read: `inter.broker.protocol.version` says
-which are written. A null value is a tombstone. All integers are big-endian.
+Older versions of the values lack fields, and are written for older brokers: `inter.broker.protocol.version` selects the
+version. A null value is a tombstone. All integers are big-endian.
 
 Source: OffsetCommitKey, OffsetCommitValue, GroupMetadataKey, GroupMetadataValue; KIP-211 (v2), KIP-320 (v3).
 """
@@ -38,14 +38,14 @@ _GROUP_VALUE_VERSION_WITH_STATE_TIME = 2
 GROUP_VALUE_VERSION_WITH_INSTANCES = 3
 _KEY_VERSION = 0
 _TRANSACTIONAL_SEQUENCE = 0
-# A member of an enum is looked up in its class each time.
+# Cached, because access to an enum member is a lookup each time.
 _NO_CODEC = Codec.NONE
 
-# What one batch of tombstones may take: far below any sensible max.message.bytes.
+# The largest batch of tombstones: far below any reasonable max.message.bytes.
 _TOMBSTONE_BATCH_BYTES = 256 * 1024
 
 _PREFIX = Struct(">h")
-# Around the strings of a committed offset's key and value: prefix, and what stands before the length of the next one.
+# The fixed fields around the strings in the key and value of a committed offset.
 _OFFSET_KEY_START = Struct(">hh")
 _LENGTH = Struct(">h")
 _PARTITION = Struct(">i")
@@ -87,8 +87,7 @@ def encode_group_key(group_id: str) -> bytes:
 
 
 def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWEST) -> bytes:
-    """Return the value of a committed offset; one with an expiry of its own needs an older version, without leader
-    epoch.
+    """Return the value of a committed offset; with an expiry time, an older version without leader epoch is used.
 
     Args:
         committed: The offset.
@@ -161,13 +160,13 @@ def offsets_batch(
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_EPOCH,
 ) -> bytearray:
-    """Return the batch that stores the offsets of one commit; of a transaction with a producer id."""
+    """Return the batch that stores the offsets of one commit; a transaction's if it has a producer id."""
     is_transactional = producer_id != NO_PRODUCER_ID
     if len(offsets) == 1 and codec is _NO_CODEC and not is_transactional:
         ((topic_partition, committed),) = offsets.items()
         key, value = encode_offset_key(group_id, topic_partition), encode_offset_value(committed, reader)
         return one_record_batch(now_ms, key, value)
-    # All batches of a producer begin with the same sequence: nobody counts them, and Kafka writes them so.
+    # As in Kafka, all batches of a producer have the same base sequence, which is not checked.
     base_sequence = _TRANSACTIONAL_SEQUENCE if is_transactional else NO_SEQUENCE
     builder = BatchBuilder(codec, producer_id, producer_epoch, base_sequence, is_transactional=is_transactional)
     for topic_partition, committed in offsets.items():
@@ -178,7 +177,7 @@ def offsets_batch(
 def tombstone_batches(
     group_id: str, partitions: Iterable[TopicPartition], is_group_removed: bool, now_ms: int, codec: Codec
 ) -> list[bytearray]:
-    """Return the batches that remove offsets, and at last the group itself."""
+    """Return the batches that remove offsets, and finally the group itself."""
     keys = [encode_offset_key(group_id, topic_partition) for topic_partition in partitions]
     if is_group_removed:
         keys.append(encode_group_key(group_id))
@@ -201,7 +200,7 @@ def decode_key(key: bytes) -> OffsetKey | GroupKey | None:
         The decoded key; None for an unknown type.
 
     Raises:
-        ProtocolError: The bytes are no such key.
+        ProtocolError: The key is malformed.
     """
     key_type = _read_prefix(key)
     if key_type in (LEGACY_OFFSET_KEY_TYPE, OFFSET_KEY_TYPE):
@@ -242,7 +241,7 @@ def decode_group_value(group_id: str, value: bytes, settings: GroupSettings) -> 
         state_timestamp_ms=decoded.current_state_timestamp,
     )
     for stored in decoded.members:
-        # Before version 1 there was one timeout for both.
+        # Before version 1 one timeout was used for both.
         has_rebalance_timeout = stored.rebalance_timeout != NO_TIMESTAMP
         member = Member(
             stored.member_id,

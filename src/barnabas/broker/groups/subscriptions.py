@@ -2,12 +2,12 @@
 
 | field | type | |
 | --- | --- | --- |
-| version | int16 | not looked at: version 0 is a prefix of all versions |
+| version | int16 | ignored: version 0 is a prefix of all versions |
 | topics | array of string | |
 | user data | nullable bytes | |
 
-Members of a group mostly read the same topics, and a rebalance of 500 members that read 1,000 topics each would decode
-half a million names on the event loop: topics that were decoded before are recognised by their bytes.
+Members of a group usually read the same topics. A rebalance of 500 members with 1,000 topics each would decode half a
+million names on the event loop; so topic lists that were decoded before are recognised by their bytes.
 
 Source: ConsumerProtocolSubscription; KIP-429 (version 1).
 """
@@ -21,7 +21,7 @@ from barnabas.wire.protocol.messages.consumer_protocol_subscription import Consu
 _VERSION_BYTES = 2
 _STRING_LENGTH_BYTES = 2
 _LENGTH = Struct(">i")
-# A group of members that all read something else is decoded member by member.
+# The most recognised topic lists. Further lists are decoded for each member.
 _MOST_RECOGNISED = 8
 
 
@@ -51,6 +51,6 @@ def _encoded_topics(subscription: bytes, topics: list[str]) -> bytes:
 
 
 def _has_user_data(subscription: bytes, position: int) -> bool:
-    """Return whether the field behind the topics is whole."""
+    """Return whether the field after the topics is complete."""
     left = len(subscription) - position - _LENGTH.size
     return left >= 0 and _LENGTH.unpack_from(subscription, position)[0] <= left

@@ -39,8 +39,8 @@ def sync(group: Group, event: Sync, now_ms: int) -> list[Effect]:
         return [AnswerSync(answer), extend_session(member, now_ms)]
     effects: list[Effect] = []
     if member.is_awaiting_sync:
-        # differs from Kafka (replaced-sync): a sync that a later one of the same member replaces is answered, not
-        # forgotten.
+        # differs from Kafka (replaced-sync): a waiting sync is answered when a later sync of the same member replaces
+        # it. Kafka never answers it.
         effects.append(FinishSync(member.member_id, SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)))
     member.is_awaiting_sync = True
     effects.append(AwaitSync(member.member_id))
@@ -53,7 +53,7 @@ def sync(group: Group, event: Sync, now_ms: int) -> list[Effect]:
 def group_stored(group: Group, event: GroupStored, now_ms: int) -> list[Effect]:
     """Send the stored assignments to the members; if they could not be stored, all members rejoin."""
     effects: list[Effect] = []
-    # Somebody may have joined or left while the record was on its way: then the assignments are for nobody.
+    # A member may have joined or left during the append: then the assignments are obsolete.
     if group.phase is not Phase.COMPLETING_REBALANCE or event.generation != group.generation:
         return effects
     if event.error_code is not ErrorCode.NONE:

@@ -1,10 +1,10 @@
 """The groups of a broker, and the shell around their pure state machines.
 
-It applies one event to a group and carries out the effects: timers, parked answers, records of `__consumer_offsets`.
+It applies one event to a group and carries out the effects: timers, pending responses, records of `__consumer_offsets`.
 Owned by the event loop.
 
-Invariant: within one event all bookkeeping is done before any callback, so an answer that triggers the next request at
-once finds a consistent state.
+Invariant: within one event all bookkeeping is done before any callback. A response may therefore trigger the next
+request at once: the state is consistent.
 
 Source: design page, consumer group membership, offset tracking.
 """
@@ -51,11 +51,11 @@ class GroupTable:
     """All groups that are in memory.
 
     Attributes:
-        groups: By their ids.
-        kept_bytes: Their memory without their offsets, an estimate.
-        transactions: Which of them wait for which producer's marker.
-        commit_count: How many offsets were committed.
-        rebalance_count: How many rebalances were completed.
+        groups: The groups by their ids.
+        kept_bytes: Their estimated memory, without their offsets.
+        transactions: The groups that wait for producers' markers.
+        commit_count: Number of committed offsets.
+        rebalance_count: Number of completed rebalances.
     """
 
     def __init__(self, clock: Clock, timers: Timers, group_log: GroupLog, rebalances: Rebalances | None = None) -> None:
@@ -69,7 +69,7 @@ class GroupTable:
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
 
     def add(self, group: Group) -> None:
-        """Keep a group from now on."""
+        """Add a group."""
         self.groups[group.group_id] = group
         self._count(group)
 
@@ -128,7 +128,7 @@ class GroupTable:
             for append in appends:
                 self._log.append(group, append, now_ms, self._append_callback(group, append, caller))
         finally:
-            # Whoever is answered did not bring the append that failed.
+            # Even if an append raised: these callers are not the caller of that append.
             for answer in answers:
                 answer()
 

@@ -1,10 +1,10 @@
-"""Offsets committed within a transaction: they count once it is committed, and never if it is aborted.
+"""Offsets committed within a transaction: they become valid when it is committed, and never if it is aborted.
 
-    TxnOffsetCommit --append--> pending for its producer --commit marker--> counts, unless a later record does
-                                                         --abort marker---> forgotten
+    TxnOffsetCommit --append--> pending for its producer --commit marker--> valid, unless a later record is
+                                                         --abort marker---> discarded
 
-Invariant: of two commits for a partition the one whose record was appended later counts, whenever its transaction
-ended.
+Invariant: of two commits for a partition, the one whose record was appended later is valid, whatever the order in which
+their transactions ended.
 
 Source: KIP-98; KIP-447 (fencing by member id and generation); protocol guide, TxnOffsetCommit.
 """
@@ -26,7 +26,7 @@ from barnabas.core.types import NO_OFFSET
 
 
 def txn_commit(group: Group, event: TxnCommit) -> list[Effect]:
-    """Check that the caller may commit, and have the commits stored in the name of the producer."""
+    """Check that the caller may commit, and store the commits as part of the producer's transaction."""
     error_code = _refusal(group, event)
     if error_code is not ErrorCode.NONE or not event.offsets:
         return [Answer(error_code)]
@@ -35,19 +35,19 @@ def txn_commit(group: Group, event: TxnCommit) -> list[Effect]:
 
 
 def txn_commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
-    """Record the offsets of the appended records; they count only with the transaction's end."""
+    """Record the offsets of the appended records; the commits become valid only when the transaction is committed."""
     if group.phase is Phase.DEAD:
         return []
     for topic_partition, committed in event.offsets.items():
         committed.append_offset = event.append_offset
         if unstage(group, topic_partition, committed):
-            # The transaction was committed before this was known.
+            # The transaction was committed before this append was confirmed.
             take_newer(group, topic_partition, committed)
     return []
 
 
 def txn_commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
-    """Forget commits that could not be stored."""
+    """Discard commits that could not be stored."""
     pending = group.pending_transactions.get(event.producer_id, {})
     for topic_partition, committed in event.offsets.items():
         if pending.get(topic_partition) is committed:
@@ -59,14 +59,14 @@ def txn_commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
 
 
 def transaction_ended(group: Group, event: TransactionEnded) -> list[Effect]:
-    """Apply the offsets of a committed transaction, or forget those of an aborted one."""
+    """Apply the offsets of a committed transaction, or discard the offsets of an aborted one."""
     if group.phase is Phase.DEAD:
         return []
     pending = group.pending_transactions.pop(event.producer_id, {})
     if event.is_committed:
         for topic_partition, committed in pending.items():
             if committed.append_offset == NO_OFFSET:
-                # It lies before the marker in the log, but its append is not confirmed yet.
+                # The commit is before the marker in the log, but its append is not confirmed yet.
                 group.pending_commits.setdefault(topic_partition, []).append(committed)
             else:
                 take_newer(group, topic_partition, committed)

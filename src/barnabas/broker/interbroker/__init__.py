@@ -1,1 +1,1 @@
-"""Requests from this broker to another one, or to itself, over the listener that brokers use among themselves."""
+"""Requests from this broker to other brokers or itself, over the inter-broker listener."""

@@ -1,13 +1,13 @@
 """A connection to a broker: sends one request at a time and receives its response.
 
-Not a client's channel (`clients/channel.py`): without tasks and futures, as each transaction pays for them, and without
-version negotiation, as inter.broker.protocol.version decides the versions.
+Unlike a client's channel (`clients/channel.py`), it uses no tasks and futures, which would slow down every transaction.
+It does not negotiate versions, because inter.broker.protocol.version determines them.
 
 Invariants:
 - At most one request is in flight; each gets its response or a failure, once; a failed connection is closed and stays
-  so.
+  closed.
 - A response is received into one buffer, and stays there until the next request is sent: a follower's log is written
-  from there. Its claimed length is checked before anything is allocated, and memory is used only as data arrives.
+  from it. The response's length is checked before memory is allocated, and memory is used only as data arrives.
 
 Source: protocol guide, common request and response structure.
 """
@@ -23,9 +23,9 @@ from barnabas.wire.protocol.wire import WireBuffer
 
 _SIZE = Struct(">i")
 _FIRST_SPACE_BYTES: Final = 64 * 1024
-# Other connections have their turns between.
+# Maximum size of one receive, so that other connections get their turns.
 _RECEIVE_BYTES: Final = 1024 * 1024
-# A larger space goes with the first answer that does not need it.
+# A larger buffer is freed at the first small answer.
 _KEPT_SPACE_BYTES: Final = 1024 * 1024
 MAX_ANSWER_BYTES: Final = 100 * 1024 * 1024
 
@@ -41,14 +41,15 @@ class BrokerConnection:
 
     def __init__(self, channel: Channel, lost: Callable[[KafkaError], object]) -> None:
         """Args:
-        channel: Connected; owned from here on.
+        channel: A connected channel, owned by this object from now on.
         lost: Called once when the connection is closed, whether a request waits or not.
         """
         self._channel = channel
         self._lost = lost
         self._answered: Callable[[memoryview], object] | None = None
         self._max_bytes = MAX_ANSWER_BYTES
-        # The answer is received here, its size first: so many bytes have come, and so many are all; 0: not known yet.
+        # The buffer for an answer with its size field, the number of bytes received, and the number of all bytes (0 if
+        # not known yet).
         self._space = memoryview(bytearray(_FIRST_SPACE_BYTES))
         self._received = self._end = 0
         self._unsent = bytearray()
@@ -61,9 +62,9 @@ class BrokerConnection:
         """Send a request.
 
         Args:
-            frame: Its size first.
-            answered: Gets the answer without its size, valid until the next request is sent.
-            max_bytes: An answer that is longer ends the connection.
+            frame: The request, with its size field.
+            answered: Called with the answer without its size field; the answer is valid until the next request.
+            max_bytes: Maximum size of the answer; a longer answer closes the connection.
         """
         assert self.is_open
         assert self._answered is None
@@ -73,7 +74,7 @@ class BrokerConnection:
         self._push(is_watched=False)
 
     def close(self, reason: str = "closed") -> None:
-        """End the connection; harmless when it has ended."""
+        """Close the connection; does nothing if it is closed."""
         if not self.is_open:
             return
         self.is_open = False
@@ -100,7 +101,7 @@ class BrokerConnection:
             self._channel.stop_writes()
 
     def _readable(self) -> None:
-        # hot path: benchmarks/load (all that a follower receives)
+        # hot path: benchmarks/load (all data that a follower receives)
         received, end = self._received, self._end
         space = self._space[received : min(end or len(self._space), received + _RECEIVE_BYTES)]
         try:

@@ -12,9 +12,9 @@ from barnabas.core.config.versions import KafkaVersion, kafka_version
 from barnabas.wire.protocol.api_keys import ApiKey
 
 NOT_USED: Final = -1
-"""Brokers of that version do not send the request at all."""
+"""Brokers with that inter.broker.protocol.version do not send the request."""
 
-# From which step on, the newest first, which version; before the last one, 0.
+# The request's version from each inter.broker.protocol.version on, the newest first; 0 before the oldest entry.
 _STEPS: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     ApiKey.FETCH: (
         ("2.7-IV1", 12),
@@ -64,17 +64,18 @@ _BY_KEY: Final[dict[int, tuple[tuple[KafkaVersion, int], ...]]] = {
 
 @lru_cache(maxsize=128)
 def version_of(api_key: int, inter_broker_protocol_version: str) -> int:
-    """Return the version in which a request is sent to another broker.
+    """Return the version of a request to another broker.
 
     Args:
-        inter_broker_protocol_version: In full or short.
+        api_key: The request's API key.
+        inter_broker_protocol_version: The setting, in its long or short form.
 
     Returns:
-        `NOT_USED` where it is not sent at all.
+        The version; `NOT_USED` if the request is not sent.
 
     Raises:
-        KeyError: Brokers do not send such requests.
-        ConfigError: There is no such version.
+        KeyError: The table does not contain the API key.
+        ConfigError: The inter-broker protocol version is invalid.
     """
     spoken = kafka_version(inter_broker_protocol_version)
     for since, version in _BY_KEY[api_key]:

@@ -13,16 +13,16 @@ from barnabas.wire.records.record_rules import RecordRefusal
 
 @dataclass(slots=True, init=False)
 class AppendResult:
-    """The answer for one partition; with an error nothing was appended.
+    """The result for one partition; with an error nothing was appended.
 
     Attributes:
         error_code: NONE when the records are in the log.
-        base_offset: Of the first record; -1 with an error. For a duplicate that of the first time.
-        last_offset: Of the last record; -1 with an error.
-        append_time_ms: -1 with create time; for a duplicate the largest timestamp of the batch.
-        log_start_offset: -1 where Kafka does not say it either.
-        is_duplicate: The batch was in the log already; nothing was appended.
-        is_flush_due: flush.messages wants it on disk before anybody is told of it.
+        base_offset: Offset of the first record; -1 with an error. For a duplicate, the offset from its first append.
+        last_offset: Offset of the last record; -1 with an error.
+        append_time_ms: The append time; -1 with create time. For a duplicate, the largest timestamp of the batch.
+        log_start_offset: -1 for errors for which Kafka does not report it.
+        is_duplicate: Whether the batch was in the log already, so that nothing was appended.
+        is_flush_due: Whether flush.messages requires a flush before the append is acknowledged.
         message: The message about a refused record in a Produce answer; None for other refusals.
         record_errors: Index in the batch and reason, for each refused record.
     """
@@ -49,7 +49,8 @@ class AppendResult:
         record_errors: tuple[tuple[int, str | None], ...] = (),
         is_flush_due: bool = False,
     ) -> None:
-        # hot path: benchmarks/load (every append). Written out: what dataclass would write is not compiled.
+        # hot path: benchmarks/load (every append). Written out because the method that dataclass generates is not
+        # compiled.
         self.error_code = error_code
         self.base_offset = base_offset
         self.last_offset = last_offset

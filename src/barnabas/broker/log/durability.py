@@ -2,8 +2,8 @@
 
 Invariants:
     - everything below `recovery_point` is on disk and unchanged in the log;
-    - a flush syncs everything that a start after a crash needs: segments, snapshots, epochs, and the names of all of
-      them.
+    - a flush syncs everything that a start after a crash needs: segments, snapshots, epochs, and the directories with
+      their names.
 
 Source: implementation page, log; log-format facts, load and recovery; design page, section 2.
 """
@@ -22,9 +22,9 @@ class Durability:
     """The part of one log that is flushed to disk. Owned by the event loop; only `sync_all` runs in another thread.
 
     Attributes:
-        recovery_point: Everything below is on disk.
-        due_offset: From this log end offset on flush.messages wants a flush.
-        last_flush_ms: When the last flush ended.
+        recovery_point: Everything below this offset is on disk.
+        due_offset: Log end offset at which flush.messages requires a flush.
+        last_flush_ms: The time at which the last flush ended.
     """
 
     __slots__ = (
@@ -60,11 +60,11 @@ class Durability:
     ) -> None:
         """Args:
         env: The disk and the clock.
-        directory: The log's.
-        parts: Its epochs and snapshots, and how much of it is on disk.
+        directory: The log's directory.
+        parts: The log's epochs, snapshots and recovery point.
         chain: Its segments.
-        work: The log's.
-        end_offset: Gives its end.
+        work: The log's disk work.
+        end_offset: Returns the log end offset.
         flushed: Called after a flush, before the callbacks of its requests.
         failed: Called with the error of a failed flush.
         """
@@ -82,9 +82,9 @@ class Durability:
         self.recovery_point = self.due_offset = parts.recovery_point
         self._flush_messages = 0
         self.last_flush_ms = env.clock.now_ms()
-        # The lowest end of the log since the running flush began.
+        # The lowest log end offset since the running flush began.
         self._truncation_offset = parts.log_end_offset
-        # A directory that was made a moment ago has its name in the one above.
+        # If the directory is new, the first flush must sync its parent, which contains its name.
         self._is_name_safe = parts.is_name_safe
 
     def update(self, flush_messages: int) -> None:
@@ -93,7 +93,7 @@ class Durability:
         self.due_offset = self.recovery_point + flush_messages
 
     def request(self) -> None:
-        """Begin a flush, or have one follow that runs now."""
+        """Begin a flush, after the running one if there is one."""
         self._flusher.request(None)
 
     def flush(self, then: Waiting | None) -> None:
@@ -103,8 +103,8 @@ class Durability:
             if then is not None:
                 then(None)
             return
-        # The append has asked for a flush already where flush.messages wants one. It covers what the log holds now,
-        # unless the log was truncated since it began.
+        # The append has already requested a flush if flush.messages requires it. That flush covers the log's current
+        # contents, unless the log was truncated since the flush began.
         if then is not None and self._truncation_offset >= end_offset and self._flusher.join(end_offset, then):
             return
         self._flusher.request(then)
@@ -123,7 +123,7 @@ class Durability:
         self._flusher.resume()
 
     def sync_all(self) -> None:
-        """Flush the log's contents at once; for an executor's thread, while nothing else is in progress.
+        """Flush the log's contents at once, in an executor's thread, while no other work is in progress.
 
         Raises:
             StorageError: The disk failed.
@@ -143,7 +143,8 @@ class Durability:
         return end_offset, work
 
     def _sync_work(self) -> Callable[[], None]:
-        # The one that ends at the recovery point, too: what closed its indexes came after its records were on disk.
+        # Includes the segment that ends at the recovery point: its last index entries may have been written after its
+        # records were flushed.
         segments = self._chain.segments[self._chain.index_of(self.recovery_point - 1) :]
         files = self._files
         paths = [self._snapshots.path(segment.base_offset) for segment in segments]

@@ -30,7 +30,7 @@ class Going(NamedTuple):
 
 
 OnRemoved: TypeAlias = Callable[[TopicPartition, Sequence[Going]], object]
-"""Is told which old segments of a log retention has removed."""
+"""Called with a partition and the old segments that retention removed from its log."""
 
 
 def _no_jitter(limit_ms: int) -> int:
@@ -59,24 +59,24 @@ def _raise(error: BaseException) -> None:
 
 @dataclass(slots=True)
 class LogEnvironment:
-    """Handed to every log.
+    """The environment of each log.
 
     Attributes:
         clock: Time for append times, retention and rolling.
-        timers: For the removal of files that were deleted a while ago.
-        executor: For fsync and removal.
+        timers: Timers, such as for file.delete.delay.ms.
+        executor: Runs blocking work, such as fsync and file removal.
         files: The disk.
-        choose_jitter: A random number from 0 to below its argument, for segment.jitter.ms.
+        choose_jitter: Returns a random number from 0 to its argument - 1, for segment.jitter.ms.
         on_failure: Called on the event loop with the error of failed work on a log's files.
         producer_expiration_ms: transactional.id.expiration.ms.
         has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
-        validates_records: Walk all records of each batch (barnabas.record.validation=full).
-        on_loop: Called with work on the event loop that should have been done earlier in an executor.
-        flushes: How long flushes took.
+        validates_records: Whether to check all records of each batch (barnabas.record.validation=full).
+        on_loop: Called with the name of work on the event loop that should have been done earlier in an executor.
+        flushes: Durations of flushes.
         on_flushed: Called with each log after its flush.
         on_removed: Called with the segments that retention removed.
-        write_checkpoints: Has the checkpoints that a log stands in say what it is now; completes when they are on disk,
-            or can't be.
+        write_checkpoints: Writes the checkpoints of the directory that contains the given log; completes when they are
+            on disk, or could not be written.
     """
 
     clock: Clock

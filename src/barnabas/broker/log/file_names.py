@@ -3,8 +3,8 @@
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state
     leader-epoch-checkpoint                         leader epochs
-    <any of a segment's>.deleted                    removed after file.delete.delay.ms, and at the next start
-    <any of a segment's>.cleaned .swap              a compaction's result, on its way
+    <a segment's file>.deleted                      removed after file.delete.delay.ms, and at the next start
+    <a segment's file>.cleaned .swap                result of a compaction, before it is in place
     next.log.deleted                                the next segment, prepared (`segments/next_segment_file.py`)
 
 An offset has 20 digits.
@@ -36,7 +36,7 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def is_name_of_log(name: str) -> bool:
-    """Return whether a name is that of a log's file, including temporary ones."""
+    """Return whether a name is the name of a log's file, including temporary files."""
     stem, _, extension = name.partition(".")
     return name.removesuffix(".tmp") == EPOCHS_FILE or name == NEXT_FILE or (stem.isdecimal() and bool(extension))
 

@@ -1,8 +1,8 @@
 """One flush (fsync in an executor) of a log at a time.
 
 Invariants:
-    - a request that arrives while a flush runs is served by the next one, which begins when the first ends: records
-      appended before the request are on disk when it is answered;
+    - a request that arrives while a flush runs is served by the next flush, which begins when the first ends. Records
+      appended before a request are therefore on disk when its callback runs;
     - each callback is called once: after the flush, or with its error.
 
 Source: design page, section 2 (fsync never on the loop).
@@ -19,7 +19,7 @@ Waiting = Callable[[BaseException | None], object]
 
 
 class Flusher:
-    """Brings a log to disk in the background."""
+    """Flushes a log in the background."""
 
     __slots__ = (
         "_executor",
@@ -42,8 +42,8 @@ class Flusher:
         failed: Callable[[BaseException], object],
     ) -> None:
         """Args:
-        executor: Where the fsyncs run.
-        prepare: Gives the offset up to which there is something to bring to disk, and the work that does it.
+        executor: Runs the fsyncs.
+        prepare: Returns the offset up to which the log will be flushed, and the work that flushes it.
         finished: Called with the flushed offset.
         failed: Called with the error, before the waiting callbacks.
         """
@@ -62,7 +62,7 @@ class Flusher:
         """Call `then` when the running flush ends, if it flushes everything below `end_offset`.
 
         Returns:
-            Whether it does; else nothing is called.
+            Whether it does; if not, `then` is not called.
         """
         if not self._is_running or end_offset > self._running_to_offset:
             return False
@@ -111,7 +111,7 @@ class Flusher:
         self._executor.run(work, finish, lambda error: self._fail(error, waiting))
 
     def _fail(self, error: BaseException, waiting: list[Waiting]) -> None:
-        # What the next flush was wanted for is not tried again: after a failed fsync nobody knows what is on disk.
+        # Requests for the next flush fail, too: after a failed fsync, it is unknown what is on disk.
         waiting, self._waiting = waiting + self._waiting, []
         self._is_running = self._is_wanted = False
         try:

@@ -21,7 +21,7 @@ from barnabas.core.types import NO_EPOCH, NO_OFFSET
 
 
 class EpochEntry(NamedTuple):
-    """An epoch and the first offset that it wrote."""
+    """An epoch and its first offset."""
 
     epoch: int
     start_offset: int
@@ -30,12 +30,12 @@ class EpochEntry(NamedTuple):
 class LeaderEpochs:
     """The epochs of one log; every change is written soon, and synced with the log's next flush.
 
-    A log whose message format has no leader epochs keeps none, and has no file.
+    A log whose message format has no leader epochs has no entries and no file.
 
     Attributes:
-        latest_epoch: The newest; -1 when there is none.
+        latest_epoch: The newest epoch; -1 if none is known.
         path: The file.
-        changed: Called when the file is to be written; writes it on the spot until somebody knows better.
+        changed: Called when the file must be written; calls `write` directly until the log replaces it.
     """
 
     __slots__ = ("_entries", "_files", "_is_kept", "changed", "latest_epoch", "path")
@@ -49,7 +49,7 @@ class LeaderEpochs:
         self.changed: Callable[[], object] = self.write
 
     def keep(self, is_kept: bool) -> None:
-        """Set whether the log keeps epochs; if not, the known ones are dropped."""
+        """Set whether the log stores epochs; a change removes the known epochs."""
         if is_kept == self._is_kept:
             return
         self._is_kept = is_kept
@@ -58,14 +58,14 @@ class LeaderEpochs:
     def load_after_clean_stop(self) -> bool:
         """Read the file, creating it if it is missing.
 
-        A start that lost power may have torn it before it took the mark of the clean stop away: then there are no
-        epochs.
+        A power failure during an earlier start may have torn the file before the clean shutdown marker was removed. The
+        log then has no epochs.
 
         Returns:
-            Whether the file was whole.
+            Whether the file was valid.
 
         Raises:
-            StorageError: It can't be read.
+            StorageError: The file can't be read.
         """
         data = self._files.read(self.path)
         try:
@@ -79,7 +79,7 @@ class LeaderEpochs:
         """Read the file, creating it if it is missing.
 
         Raises:
-            StorageError: It is malformed.
+            StorageError: The file can't be read, or is malformed.
         """
         self._take(self._files.read(self.path))
 
@@ -91,10 +91,10 @@ class LeaderEpochs:
             self.latest_epoch = self._entries[-1].epoch if self._entries else NO_EPOCH
 
     def load_after_crash(self) -> bool:
-        """Read the file that a crash may have torn: then, or when it is missing, there are no epochs.
+        """Read the file after a crash; if it is torn or missing, the log has no epochs.
 
         Returns:
-            Whether the file was whole.
+            Whether the file was valid and has entries.
         """
         try:
             self.load()
@@ -108,7 +108,7 @@ class LeaderEpochs:
         return tuple(self._entries)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that `epoch` writes from `start_offset` on."""
+        """Note that `epoch` starts at `start_offset`."""
         if not self._is_kept:
             return
         if self._entries and epoch == self.latest_epoch and start_offset >= self._entries[-1].start_offset:
@@ -117,19 +117,19 @@ class LeaderEpochs:
         self._set([*kept, EpochEntry(epoch, start_offset)])
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget the epochs that start at or above `end_offset`."""
+        """Remove the epochs that start at or above `end_offset`."""
         if self._entries and self._entries[-1].start_offset >= end_offset:
             self._set([entry for entry in self._entries if entry.start_offset < end_offset])
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget the epochs that end at or below `start_offset`; the one that holds it starts there."""
+        """Remove the epochs that end at or below `start_offset`; the epoch that contains it then starts there."""
         index = bisect_right(self._entries, start_offset, key=lambda entry: entry.start_offset)
         if index and self._entries[0].start_offset != start_offset:
             held = EpochEntry(self._entries[index - 1].epoch, start_offset)
             self._set([held, *self._entries[index:]])
 
     def clear(self) -> None:
-        """Forget all epochs."""
+        """Remove all epochs."""
         if self._entries:
             self._set([])
 
@@ -137,8 +137,9 @@ class LeaderEpochs:
         """Find the end of an epoch.
 
         Returns:
-            The largest known epoch at or below `epoch` and the offset after its last record; (-1, -1) when the epoch
-            is not known to have been.
+            The largest known epoch at or below `epoch` and the offset after its last record. For an epoch below all
+            known ones: `epoch` and the first known start offset. (-1, -1) if `epoch` is above all known ones, or none
+            are known.
         """
         if not self._entries or epoch == NO_EPOCH or epoch > self.latest_epoch:
             return NO_EPOCH, NO_OFFSET
@@ -150,7 +151,7 @@ class LeaderEpochs:
         return self._entries[index - 1].epoch, self._entries[index].start_offset
 
     def epoch_at(self, offset: int) -> int:
-        """Return the epoch that wrote `offset`; -1 when none is known."""
+        """Return the epoch that wrote `offset`; -1 if it is unknown."""
         index = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         return self._entries[index - 1].epoch if index else NO_EPOCH
 
@@ -160,7 +161,7 @@ class LeaderEpochs:
         self.changed()
 
     def write(self) -> None:
-        """Write the current epochs to the file; for any thread, one at a time.
+        """Write the current epochs to the file; any thread may call this, one at a time.
 
         Raises:
             StorageError: The disk failed.

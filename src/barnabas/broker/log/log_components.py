@@ -14,8 +14,8 @@ class LogComponents:
 
     Attributes:
         snapshots: The files of `producers`.
-        is_as_closed: All its files are on disk as an orderly stop left them.
-        is_name_safe: So is the name of its directory.
+        is_as_closed: Whether all its files are on disk, unchanged since a clean stop.
+        is_name_safe: Whether the name of its directory is on disk, too.
     """
 
     segments: list[Segment]

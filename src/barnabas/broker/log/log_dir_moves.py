@@ -2,15 +2,15 @@
 
     <topic>-<partition>.<32 hex digits>-future     the copy, a log of its own, until it is complete
 
-The copy is made batch by batch: threads read, the event loop appends some at a time. When it is near the log's end it
-is closed, renamed to the log's name in its own directory, and opened again. Records appended meanwhile are copied, and
-in the turn of the loop that copies the last of them, the copy replaces the log. The old log is deleted once the new one
-is on disk.
+Threads read batches of the log, and the event loop appends some at a time to the copy. When the copy is near the log's
+end, it is closed, renamed to the log's name in the target directory, and opened again. Records appended meanwhile are
+copied. In the turn of the event loop that copies the last of them, the copy replaces the log. The old log is deleted
+when the new one is on disk.
 
 Invariants:
     - until the copy replaces the log, the log is read and written as usual;
-    - a crash leaves the log, or both in full: of two logs of one partition a start keeps the longer one, and it resumes
-      an unfinished copy;
+    - after a crash, the log is complete, with or without a complete or unfinished copy. A start keeps the longer of two
+      logs of one partition, and resumes an unfinished copy;
     - a failure ends only the move, and the log stays in its directory.
 
 Source: KIP-113; log-format facts, files in a log dir; semantics, AlterReplicaLogDirs.
@@ -46,11 +46,12 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-# What is copied in one turn of the loop: some milliseconds at the most.
+# Size of the batches copied in one turn of the loop, which takes at most some milliseconds.
 _CHUNK_BYTES = 512 * 1024
-# What the loop itself reads, too, in the turn in which the copy takes the log's place: it was written a moment ago.
+# Maximum size of the last part, which the loop reads itself in the turn in which the copy replaces the log. These
+# records were just written, so they are in the page cache.
 _LAST_BYTES = 64 * 1024
-# Then the setting is looked at again.
+# The throttle's setting is checked again after this delay.
 _LONGEST_WAIT_MS = 500
 
 
@@ -58,7 +59,7 @@ class _Chunk(NamedTuple):
     """Some batches of one segment.
 
     Attributes:
-        end_position: Where they end in it.
+        end_position: The position of their end in the segment.
     """
 
     copies: ReplicatedBatches
@@ -92,31 +93,29 @@ class Move:
 
     def __init__(self, source: PartitionLog, directory: LogDirectory, path: Path) -> None:
         """Args:
-        path: Of the copy.
+        path: The copy's directory.
         """
         self.source = source
         self.directory = directory
         self.path = path
         self.future: PartitionLog | None = None
-        # The copy has the log's own name.
+        # Whether the copy has the log's own name.
         self.has_name = False
-        # Something is under way that comes back.
+        # Whether work for the move is in progress that will call back.
         self.is_busy = False
         self.is_cancelled = False
         self.told: list[Pending[None]] = []
-        # How far the log was compacted when it began to be copied, if that is known.
+        # The log's first dirty offset when the copy began; None if unknown.
         self.cleaned_to: int | None = None
-        # How many truncations of the log the copy has followed.
+        # Number of the log's truncations that were applied to the copy.
         self._truncation_count = len(source.truncation_offsets)
-        # Where reading goes on.
+        # The position of the next read.
         self._segment: Segment | None = None
         self._file: RecordFile | None = None
         self._position = 0
 
     def plan_read(self, open_file: Callable[[Path], "RecordFile"]) -> Callable[[], _Chunk] | None:
-        """Return a function that reads the next batches, for an executor's thread; None: the copy has all that the log
-        has.
-        """
+        """Return a function that reads the next batches in an executor's thread; None if the copy is complete."""
         future = self.future
         assert future is not None
         next_offset, segments = future.log_end_offset, self.source.segments
@@ -124,7 +123,7 @@ class Move:
             return None
         segment = self._segment
         if segment not in segments or (self._position >= segment.size and segment is not segments[-1]):
-            # The next one; or, retention or compaction having taken that one away, the one that holds the offset.
+            # The next segment; or, if retention or compaction removed the current one, the segment with `next_offset`.
             below = [each for each in segments if each.base_offset <= next_offset]
             after = [each for each in segments if segment is not None and each.base_offset > segment.base_offset]
             segment = after[0] if segment in segments and after else (below or segments)[-1 if below else 0]
@@ -147,12 +146,12 @@ class Move:
 
     @property
     def was_truncated(self) -> bool:
-        """Return whether the log is truncating, or was truncated and the copy was not."""
+        """Return whether a truncation of the log is in progress, or was not yet applied to the copy."""
         return self.source.is_truncating or len(self.source.truncation_offsets) != self._truncation_count
 
     @property
     def left_bytes(self) -> int | None:
-        """The bytes of the log's last segment that are not copied yet; None while others are read."""
+        """The number of bytes of the log's last segment that are not copied yet; None while another segment is read."""
         segment = self.source.segments[-1]
         return segment.size - self._position if segment is self._segment else None
 
@@ -166,7 +165,7 @@ class Move:
         self._position = position
 
     def reads(self, segments: list[Segment]) -> bool:
-        """Return whether the segment that is being read is one of these."""
+        """Return whether `segments` contains the segment that is being read."""
         return self._segment in segments
 
     def forget_position(self) -> None:
@@ -190,7 +189,7 @@ def _read_chunk(file: "RecordFile", position: int, end_position: int, next_offse
 
 
 def common_end(source: PartitionLog, future: PartitionLog) -> int:
-    """Return the offset up to which a found copy can match the log, by the leader epochs of both."""
+    """Return the offset up to which an existing copy can match the log, by the leader epochs of both."""
     end_offset = min(source.log_end_offset, future.log_end_offset)
     known = {entry.epoch for entry in source.epochs.entries}
     for entry in reversed(future.epochs.entries):
@@ -214,10 +213,12 @@ class LogMoves:
         replace_log: Callable[[PartitionLog, PartitionLog], object],
     ) -> None:
         """Args:
-        executor: Where copies are opened, read and closed.
-        topic_config: The settings of a partition's topic as they are now.
-        dice: For the names of copies.
-        is_appending: Whether an append is being prepared for a log.
+        config: The broker's settings.
+        env: The environment of the logs.
+        executor: Opens, reads and closes copies.
+        topic_config: Returns the current settings of a partition's topic.
+        dice: Random numbers for the names of copies.
+        is_appending: Returns whether an append is being prepared for a log.
         replace_log: Called when the second log replaces the first one; it releases the first.
         """
         self._config = config
@@ -245,13 +246,15 @@ class LogMoves:
         """Begin to move a log that is not being moved yet.
 
         Args:
-            path: Of a copy that an earlier run began.
+            source: The log.
+            directory: The target directory.
+            path: The directory of a copy that an earlier run began.
         """
         if path is None:
             path = directory.future_path(source.topic_partition, self._dice.randbytes(16))
             cleaned_to = source.first_dirty_offset
         else:
-            # It may have been compacted in between.
+            # Unknown: the log may have been compacted since the copy began.
             cleaned_to = None
         move = self._moves[source.topic_partition] = Move(source, directory, path)
         move.cleaned_to = cleaned_to
@@ -281,7 +284,7 @@ class LogMoves:
                 self.cancel(key)
 
     def close(self) -> Pending[None]:
-        """Stop; complete when all copies are closed. A later run resumes the moves."""
+        """Stop all moves; complete when all copies are closed. The next start resumes the moves."""
         self._is_closed = True
         self._waiting.clear()
         pending: Pending[None] = Pending()
@@ -362,7 +365,7 @@ class LogMoves:
         if isinstance(error, StorageError) and not source.is_closed and error.path is not None:
             segment_gone = error.path.parent == source.directory and not move.reads(source.segments)
             if segment_gone:
-                # Retention or compaction was faster than the thread that was to open it.
+                # Retention or compaction removed the segment before the thread opened it.
                 move.forget_position()
                 self._step(move)
                 return
@@ -406,7 +409,7 @@ class LogMoves:
         config, start_offset = self._topic_config(source.topic_partition), source.log_start_offset
         self._run(
             move,
-            # An earlier run may have left it in any state: it is recovered.
+            # Opened as after a crash, because an earlier run may have left the copy in any state.
             lambda: open_log(self._env, source.topic_partition, move.path, config, log_start_offset=start_offset),
             partial(self._on_copy_opened, move),
         )
@@ -417,7 +420,7 @@ class LogMoves:
             step()
         except Exception as error:
             if self._moves.get(move.source.topic_partition) is not move:
-                # The copy is the log by now, or is being removed.
+                # The copy has replaced the log, or is being removed.
                 raise
             self._fail(move, error)
 
@@ -432,7 +435,7 @@ class LogMoves:
         assert future is not None
         move.forget_position()
         if future.log_end_offset < move.source.log_start_offset:
-            # Retention has overtaken it.
+            # Retention has deleted records beyond the copy's end.
             self._wait(move, future.truncate_fully_and_start_at(move.source.log_start_offset))
         else:
             self._wait(move, future.truncate(offset))
@@ -459,7 +462,7 @@ class LogMoves:
         if future is None or self._is_over(move):
             return
         if source.is_busy:
-            # It ends where nobody knows yet.
+            # The log end offset is unknown until the operation ends.
             self._env.timers.call_later(1, self._go_on, move)
             return
         truncation_offset = move.take_truncation_offset()
@@ -489,10 +492,10 @@ class LogMoves:
             self._wait(move, pending)
 
     def _append(self, move: Move, chunk: _Chunk) -> Pending[None] | None:
-        """Append the read part to the copy.
+        """Append a chunk to the copy.
 
         Returns:
-            None when it has it; else completes when it has.
+            None if the chunk is appended or was discarded; else completes when it is appended.
 
         Raises:
             StorageError, CorruptRecordsError, OutOfOrderBatchesError: As `PartitionLog.append_as_follower`.
@@ -501,12 +504,12 @@ class LogMoves:
         assert future is not None
         source = move.source
         if move.was_truncated:
-            # What was read is perhaps none of the log's any more.
+            # Discarded: the log may no longer contain these batches.
             return None
         if not chunk.copies.batch_count and move.is_at_end:
             if source.segments[-1].size:
                 raise CorruptRecordsError(f"{source.segments[-1].path} ends before offset {source.log_end_offset}")
-            # Compaction took the last batches before a segment to which nothing was appended yet.
+            # Compaction removed the last batches before an active segment that is still empty.
             future.skip_to(source.log_end_offset)
         move.read_to(chunk.end_position)
         return future.append_as_follower(chunk.copies)
@@ -525,7 +528,7 @@ class LogMoves:
         """Return the delay that replica.alter.log.dirs.io.max.bytes.per.second requires now."""
         limit = self._config.replica_alter_log_dirs_io_max_bytes_per_second
         if limit != self._limit:
-            # What was copied by another limit would hold this one up, or let too much through at once.
+            # Bytes counted under the old limit would delay copies, or permit a burst, under the new limit.
             self._limit, self._copied_bytes = limit, self._new_rate()
         return min(self._copied_bytes.wait_ms(self._env.clock.monotonic_ms(), limit), _LONGEST_WAIT_MS)
 
@@ -540,7 +543,7 @@ class LogMoves:
         return self._copied_bytes.rate_per_s(self._env.clock.monotonic_ms())
 
     def _name(self, move: Move) -> None:
-        """Give a nearly complete copy the log's name, when everything so far is on disk."""
+        """Rename a nearly complete copy to the log's name, after its disk work has ended and it is closed."""
         future = move.future
         assert future is not None
         move.is_busy = True
@@ -563,18 +566,18 @@ class LogMoves:
         future.settled().then(lambda _: self._run(move, work, named))
 
     def _finish(self, move: Move) -> None:
-        """Copy the small rest and replace the log by its copy, in this turn of the event loop."""
+        """Copy the small remaining part and replace the log by its copy, in this turn of the event loop."""
         future, source = move.future, move.source
         assert future is not None
         if self._is_appending(source) or source.is_busy or move.was_truncated:
-            # The append that is being prepared, or the truncation, belongs to the source.
+            # The append in preparation, or the truncation, must reach the source first.
             self._env.timers.call_later(1, self._go_on, move)
             return
         try:
             while (read := move.plan_read(self._env.files.open_records)) is not None:
                 pending = self._append(move, read())
                 if pending is not None:
-                    # It begins anew, as the log starts within its first batch.
+                    # The log starts within its first batch: the empty copy is truncated to start at that batch.
                     self._wait(move, pending)
                     return
         except (StorageError, CorruptRecordsError, OutOfOrderBatchesError) as error:
@@ -586,7 +589,7 @@ class LogMoves:
             future.begin_leader_epoch(source.latest_epoch)
         future.update_config(source.config)
         if move.cleaned_to == source.first_dirty_offset:
-            # Else some of what was compacted may have been copied before, and is compacted again.
+            # Otherwise, records may have been copied before they were compacted: the copy is compacted again.
             future.first_dirty_offset = source.first_dirty_offset
         _logger.info("moved %s to %s", source.directory, future.directory)
         self._active_count -= 1

@@ -1,8 +1,8 @@
 """The logs of a broker by partition: opens, creates and deletes them.
 
 Invariants:
-    - a partition has one log, one that is being opened, or one that is being deleted: opening a log while its
-      predecessor is deleted waits until that one's directory is renamed;
+    - a partition has at most one log that is open, being opened or being deleted: opening a new log waits until the
+      deleted log's directory is renamed;
     - all callers are answered, in the order of their requests.
 
 Source: design page, log; log-format facts, files in a log dir.
@@ -40,10 +40,10 @@ class _Opening:
     """A log that is being opened.
 
     Attributes:
-        directory: Where it will be.
-        is_unwanted: It is deleted as soon as it is open.
-        waiting: The callers that want it.
-        waiting_for_next: The callers after its deletion was requested, with `is_new`: they get a new log.
+        directory: The directory that will contain it.
+        is_unwanted: Whether it is deleted as soon as it is open.
+        waiting: The callers that wait for it.
+        waiting_for_next: The callers that came after a request to delete it, with `is_new`: they get a new log.
         told: The callers that wait for its deletion.
     """
 
@@ -75,7 +75,7 @@ class _Deletion:
 
 
 class LogTable:
-    """Owned by the event loop.
+    """The open, opening and deleted logs of a broker. Owned by the event loop.
 
     Attributes:
         logs: The open logs.
@@ -94,8 +94,8 @@ class LogTable:
         """Args:
         env: The environment of the logs.
         directories: The online directories.
-        topic_config: The settings of a partition's topic as they are now.
-        dice: For the names of deleted logs.
+        topic_config: Returns the current settings of a partition's topic.
+        dice: Random numbers for the names of deleted logs.
         deleted: Called with a log and its directory after the rename.
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
@@ -122,7 +122,7 @@ class LogTable:
         if not self._opening and not self._deletions:
             self._settled.complete(None)
 
-    # --- open and make
+    # --- open and create
 
     def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
         """See `LogManager.get_or_create`."""
@@ -151,7 +151,7 @@ class LogTable:
 
         def opened(log: PartitionLog) -> None:
             if directory not in self._directories.online:
-                # It failed meanwhile.
+                # The directory failed meanwhile.
                 log.release()
                 self._end_opening(topic_partition, None)
                 return
@@ -192,7 +192,7 @@ class LogTable:
         if len(self._directories.online) == 1:
             return self._directories.online[0]
         counts = Counter(log.directory.parent for log in self.logs.values())
-        # Those that are being made count too, or many made at once would all stand in one directory.
+        # Logs that are being opened count, too; otherwise many logs created together would share one directory.
         counts.update(opening.directory.path for opening in self._opening.values())
         return min(self._directories, key=lambda directory: counts[directory.path])
 
@@ -203,7 +203,7 @@ class LogTable:
         told: Pending[None] = Pending()
         opening, deletion = self._opening.get(topic_partition), self._deletions.get(topic_partition)
         if opening is not None:
-            # Whoever wanted it, or another one after an earlier deletion, wanted it before now.
+            # All waiting callers asked before this deletion, so none of them gets a log.
             opening.is_unwanted = True
             opening.waiting += [pending for pending, _ in opening.waiting_for_next]
             opening.waiting_for_next.clear()

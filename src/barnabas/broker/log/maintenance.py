@@ -1,7 +1,7 @@
 """Periodic maintenance of all logs: checkpoints, retention, flushes, expiry of producers; and the cleaner.
 
-There may be ten thousand logs: each task handles some of them at a time and lets other work run in between. Two tasks
-never run in the same turn of the event loop.
+There may be ten thousand logs: each task handles some of them at a time, so that other work can run in between. Two
+tasks never run in the same turn of the event loop.
 
 Source: log-format facts, files in a log dir, retention; configuration page.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from barnabas.broker.log.cleaner.cleaner import Cleaner
 
 _INITIAL_DELAY_MS = 30_000
-_BETWEEN_TASKS_MS = 200  # begun so long after each other, they stay apart: all their intervals are whole seconds
+_BETWEEN_TASKS_MS = 200  # delay between the tasks' starts; they stay apart, because intervals are whole seconds
 _LOGS_IN_A_TURN = 250
 _CLEANER_DELAY_MS = 1_000  # clients come first
 _PRODUCER_CHECK_INTERVAL_MS = 600_000
@@ -37,7 +37,7 @@ _NEVER_MS = 10 * 365 * 24 * 3600 * 1000  # longer than any broker runs; the defa
 
 
 class LogMaintenance:
-    """Owned by the event loop."""
+    """Runs the periodic tasks. Owned by the event loop."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class LogMaintenance:
         config: The broker's settings.
         env: The environment of the logs.
         directories: The online directories.
-        logs: All open logs, as they are now.
+        logs: All open logs; a live mapping.
         checkpoints: Their checkpoints.
-        known_high_watermarks: By partition.
-        cleaner_executor: Where logs are compacted, log.cleaner.threads at a time.
-        new_stop_signal: Creates the flag that stops the cleaner's threads.
+        known_high_watermarks: Returns the high watermarks by partition.
+        cleaner_executor: Compacts logs, log.cleaner.threads at a time.
+        new_stop_signal: Creates the signal that stops the cleaner's threads.
         """
         self._config = config
         self._env = env
@@ -72,7 +72,7 @@ class LogMaintenance:
         self._is_closed = False
 
     def start(self) -> None:
-        """Begin."""
+        """Begin the periodic tasks."""
         config = self._config
         high_watermark_ms = config.replica_high_watermark_checkpoint_interval_ms
         recovery_point_ms = config.log_flush_offset_checkpoint_interval_ms
@@ -92,7 +92,7 @@ class LogMaintenance:
             self._env.timers.call_later(_CLEANER_DELAY_MS, self._load_cleaner)
 
     def cleaner_settings_changed(self) -> None:
-        """Apply changed settings of compaction to the cleaner."""
+        """Apply changed compaction settings to the cleaner."""
         if self._cleaner is not None:
             self._cleaner.settings_changed()
 
@@ -102,12 +102,12 @@ class LogMaintenance:
         return self._cleaner
 
     def close(self) -> Pending[None]:
-        """Begin no more work; complete when the cleaner uses no log any more."""
+        """Begin no more work; complete when the cleaner no longer uses a log."""
         self._is_closed = True
         return completed(None) if self._cleaner is None else self._cleaner.close()
 
     def _load_cleaner(self) -> None:
-        # Some twenty modules from the disk, 12 ms of computing: clients need not wait for that.
+        # In the executor, because importing about 20 modules takes 12 ms, and clients must not wait for it.
         if not self._is_closed:
             self._env.executor.run(_cleaner_class, self._start_cleaner, self._env.on_failure)
 
@@ -137,7 +137,7 @@ class LogMaintenance:
             self._env.timers.call_later(delay_ms, run)
 
     def _for_each(self, logs: Iterable[PartitionLog], act: Callable[[PartitionLog], object]) -> None:
-        """Run an action for all logs, the first ones at once; logs closed by then are skipped."""
+        """Run an action for all logs, the first of them at once; logs closed meanwhile are skipped."""
         todo = iter(list(logs))
 
         def take_turn() -> None:
@@ -163,7 +163,7 @@ class LogMaintenance:
     def apply_retention(self) -> None:
         """Delete old segments of all logs that are not compacted.
 
-        One log after the other: where very many expire together the loop has to begin a new segment in each of them.
+        One log after the other: if very many logs expire together, the loop may have to roll each of them.
         """
         high_watermarks = self._known_high_watermarks()
         todo = deque(self._logs.values())
@@ -191,7 +191,7 @@ class LogMaintenance:
 
         def retain() -> None:
             if COMPACT in log.config.cleanup_policy or log.is_closed or self._is_closed:
-                # The cleaner does it, which must know what becomes of the segments that it reads; or the log is gone.
+                # The cleaner deletes segments of compacted logs, because it must know about the segments that it reads.
                 done.complete(None)
                 return
             try:
@@ -225,7 +225,7 @@ class LogMaintenance:
 
 
 def _cleaner_class() -> "type[Cleaner]":
-    """Import and return the cleaner, after the broker has begun to serve; never on the event loop."""
+    """Import and return the cleaner; never on the event loop."""
     from barnabas.broker.log.cleaner.cleaner import Cleaner
 
     return Cleaner

@@ -1,19 +1,19 @@
 """All logs of a broker, from the start of the process to its end.
 
-    directories/ownership.py   whose the directories are
-    startup/loading.py         opens and recovers what stands in them
-    log_table.py               opens, makes and deletes logs afterwards
-    maintenance.py             checkpoints, retention, flushes, the cleaner: what is done from time to time
-    shutdown.py                closes all at the end
+    directories/ownership.py   checks the owner of the directories
+    startup/loading.py         opens and recovers the logs in them
+    log_table.py               opens, creates and deletes logs afterwards
+    maintenance.py             periodic tasks: checkpoints, retention, flushes, the cleaner
+    shutdown.py                closes all logs at the end
 
-What is left here is what a failing disk costs, and the order of all that.
-The order of a start is `lock`, `load`, `watch_high_watermarks`; of a stop `close`.
+This module handles failed disks, and calls the others in the right order.
+At a start, call `lock`, `load`, `watch_high_watermarks`; at a stop, call `close`.
 
 Invariants:
     - `.kafka_cleanshutdown` exists only while no broker runs and every log is on disk;
     - a directory of another broker or cluster is refused before anything in it is changed;
-    - a disk that fails costs its directory, and damaged data its own log: all else goes on;
-    - what blocks (recovery, fsync, checkpoints, removal) runs in the executor.
+    - a failed disk takes only its directory offline, and damaged data only its log;
+    - blocking work (recovery, fsync, checkpoints, removal) runs in the executor.
 
 Source: design page, log; log-format facts, files in a log dir, load and recovery, retention.
 """
@@ -68,7 +68,7 @@ class LogManager:
         known_broker_id, known_cluster_id: The owner of the directories; None until `lock` has read it.
         on_offline: Called with the logs of a failed directory.
         on_flushed: Called with each log after its flush.
-        on_moved: Called with a log that replaces the one in another directory.
+        on_moved: Called with a log that replaces the partition's log in another directory.
         on_removed: Called with the segments of a log that retention removed.
         is_appending: Returns whether an append is being prepared for a log.
     """
@@ -93,19 +93,20 @@ class LogManager:
     ) -> None:
         """Args:
         config: The broker's settings.
-        clock: Time.
-        timers: For everything periodic.
-        executor: For everything that blocks.
-        topic_config: The settings of a partition's topic as they are now.
+        clock: The clock.
+        timers: Timers for periodic tasks.
+        executor: Runs blocking work.
+        topic_config: Returns the current settings of a partition's topic.
         on_failure: Called with the error of the last directory (it names the file); the broker should stop.
-        files: The disk; the machine's own by default.
-        cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
+        files: The disk; the local disk by default.
+        cleaner_executor: Compacts logs, log.cleaner.threads at a time; `executor` by default.
         recovery_executor: Creates an executor to open the logs of one directory at the start; `executor` by default.
         closing_executor: Closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
-        dice: For the jitter of rolls and the names of deleted logs; the system's own by default.
-        new_stop_signal: Creates the flag that stops the cleaner's threads.
-        on_loop: Called with work on the event loop that belongs to an executor: see the watchdog.
-        read_coordinated: Reads in the logs of `__transaction_state` which open transactions will be ended; blocks.
+        dice: Random numbers for roll jitter and the names of deleted logs; the system's by default.
+        new_stop_signal: Creates the signal that stops the cleaner's threads.
+        on_loop: Called with the name of work on the event loop that belongs to an executor: see the watchdog.
+        read_coordinated: Reads the logs of `__transaction_state`, and returns the open transactions that their
+            coordinators will end; blocks.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
@@ -157,7 +158,7 @@ class LogManager:
             executor if cleaner_executor is None else cleaner_executor,
             new_stop_signal,
         )
-        # What was recovered, and is not known to be on disk.
+        # Recovered logs that are not known to be on disk.
         self._unflushed: deque[PartitionLog] = deque()
         self._flushed_at_once = 0
         self._is_flushing = False
@@ -168,11 +169,11 @@ class LogManager:
     # --- start
 
     async def lock(self) -> None:
-        """Lock the directories for this process and return their owner.
+        """Lock the directories for this process and read their owner.
 
         Raises:
-            StartupError: Another process has one, or they belong to different brokers or clusters.
-            StorageError: None can be made and written.
+            StartupError: Another process has locked one, or they belong to different brokers or clusters.
+            StorageError: None of the directories can be created and written.
         """
         await self._run(self._lock)
 
@@ -181,9 +182,9 @@ class LogManager:
         self.known_broker_id, self.known_cluster_id = found.broker_id, found.cluster_id
 
     async def load(self, cluster_id: str, broker_id: int) -> None:
-        """Claim the directories for this broker and open all logs, recovering those of an unclean stop.
+        """Claim the directories for this broker and open all logs; recover logs after an unclean stop.
 
-        The topics' settings must be known by now, and which Kafka must be able to read what is written.
+        The topics' settings and inter.broker.protocol.version must be known by now.
 
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
@@ -223,12 +224,12 @@ class LogManager:
                 if log is not None and log.directory.parent == directory.path:
                     log.first_dirty_offset = offset
 
-    # --- a disk that fails
+    # --- failed disks
 
     def _on_failure(self, error: BaseException) -> None:
-        """Continue without the directory of a failed disk, if there is another one."""
+        """Continue without the directory of a failed disk, if another directory is online."""
         if not isinstance(error, StorageError):
-            # No disk failed: what was to be done is not done, and nothing else is the worse for it.
+            # No disk failed: only this work was not done.
             _logger.error("work on a log failed: %s", error, exc_info=error)
             return
         directory = self._directories.holding(error)
@@ -272,7 +273,7 @@ class LogManager:
         """Begin the periodic work: checkpoints, retention, flushes.
 
         Args:
-            high_watermarks: Those of the partitions that this broker leads or follows.
+            high_watermarks: Returns the high watermarks of this broker's partitions.
         """
         self._led_high_watermarks = high_watermarks
         self._maintenance.start()
@@ -299,14 +300,14 @@ class LogManager:
         self._maintenance.apply_retention()
 
     def cleaner_settings_changed(self) -> None:
-        """Apply changed settings of compaction to the cleaner."""
+        """Apply changed compaction settings to the cleaner."""
         self._maintenance.cleaner_settings_changed()
 
     # --- logs
 
     @property
     def topic_partitions(self) -> Iterable[TopicPartition]:
-        """All logs that are open."""
+        """The partitions of all open logs."""
         return self._logs.keys()
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
@@ -317,10 +318,12 @@ class LogManager:
         """Return the log of a partition, creating it if it does not exist.
 
         Args:
-            is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
+            topic_partition: The partition.
+            is_new: Whether nothing was ever written to the log. Otherwise, it may be in a directory that is offline.
 
         Returns:
-            None when the disk failed, the log is damaged, or it was deleted before it was open.
+            The log; None if the disk failed, the log is damaged, or it was deleted before it was open. If `is_new` is
+            False and a directory is offline, a missing log is not created, and the result is None, too.
         """
         return self._table.get_or_create(topic_partition, is_new=is_new)
 
@@ -337,7 +340,7 @@ class LogManager:
         """Delete a partition's log: at once in memory, its files after file.delete.delay.ms.
 
         Returns:
-            Completes when not even a start after a kill finds it any more (or the disk failed).
+            Completes when even a start after a kill would no longer find the log, or if the disk failed.
         """
         self._high_watermarks.pop(topic_partition, None)
         self._table.preferred.pop(topic_partition, None)
@@ -349,7 +352,7 @@ class LogManager:
 
     def _note_deleted(self, gone: PartitionLog | DamagedLog, directory: LogDirectory) -> None:
         if gone.first_dirty_offset is not None:
-            # A topic of that name may come again.
+            # A topic with the same name may be created later.
             self._checkpoints.write_cleaner_offsets(directory)
 
     # --- directories
@@ -366,7 +369,7 @@ class LogManager:
 
     @property
     def flushes(self) -> Durations:
-        """The times that flushes took."""
+        """The durations of flushes."""
         return self._env.flushes
 
     @property
@@ -393,7 +396,7 @@ class LogManager:
 
     def _get_moves(self) -> "LogMoves":
         if self._moves is None:
-            # Here: hardly any broker ever needs it.
+            # Imported here because very few brokers need it.
             from barnabas.broker.log.log_dir_moves import LogMoves
 
             self._moves = LogMoves(
@@ -425,7 +428,7 @@ class LogManager:
         self.on_moved(log)
 
         def flushed(error: BaseException | None) -> None:
-            # What could not be written has cost its directory already; the old log stays as it is.
+            # After an error, the new log's directory is already offline, and the old log is not changed.
             if error is None:
                 self._checkpoints.write_recovery_points(lambda _: None)
                 self._checkpoints.write_log_start_offsets()
@@ -433,16 +436,16 @@ class LogManager:
                 self._checkpoints.write_cleaner_offsets(self._directories.of(log.directory))
                 self._table.retire(before)
 
-        # First whoever waits for the old one is answered.
+        # Flushes the old log first, so that requests that wait for it are answered.
         before.flush(lambda _: log.flush(flushed))
 
     def note_failure(self, error: StorageError) -> None:
-        """Handle a disk that failed at an append or a read."""
+        """Handle a disk failure during an append or a read."""
         if not self._is_closed:
             self._on_failure(error)
 
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
-        """Return the high watermark that the last run noted; 0 when it noted none."""
+        """Return the high watermark in the checkpoint of the last run; 0 if it had no entry."""
         return self._high_watermarks.get(topic_partition, 0)
 
     def _known_high_watermarks(self) -> dict[TopicPartition, int]:
@@ -451,14 +454,14 @@ class LogManager:
     # --- stop
 
     async def close(self) -> None:
-        """Flush everything and mark the directories as cleanly closed. Nothing may be appended any more.
+        """Flush everything and mark the directories as cleanly closed. Nothing may be appended afterwards.
 
         Raises:
-            StorageError: The disk failed; what was not closed will be recovered at the next start.
+            StorageError: The disk failed; logs that were not closed will be recovered at the next start.
         """
         if self._is_closed:
             return
-        # Here: a start does without it.
+        # Imported here because a start does not need it.
         from barnabas.broker.log.shutdown import close_logs
 
         self._is_closed = True
@@ -472,7 +475,7 @@ class LogManager:
         logs = {each.path: checkpoints.logs_in(each) for each in self._directories}
 
         failure: BaseException | None = None
-        # A start that went wrong before the logs were open must leave everything as it was.
+        # If the start failed before the logs were open, nothing must be changed.
         for directory in self._directories if self._is_loaded else ():
             path = directory.path
             are_closed, error = await close_logs(self._closing_executor, CLOSING_THREAD_COUNT, logs[path])
@@ -495,7 +498,7 @@ class LogManager:
         self, directory: LogDirectory, are_closed: bool, high_watermarks: dict[TopicPartition, int]
     ) -> None:
         self._checkpoints.write_all(directory, high_watermarks)
-        # A damaged log that was left open once is recovered when it is whole again.
+        # Not if a damaged log was not closed cleanly: it must be recovered when it is readable again.
         if (
             are_closed
             and not self._has_failed

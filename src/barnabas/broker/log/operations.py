@@ -1,4 +1,4 @@
-"""The long operation of a log, whose disk work runs in an executor, and the operations that wait for its end.
+"""A log's long operation, whose disk work runs in an executor, and the operations that wait for its end.
 
     operation in progress   leader's append   follower's append, truncation   read
     none                    yes               yes                             yes
@@ -9,10 +9,10 @@
 Transitions: from none to one of the others (`begin_append`, `begin_truncation`) and back (`end_append`,
 `end_truncation`). While a requested truncation waits, a leader's append is refused, too.
 
-Two conditions do not depend on the operation, and never end:
+Two conditions do not depend on the operation, and are permanent:
 
-    closed   the operation in progress ends, the waiting ones do nothing; so is a log that is deleted (`log_table.py`),
-             or whose directory is offline (`manager.py`)
+    closed   the operation in progress ends, and waiting operations do nothing; a log is also closed if it is deleted
+             (`log_table.py`) or its directory is offline (`manager.py`)
     failed   its disk work failed: waiting operations fail, and a truncation in progress never ends
 
 A log that is being opened or recovered (`startup/`) is not in use yet.
@@ -31,7 +31,7 @@ from barnabas.core.pending import Pending, completed
 from barnabas.wire.records.batch import Buffer
 
 Step = Callable[[], Pending[None] | None]
-"""Begins an operation; returns None if it has ended already."""
+"""Begins an operation; returns None if the operation has already ended."""
 
 
 class Operation(Enum):
@@ -48,14 +48,14 @@ class LogOperations:
 
     Attributes:
         current: The operation in progress; read-only.
-        truncation_count: Truncations that were requested and have not ended; read-only.
+        truncation_count: Number of requested truncations that have not ended; read-only.
     """
 
     __slots__ = ("_file", "_waiting", "_work", "current", "truncation_count")
 
     def __init__(self, work: DiskWork) -> None:
         """Args:
-        work: The log's.
+        work: The log's disk work.
         """
         self._work = work
         self._file: RecordFile | None = None
@@ -76,10 +76,10 @@ class LogOperations:
         then: Callable[[None], object],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Write a large append behind the end of a file; call `end_append` when `then` or `failed` is called."""
+        """Write a large append beyond the end of a file; call `end_append` when `then` or `failed` is called."""
         self._begin(operation)
         self._file = file
-        # Not after the log's other disk work: an fsync may take long.
+        # Does not wait for the log's other disk work, because an fsync may take long.
         self._work.beside(partial(file.write_ahead, data), then, failed)
 
     def end_append(self, operation: Operation) -> None:
@@ -95,7 +95,7 @@ class LogOperations:
             file.drop_ahead()
 
     def request_truncation(self, begin: Step) -> Pending[None]:
-        """Begin a truncation when no other operation is in progress or waits."""
+        """Begin a truncation, after the operation in progress and the waiting ones."""
         is_idle = self.is_idle
         self.truncation_count += 1
         if not is_idle:

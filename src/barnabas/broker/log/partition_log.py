@@ -6,7 +6,7 @@ Invariants:
     - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
     - while a large append is written ahead, nothing else is appended and no segment begins:
       `broker/replicas/append_queues.py` serialises appends, and closing the log waits until it is settled;
-    - while the log is truncating, flushes wait, and retention, cleaner and moves skip the log.
+    - while the log is truncating, flushes wait, and retention, the cleaner and moves skip the log.
 
 `operations.py` has the states of a log, `durability.py` tracks the part on disk, `segments/roller.py` decides when a
 segment ends, and `segments/segment_chain.py` finds batches.
@@ -50,7 +50,7 @@ from barnabas.wire.records.record_rules import RecordRefusal
 
 _logger = logging.getLogger(__name__)
 
-# A member of an enum is looked up in its class each time.
+# Module constants, because each access to an enum member is a lookup in its class.
 _NO_ERROR: Final = ErrorCode.NONE
 _NONE: Final = Operation.NONE
 _APPEND_AS_LEADER: Final = Operation.APPEND_AS_LEADER
@@ -152,7 +152,7 @@ class PartitionLog:
         self._operations = LogOperations(self._work)
         self.truncation_offsets: list[int] = []
         self.update_config(config)
-        # Until here the opening thread writes the epochs.
+        # Until now, the thread that opened the log wrote the epochs.
         self.epochs.changed = self._write_epochs
 
     # --- settings and state
@@ -218,10 +218,10 @@ class PartitionLog:
         Args:
             records: Writable: offsets, epoch and, with log append time, timestamps are set in place. A client sends
                 exactly one batch; a partial one after it is ignored.
-            leader_epoch: The leader epoch of this broker.
+            leader_epoch: The partition's current leader epoch.
             is_client: False for the broker's own records. They may be several batches, and must only be newer than the
-                last batch of their producer or its coordinator. In a topic of an older format they are one batch, which
-                is converted.
+                last batch of their producer or its coordinator. In a topic with an older message format they are one
+                batch, which is converted.
             is_any_format: The records may be messages of format 0 or 1 (Produce v0-2).
 
         Returns:
@@ -234,7 +234,7 @@ class PartitionLog:
         return self.append_as_leader(prepared, leader_epoch)
 
     def prepare(self, records: memoryview, is_client: bool, is_any_format: bool) -> Prepared | RecordRefusal | None:
-        """Prepare records for the log's present end: call `append_as_leader` before anything else is appended.
+        """Prepare records for the current log end: call `append_as_leader` before anything else is appended.
 
         Args:
             records, is_client, is_any_format: See `append`.
@@ -265,9 +265,9 @@ class PartitionLog:
         return work
 
     def append_as_leader(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
-        """Number and write a prepared append, by the settings for which it was prepared.
+        """Number and write a prepared append, with the settings with which it was prepared.
 
-        Kafka uses the same settings for both, too: it prepares and writes under one lock.
+        Kafka also uses the same settings for both steps: it prepares and writes under one lock.
 
         Returns:
             See `append`.
@@ -283,7 +283,7 @@ class PartitionLog:
             return self._refuse_size(size)
         operation = self._operations.current
         if operation is _APPEND_AS_FOLLOWER or self._operations.truncation_count:
-            # An operation that began while this replica followed has not ended; the producer tries again.
+            # An operation that began while this replica was a follower has not ended; the producer retries.
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         base_offset = self.log_end_offset
         if prepared.must_be_checked:
@@ -317,16 +317,17 @@ class PartitionLog:
         """Number a large prepared append and write it in the executor, so that `append_as_leader` only records it.
 
         Args:
-            prepared: Prepared for the log's present end.
+            prepared: An append prepared for the current log end.
             leader_epoch: See `append_as_leader`.
-            then: Called when it is written: call `append_as_leader` if it is still wanted, then `drop_ahead`.
-            failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
+            then: Called when the data is written: call `append_as_leader` if the append is still valid, then
+                `drop_ahead`.
+            failed: Called with the error; the log is unchanged. Call `drop_ahead` in this case, too.
 
         Returns:
-            Whether it is being written; else call `append_as_leader` at once.
+            Whether the write has begun; if not, call `append_as_leader` at once.
 
         Raises:
-            StorageError: The disk failed when a segment was to begin.
+            StorageError: The disk failed when a new segment was created.
         """
         if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
             return False
@@ -372,11 +373,11 @@ class PartitionLog:
             is_wanted: Called before batches are appended after a wait; if it returns False, they are ignored.
 
         Returns:
-            None if they are appended; else completes when they are, or fails with the errors below.
+            None if the batches are appended; else completes when they are, or fails with the errors below.
 
         Raises:
             StorageError: The disk failed; a first part of the batches may have been appended.
-            OutOfOrderBatchesError: They begin below the log end offset; nothing was appended.
+            OutOfOrderBatchesError: The batches begin below the log end offset; nothing was appended.
         """
         if not copies.batch_count or self.is_closed:
             return None
@@ -448,7 +449,7 @@ class PartitionLog:
             self._operations.end_append(_APPEND_AS_FOLLOWER)
         except Exception as failure:
             error = error or failure
-        # Before the waiting operations: the rest of the same run may follow.
+        # Before the waiting operations: the rest of the same run may follow in the callback.
         if error is None:
             pending.complete(None)
         else:
@@ -456,7 +457,7 @@ class PartitionLog:
         self._operations.run_waiting()
 
     def skip_to(self, offset: int) -> None:
-        """Set the log end offset to `offset`: no replica has records below it any more.
+        """Set the log end offset to `offset`; the source log has no more records below it.
 
         Raises:
             StorageError: The disk failed.
@@ -477,7 +478,7 @@ class PartitionLog:
     def roll(self) -> Segment:
         """Close the active segment and begin a new one at the log end offset, unless the active one is empty.
 
-        At once only the new file is renamed; the disk work completes the old segment afterwards.
+        Only the new file is renamed at once; the disk work completes the old segment later.
 
         Returns:
             The active segment.
@@ -505,7 +506,7 @@ class PartitionLog:
         self._work.run(self.epochs.write, _ignore, self.report_failure)
 
     def delete_oldest_segments(self, count: int) -> None:
-        """Delete the first `count` segments, not the active one; the log start offset becomes that of the next one.
+        """Delete the first `count` segments, not the active one; the log then starts at the next segment.
 
         Their files are renamed, and removed after file.delete.delay.ms.
         """
@@ -552,8 +553,8 @@ class PartitionLog:
         there, too.
 
         Returns:
-            Completes when the files are truncated, at once for a closed log; fails if the disk failed, as has the log
-            then.
+            Completes when the files are truncated; at once if the log is closed. Fails if the disk failed; the log has
+            failed, too, in this case.
         """
         return self._request_truncation(lambda: self._begin_truncation(offset))
 
@@ -627,7 +628,7 @@ class PartitionLog:
         """Truncate the log in memory to `offset`, then its files."""
         self._operations.begin_truncation()
         self.truncation_offsets.append(offset)
-        # With a checkpoint above the truth, a start after a crash would trust later records, or drop them.
+        # With stale, higher checkpoints, a start after a crash would skip checking later records, or delete them.
         is_checkpointed = offset < self.recovery_point or start_offset < self.log_start_offset
         self._chain.tail.clear()
         self._roller.look_again()
@@ -696,14 +697,14 @@ class PartitionLog:
             cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
             allows_partial_batch: Without `at_least_one`: return the beginning of a first batch that is larger than
                 `max_bytes`.
-            taken_bytes: The cache is not asked about slices up to this size: the caller takes them (`Cached.take`).
+            taken_bytes: The cache is not queried for slices up to this size: the caller reads them with `Cached.take`.
 
         Returns:
-            A slice that starts with the batch that contains `offset`, or with the next one after a gap of compaction.
-            It is empty if that batch is too large. None if there is nothing to read.
+            A slice that starts with the batch that contains `offset`, or with the next batch if compaction removed
+            that one. It is empty if the batch is too large. None if there is nothing to read.
 
         Raises:
-            ValueError: The offset is outside of the log.
+            ValueError: The offset is outside the log.
             NotCachedError: `cached` is given, and a read would need the disk.
             StorageError, CorruptRecordsError: The disk failed, or the file does not contain batches.
         """
@@ -717,10 +718,10 @@ class PartitionLog:
         )
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
-        """Return the aborted transactions in a `read` from `offset`, for read_committed consumers.
+        """Return the aborted transactions for a slice that `read` returned, for read_committed consumers.
 
         Returns:
-            The aborted transactions that overlap it, in the order of their ends, and perhaps later ones.
+            The aborted transactions that overlap the slice, in the order of their ends, and perhaps later ones.
 
         Raises:
             CorruptRecordsError: A transaction index is damaged.
@@ -731,7 +732,7 @@ class PartitionLog:
         """Return the base offset of the segment that contains `offset`.
 
         Args:
-            part: The slice that `read` returned for the offset; after a gap of compaction it is of a later segment.
+            part: The slice that `read` returned for the offset; it may be in a later segment after compaction.
         """
         return self._chain.base_offset_of(offset, part)
 
@@ -757,7 +758,7 @@ class PartitionLog:
         return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
-        """Return all batches that contain an offset from `start_offset` to below `end_offset`.
+        """Return all batches that contain an offset from `start_offset` to `end_offset` - 1.
 
         Call this on the event loop; the iterator may be used in an executor's thread.
 
@@ -787,14 +788,14 @@ class PartitionLog:
 
     @property
     def safe_end_offset(self) -> int:
-        """The end of the records as durable as flush.messages requires: those on disk while a flush is due."""
+        """The end of the records that are as durable as flush.messages requires: on disk, if a flush is due."""
         return self.recovery_point if self.is_flush_due() else self.log_end_offset
 
     def flush(self, then: Waiting | None = None) -> None:
         """Flush everything appended so far, in the executor.
 
         Args:
-            then: Called on the event loop, with None when it is on disk, or with the error.
+            then: Called on the event loop, with None when the records are on disk, or with the error.
         """
         if self.is_closed and self.recovery_point < self.log_end_offset:
             if then is not None:
@@ -833,7 +834,7 @@ class PartitionLog:
     def close(self) -> None:
         """Write and flush indexes and a producer snapshot, so that no recovery is needed; for an executor's thread.
 
-        Wait for `settled` before.
+        Call this after `settled` has completed.
 
         Raises:
             StorageError: The disk failed; the log must be recovered at the next start.

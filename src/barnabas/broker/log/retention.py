@@ -29,9 +29,9 @@ class Standing(NamedTuple):
     """Retention's decision about a segment.
 
     Attributes:
-        rule: The rule that deletes it, now or later; empty: none.
-        kept_by: Why it is retained; empty: it is deleted at the next check.
-        goes_at_ms: When a rule of age allows its deletion; None: no such rule.
+        rule: The rule that deletes it, now or later; empty if no rule does.
+        kept_by: The reason why it is retained; empty if the next check deletes it.
+        goes_at_ms: The time from which retention.ms permits its deletion; None if retention.ms does not apply.
     """
 
     rule: str
@@ -54,7 +54,7 @@ def apply_retention(
 
     Args:
         on_removed: Called with the deleted segments.
-        then: Called when they are deleted, or there are none.
+        then: Called when they are deleted, or if none are.
 
     Raises:
         StorageError: The disk failed.
@@ -70,12 +70,12 @@ def apply_retention(
 
 
 def delete_segments(log: PartitionLog, count: int, then: Callable[[None], object] = lambda _: None) -> None:
-    """Delete the first `count` segments, unless the log is truncating: the next check deletes them then.
+    """Delete the first `count` segments; if the log is truncating, do nothing: the next check deletes them.
 
-    All of them are deleted when a new one exists.
+    If `count` is the number of all segments, a new active segment is created first.
 
     Args:
-        then: Called when they are deleted, or could not be.
+        then: Called when the segments are deleted, or could not be.
     """
     if log.is_truncating:
         then(None)
@@ -97,7 +97,7 @@ def delete_segments(log: PartitionLog, count: int, then: Callable[[None], object
 
 def _delete_all(log: PartitionLog, end_offset: int) -> None:
     if log.is_closed or log.is_busy or log.log_end_offset != end_offset:
-        # Something was appended meanwhile, or will be: the next check decides again.
+        # Records were appended meanwhile, or an append is in progress: the next check decides again.
         return
     try:
         log.roll()
@@ -108,7 +108,7 @@ def _delete_all(log: PartitionLog, end_offset: int) -> None:
 
 
 def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Standing]:
-    """Return, for each segment, why it is retained and which rule will delete it when.
+    """Return, for each segment, why it is retained, and which rule will delete it at which time.
 
     Raises:
         StorageError, CorruptRecordsError: As `apply_retention`.
@@ -146,8 +146,8 @@ def learn_ages(
     """Read, in an executor, the age of segments whose age is unknown since the log was opened.
 
     Args:
-        then: Called on the event loop when `apply_retention` needs no read from disk; at once if it needs none already.
-        failed: Called when they can't be read.
+        then: Called on the event loop when `apply_retention` needs no read from disk; at once if that is already so.
+        failed: Called with the error if the ages can't be read.
     """
     unknown = [segment for segment in log.segments if not segment.knows_largest_timestamp]
     if not unknown or log.is_closed or log.config.retention_ms < 0 or DELETE not in log.config.cleanup_policy:
@@ -167,7 +167,7 @@ def _going(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Going]:
     going: list[Going] = []
     size_bytes = log.size_bytes
     for name, rule in _DELETE_RULES if DELETE in log.config.cleanup_policy else _COMPACT_RULES:
-        # What an earlier rule lets go is no excess any more.
+        # Segments deleted by an earlier rule no longer count towards the size.
         may_go = rule(log, now_ms, size_bytes)
         for index in range(len(going), len(log.segments)):
             segment, following = log.segments[index], _following(log, index)
@@ -183,7 +183,7 @@ def _following(log: PartitionLog, index: int) -> Segment | None:
 
 
 def _unready(log: PartitionLog, high_watermark: int, index: int) -> str:
-    """Return the reason why no rule can delete a segment; empty: a rule can."""
+    """Return the reason why no rule may delete a segment; empty if rules may delete it."""
     following = _following(log, index)
     if following is None and log.segments[index].size == 0:
         return "active"

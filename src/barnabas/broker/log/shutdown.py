@@ -1,4 +1,4 @@
-"""Closes logs at the end, several at a time.
+"""Closes logs when the broker stops, several at a time.
 
 Source: log-format facts, files in a log dir (.kafka_cleanshutdown).
 """
@@ -21,13 +21,13 @@ async def close_logs(
     """Close all logs, `thread_count` at a time, when no writes to them are pending.
 
     Returns:
-        Whether all were whole, and why one of them could not be closed, after all were tried.
+        Whether all were closed cleanly, and an error of one that could not be closed, after all were tried.
     """
     for log in logs:
         settled = log.settled()
         if not settled.is_done:
             await settled.future()
-    # A file system brings many files to disk in little more time than one, if it is asked for all at once.
+    # In parallel, because a file system can sync many files at once in little more time than one file.
     shares = [logs[number::thread_count] for number in range(min(thread_count, len(logs)))]
     works = [submit(executor, partial(_close_some, share)).future() for share in shares]
     outcomes = await asyncio.gather(*works, return_exceptions=True)
@@ -36,10 +36,10 @@ async def close_logs(
 
 
 def _close_some(logs: list[PartitionLog]) -> bool:
-    """Close logs, all that can be; whether all were whole.
+    """Close all logs that can be closed; return whether all were closed cleanly.
 
     Raises:
-        StorageError: The disk failed under one of them.
+        StorageError: The disk failed for one of them.
     """
     are_closed = True
     failure: StorageError | None = None
@@ -54,7 +54,7 @@ def _close_some(logs: list[PartitionLog]) -> bool:
 
 
 def _close(log: PartitionLog) -> bool:
-    """Close a log; whether it was possible, the disk being well and having been so before.
+    """Close a log; return False if it is damaged or its disk work failed earlier.
 
     Raises:
         StorageError: The disk failed.

@@ -1,9 +1,9 @@
 """Truncates the files of a log, off the event loop.
 
-    segments above    renamed, the newest first, so that a kill leaves the log up to some offset
-    the directory     synced, before anything is written at the offsets where they began
+    segments above    renamed, the newest first, so that a kill leaves a log without a gap
+    the directory     synced, before anything is written at the offsets of these segments
     the last segment  truncated, its index files before it, so that they never have entries beyond its end
-    producers         from the newest snapshot that is left, and the batches above it
+    producers         rebuilt from the newest remaining snapshot and the batches above it
 
 Invariant: after a kill at any step, a start finds a log without a gap.
 
@@ -37,8 +37,8 @@ def truncation(
     Args:
         segments: The remaining segments; the last one contains `offset` or ends before it.
         above: The segments to remove.
-        snapshots: The log's; nothing else may use them meanwhile.
-        log_start_offset: Not above `offset`.
+        snapshots: The log's producer snapshots; nothing else may use them meanwhile.
+        log_start_offset: The log start offset, not above `offset`.
     """
 
     def work() -> tuple[list[Path], ProducerState]:
@@ -55,9 +55,9 @@ def full_truncation(
     """Return a function that replaces all segments of a log by one new segment, for its disk work.
 
     Args:
-        segment: A planned one.
+        segment: The new segment, whose files do not exist yet.
         replaced: The segments to remove.
-        snapshots: The log's; nothing else may use them meanwhile.
+        snapshots: The log's producer snapshots; nothing else may use them meanwhile.
         reserved_bytes: Disk space to reserve for the new segment; 0 for none.
     """
 

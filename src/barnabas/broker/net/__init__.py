@@ -1,1 +1,1 @@
-"""Sockets and frames: bytes in, frames up, answers out; nothing in here knows what a frame means."""
+"""Sockets and frames: receives bytes, passes frames up, sends answers. This package does not interpret frames."""

@@ -1,10 +1,10 @@
-"""The interface to a network: addresses to listen on, and the byte streams of the connections that come in.
+"""The network interface: addresses to listen on, and the byte streams of accepted and outgoing connections.
 
     Network.bind ─► Acceptor.accept ─► Channel ◄─ Network.connect
 
-`sockets.py` is the machine's own network; a simulation has another one. A channel that encrypts (`tls_channel.py`)
-stands over another one: it has no `sendfile`, and may have to wait for the peer before it can send, so whoever uses a
-channel takes BlockingIOError for "later".
+`sockets.py` implements it with the machine's sockets; the simulation has its own implementation. An encrypting channel
+(`tls_channel.py`) wraps another channel. It has no `sendfile`, and may have to wait for the peer before it can send.
+BlockingIOError therefore always means "try later".
 
 Source: design page, network layer.
 """
@@ -17,73 +17,69 @@ from barnabas.wire.protocol.wire import Region
 
 
 class Channel(Protocol):
-    """The byte stream between a connection and its peer. No method waits."""
+    """The byte stream between a connection and its peer. No method blocks."""
 
     def recv_into(self, space: memoryview, /) -> int:
-        """Take what has arrived; 0: the peer has ended its side.
+        """Receive available bytes into `space` and return their number; 0 if the peer has closed its side.
 
         Raises:
             BlockingIOError: Nothing has arrived.
-            OSError: The connection is gone.
+            OSError: The connection is lost.
         """
         ...
 
     def send(self, data: bytearray | memoryview, /) -> int:
-        """Send some bytes from the beginning of `data`; how many.
+        """Send some bytes from the beginning of `data` and return their number.
 
         Raises:
-            BlockingIOError: The peer takes nothing more for now.
-            OSError: The connection is gone.
+            BlockingIOError: The peer accepts no more data for now.
+            OSError: The connection is lost.
         """
         ...
 
     def send_more(self, data: bytearray | memoryview) -> int:
-        """The same where more follows at once: no use in sending a packet that is not full."""
+        """Send like `send` when more data follows at once, so that only full packets are sent."""
         ...
 
     def send_file(self, region: Region, start: int, length: int) -> int:
-        """Send some bytes of a file's region; how many.
+        """Send some bytes of a file region and return their number.
 
         Args:
-            start: Where in the region to begin.
-            length: From there on; not 0.
+            start: Offset in the region.
+            length: Bytes from `start`; not 0.
 
         Raises:
-            BlockingIOError: The peer takes nothing more for now.
-            OSError: The connection is gone, or the file is shorter than the region says.
+            BlockingIOError: The peer accepts no more data for now.
+            OSError: The connection is lost, or the file is shorter than the region.
         """
         ...
 
     def watch_reads(self, callback: Callable[[], object]) -> None:
-        """Call back on the event loop, again and again, while there is something to take."""
+        """Call `callback` on the event loop, repeatedly, while data can be received."""
         ...
 
     def stop_reads(self) -> None:
-        """No longer tell of what can be taken."""
+        """Stop the callbacks of `watch_reads`."""
         ...
 
     def watch_writes(self, callback: Callable[[], object]) -> None:
-        """Call back on the event loop, again and again, while the peer takes more."""
+        """Call `callback` on the event loop, repeatedly, while the peer accepts data."""
         ...
 
     def stop_writes(self) -> None:
-        """No longer tell that the peer takes more."""
+        """Stop the callbacks of `watch_writes`."""
         ...
 
     def has_peer_left(self) -> bool:
-        """Return whether the peer has ended its side, or the connection is gone, also where much was not taken before
-        that.
-        """
+        """Return whether the peer has closed its side or the connection is lost, even if unread data remains."""
         ...
 
     def peer_certificate(self) -> bytes | None:
-        """Return the certificate that the peer has proved to be its own, in DER; None without one, as always without
-        TLS.
-        """
+        """Return the certificate that the peer has authenticated with, in DER; None without one or without TLS."""
         ...
 
     def close(self) -> None:
-        """End the connection; no callback is called any more. To be called once only."""
+        """Close the connection and stop all callbacks. Call it only once."""
         ...
 
 
@@ -92,9 +88,8 @@ class SocketOptions:
     """Socket options of a listener and of the connections that it accepts.
 
     Attributes:
-        send_buffer_bytes, receive_buffer_bytes: -1 leaves the system's own sizes.
-        max_descriptor: The highest file descriptor that a connection may have; those above are left to the logs. -1
-            sets no limit.
+        send_buffer_bytes, receive_buffer_bytes: -1 keeps the system's sizes.
+        max_descriptor: The highest file descriptor for connections; higher ones are for log files. -1: no limit.
     """
 
     send_buffer_bytes: int = -1
@@ -103,7 +98,7 @@ class SocketOptions:
 
 
 class Acceptor(Protocol):
-    """An address that is bound, and perhaps listened on.
+    """A bound address, which may be listening.
 
     Attributes:
         address: The host and port in use.
@@ -112,43 +107,43 @@ class Acceptor(Protocol):
     address: tuple[str, int]
 
     def listen(self, on_connection: Callable[[], object]) -> None:
-        """Let peers connect, and call back on the event loop while any of them waits to be accepted."""
+        """Start listening, and call back on the event loop while a connection waits to be accepted."""
         ...
 
     def pause(self) -> None:
-        """Do not call back until `resume`; peers may connect meanwhile, and wait."""
+        """Stop the callbacks until `resume`. Peers may still connect, and wait."""
         ...
 
     def resume(self) -> None:
-        """Call back again; harmless when it is closed."""
+        """Resume the callbacks; no effect after `close`."""
         ...
 
     def accept(self) -> tuple[Channel, tuple[str, int]]:
-        """The connection of a peer that waits, and the peer's address, in its canonical form (`core/addresses.py`).
+        """Return a waiting connection and its peer's address in canonical form (`core/addresses.py`).
 
         Raises:
-            BlockingIOError: Nobody waits.
-            OSError: EMFILE, ENFILE: there is no room for another connection; others: this peer is gone.
+            BlockingIOError: No connection waits.
+            OSError: EMFILE, ENFILE: the descriptor limit is reached. Others: this peer is gone.
         """
         ...
 
     def close(self) -> None:
-        """Refuse new connections; those that are open go on. Harmless when it is closed."""
+        """Refuse new connections; open ones stay open. No effect if already closed."""
         ...
 
 
 class Network(Protocol):
-    """Binds addresses, and connects to them."""
+    """Binds addresses and connects to them."""
 
     def bind(self, host: str, port: int, options: SocketOptions) -> Acceptor:
-        """Take an address without answering yet.
+        """Bind an address without listening yet.
 
         Args:
             host: Name or address; empty for every interface.
             port: 0 lets the network choose.
 
         Raises:
-            StartupError: The address can't be had; one line that says why.
+            StartupError: The address cannot be bound; one line with the reason.
         """
         ...
 
@@ -156,14 +151,14 @@ class Network(Protocol):
         """Connect to an address.
 
         Raises:
-            OSError: Nobody is there, or there is no such host.
+            OSError: The host does not exist, or nothing listens there.
         """
         ...
 
     def addresses(self, host: str) -> list[str]:
-        """The addresses of a host, none where nobody knows it. Waits: only in an executor."""
+        """Return a host's addresses; none if the host is unknown. Blocks: call it only in an executor."""
         ...
 
     def host_name(self) -> str:
-        """Return this machine's name for others."""
+        """Return the name by which other machines reach this one."""
         ...

@@ -3,16 +3,15 @@
     readable ─► ReceiveBuffer ─► frame ─► FrameHandler ─► send() ─► Outbox ─► channel
 
 Invariants:
-- One request is worked on at a time. While there is a reason to pause (`Pause`), or the peer has not yet taken what was
-  sent, no further frame is handed up, and once the receive buffer is full nothing more is read: a slow or greedy peer
-  holds up itself alone.
-- A turn is bounded, in frames, bytes and time: whoever has more to ask for goes on in the loop's next turn, after
-  everybody else had theirs.
-- Answers that are ready within one turn leave together.
-- A connection whose half-received frame needs memory that is not there is parked: nothing is read from it until the
-  receive memory, which all connections share, tells it to go on. A stranger's memory is that of strangers.
-- Whatever goes wrong here, the lack of memory too, ends this connection and no other: no callback lets out an exception
-  that would have it called again for ever.
+- Requests are handled one at a time. No further frame is handed up while a `Pause` applies or the peer has not yet
+  accepted the answers. Once the receive buffer is full, nothing more is read: a slow or greedy peer delays only itself.
+- A turn is bounded in frames, bytes and time. A connection with more requests resumes in the loop's next turn, after
+  all other connections had theirs.
+- Answers that complete within one turn are sent together.
+- A connection whose half-received frame needs more memory than is available is parked: it is not read from until the
+  shared receive memory resumes it. Unauthenticated connections share a separate receive memory.
+- Every failure here, including lack of memory, closes only this connection. No callback raises an exception: the loop
+  would call it again forever.
 
 Source: design page, network layer; semantics, connections and requests.
 """
@@ -33,26 +32,25 @@ log = logging.getLogger(__name__)
 
 _NO_MEMORY: Final = "there is no memory for its request"
 
-# What one connection may do before the others have their turn; more is done only where a single request takes it. So a
-# peer with any number of requests waiting delays another one by about as much as one request costs that one itself
-# (benchmarks/load, neighbour).
+# Limits of one connection's turn; only a single request may exceed them. So a peer with many waiting requests delays
+# another peer's request by about that request's own cost (benchmarks/load, neighbour).
 TURN_FRAMES: Final = 16
 TURN_BYTES: Final = 256 * 1024
 TURN_NS: Final = 100_000
-# A smaller part of the buffer is left as it is.
+# Further read-ahead of a throttled connection stops when less than this is free in the buffer.
 _LEAST_READ_BYTES: Final = 16 * 1024
 
 
 class Pause:
-    """Why no further frame is handed up; several reasons may hold at once."""
+    """Reasons to hand up no further frame; several may apply at once."""
 
     ANSWER: Final = 1  # the answer to a request is pending
     THROTTLE: Final = 2  # a quota throttles the client
-    TURN: Final = 4  # it has more to ask for, and others have their turn first
-    AUTH: Final = 8  # it is not known yet who is there
+    TURN: Final = 4  # its time slice ended; other connections run first
+    AUTH: Final = 8  # the peer is not authenticated yet
 
 
-# Computed once: it is taken for every answer.
+# Computed once: used for every answer.
 _NOT_FOR_AN_ANSWER: Final = ~Pause.ANSWER
 
 
@@ -60,10 +58,10 @@ class FrameHandler(Protocol):
     """Handles the frames of one connection."""
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
-        """Handle one frame; the view is valid during the call only, unless that calls `Connection.keep_frame`.
+        """Handle one frame. The view is valid only during the call, unless `Connection.keep_frame` is called.
 
         Args:
-            now_ns: When its turn came.
+            now_ns: When the frame's turn began.
 
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
@@ -71,12 +69,12 @@ class FrameHandler(Protocol):
         ...
 
     def on_closed(self) -> None:
-        """The connection is gone: drop what waits for it."""
+        """Drop all state of the connection, which is closed."""
         ...
 
 
 class ActivityClock(Protocol):
-    """Counts coarse ticks, so that noting activity costs one attribute read."""
+    """Counts coarse ticks, so that recording activity costs one attribute read."""
 
     tick: int
 
@@ -85,14 +83,14 @@ class Connection:
     """A peer's channel, driven by the event loop's readiness callbacks.
 
     Attributes:
-        received_ns: When bytes arrived for the last time: just before they were taken.
+        received_ns: When bytes last arrived: just before they were received.
         is_timed: Whether `network_ns` is counted.
-        network_ns: How long it took to send, and to receive what was not the end of a request (that counts as the
-            request's own time: its turn begins then); whoever reads it may set it back.
-        scheduler: Takes tasks for the end of this turn of the loop.
-        on_sent: Told each time that the peer's side has taken everything that was sent, and when.
-        on_part: Told of what there is of a frame that is not whole yet, without its size, and of that size: each time
-            when more of it has come. It may pause the connection: then little more of the frame is received.
+        network_ns: Time spent sending and receiving. A receive that completes a request counts as that request's time
+            instead, because its turn begins there. The reader may reset it.
+        scheduler: Runs tasks at the end of this turn of the loop.
+        on_sent: Called with the time whenever everything queued has been sent.
+        on_part: Called with the received part of an incomplete frame (without its size field) and the frame's size,
+            each time more of it arrives. It may pause the connection: then little more of the frame is received.
     """
 
     __slots__ = (
@@ -137,10 +135,10 @@ class Connection:
     ) -> None:
         """Args:
         reactor: Shared by all connections of the broker.
-        channel: Owned from here on, unless this raises.
-        peer: The other side's address and port, for logs.
+        channel: Owned by the connection, unless this raises.
+        peer: The peer's address and port, for logs.
         max_frame_bytes: `socket.request.max.bytes`.
-        on_close: Told once when the connection is gone.
+        on_close: Called once when the connection is closed.
         """
         self._reactor = reactor
         self._memory = reactor.memory
@@ -157,30 +155,30 @@ class Connection:
         self._on_admitted: ConnectionClosed | None = None
         self.last_active_tick = activity.tick
         self.received_ns = self.network_ns = 0
-        # When the answers that wait were complete, if nothing else was done since then.
+        # When the queued answers were complete, if nothing else was done since then; else 0.
         self._completed_ns = 0
         self.is_timed = False
         self.handler: FrameHandler | None = None
         self.on_sent: Callable[[int], object] | None = None
         self.on_part: Callable[[memoryview, int], object] | None = None
         self._pauses = 0
-        # How much is read while there is a reason to pause.
+        # Bytes to read ahead while the connection is paused.
         self._read_ahead_bytes = READ_AHEAD_BYTES
         self._in_turn = self._is_writing = self._is_reading = self._is_closed = False
         self._parked_at_ns: int | None = None
 
     def start(self, handler: FrameHandler) -> None:
-        """Begin to read; frames go to `handler`."""
+        """Start reading; frames are passed to `handler`."""
         self.handler = handler
         self._start_reading()
 
     def confine(self, on_admitted: "ConnectionClosed") -> None:
-        """Keep what the peer sends in the memory of strangers until it is admitted, which is told then."""
+        """Use the receive memory of unauthenticated connections until `admit`, which calls `on_admitted`."""
         self._on_admitted = on_admitted
         self._use_memory(self._reactor.unauthenticated_memory)
 
     def admit(self) -> None:
-        """The peer has logged in, or has asked for something where nobody has to: it is a stranger no longer."""
+        """Treat the peer as admitted: it has logged in, or sent a request where no login is needed."""
         on_admitted, self._on_admitted = self._on_admitted, None
         if on_admitted is not None:
             self._use_memory(self._reactor.memory)
@@ -197,16 +195,16 @@ class Connection:
 
     @property
     def is_parked(self) -> bool:
-        """Whether it waits for receive memory: its silence is ours."""
+        """Whether it waits for receive memory: the broker, not the peer, causes the silence."""
         return self._parked_at_ns is not None
 
     def peer_certificate(self) -> bytes | None:
-        """The certificate that the peer came with, in DER; None: none. From the first frame on."""
+        """Return the peer's certificate in DER, or None. Valid from the first frame on."""
         return self._channel.peer_certificate()
 
     @property
     def max_frame_bytes(self) -> int:
-        """The largest frame; a larger one ends the connection."""
+        """The largest frame; a larger one closes the connection."""
         return self._buffer.max_frame_bytes
 
     @max_frame_bytes.setter
@@ -214,22 +212,22 @@ class Connection:
         self._buffer.max_frame_bytes = max_frame_bytes
 
     def pause(self, reason: int) -> None:
-        """Hand up no further frame until `resume` (or, for an answer, `send`)."""
+        """Hand up no further frame until `resume` (or `send`, for `Pause.ANSWER`)."""
         self._pauses |= reason
         self._completed_ns = 0
 
     def resume(self, reason: int) -> None:
-        """The reason is gone: go on with the next frame, unless there is another one."""
+        """Remove a reason to pause; continue with the next frame if no other reason remains."""
         self._pauses &= ~reason
         self._completed_ns = 0
         if not self._in_turn and self.handler is not None:
             self._take_turn()
 
     def send(self, answer: WireBuffer, now_ns: int = 0) -> None:
-        """Queue an answer and go on with the next frame, unless there is a reason to pause.
+        """Queue an answer and continue with the next frame, unless the connection is paused.
 
         Args:
-            now_ns: The time, where it was read a moment ago.
+            now_ns: The current time, if just read; else 0.
         """
         # hot path: benchmarks/load (every answer)
         self._completed_ns = now_ns
@@ -243,34 +241,34 @@ class Connection:
             self._take_turn()
 
     def keep_frame(self) -> Callable[[], object]:
-        """Let the frame that is being handled stay valid after the call, also when the connection closes.
+        """Keep the current frame valid after the call, even when the connection closes.
 
         Returns:
-            To be called once, when it is not needed any more: until then its memory counts as received.
+            A function to call once to release the frame: until then its memory counts as received.
         """
         try:
             kept_bytes = self._buffer.hand_over()
         except MemoryError:
-            # Then nobody uses the buffer again, which makes the frame stay as well.
+            # A closed connection never reuses the buffer, so the frame stays valid.
             self.close(_NO_MEMORY)
             return _nothing
         return self._memory.keep(self, kept_bytes)
 
     def put_back(self, frame: memoryview) -> None:
-        """Hand up the frame that is being handled once more, when there is no reason to pause any longer."""
+        """Hand up the current frame again once the connection is no longer paused."""
         self._buffer.put_back(frame)
 
     @property
     def holds_buffer(self) -> bool:
-        """Whether it has memory to receive into at the moment."""
+        """Whether it currently has a receive buffer."""
         return self._buffer.capacity_bytes > 0
 
     def rest(self) -> bool:
-        """Hold no receive buffer until the peer says something; whether there was one to do without."""
+        """Release the receive buffer until the peer sends data. Return whether a buffer was released."""
         return self._buffer.rest()
 
     def close(self, reason: str = "") -> None:
-        """Close the channel and drop what is queued; harmless when closed already."""
+        """Close the channel and drop queued answers; no effect if already closed."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -281,10 +279,10 @@ class Connection:
         self._buffer.free()
         self._memory.forget(self)
         if reason:
-            # Not first: where memory is lacking, the line may need what was just given back.
+            # Logged only now: if memory is short, the log line may need the memory that was just released.
             log.info("closing the connection from %s:%d: %s", self.peer_host, self.peer_port, reason)
         handler, self.handler = self.handler, None
-        # Who is told knows this connection: a circle would stay until the collector comes to look for old ones.
+        # The callbacks refer to this connection: the reference cycle would last until a full garbage collection.
         self.on_sent = self.on_part = None
         if handler is not None:
             handler.on_closed()
@@ -293,9 +291,9 @@ class Connection:
     # --- receiving
 
     def _readable(self) -> None:
-        """Take what has come."""
+        """Receive available data."""
         # hot path: benchmarks/load
-        # A method in a slot is called by way of a local: that is half as dear.
+        # Calling a method stored in a slot costs half as much through a local variable.
         clock_ns = self._now_ns
         now_ns = clock_ns()
         buffer, recv_into = self._buffer, self._recv_into
@@ -314,7 +312,7 @@ class Connection:
             self.close(str(error.strerror or error))
             return
         if count == 0:
-            # What waits behind a pause is a request of its own, not half of one.
+            # Data behind a pause may be a whole request, not part of one.
             is_cut_off = buffer.buffered_bytes and not self._pauses
             self.close("the peer left in the middle of a request" if is_cut_off else "")
             return
@@ -336,13 +334,13 @@ class Connection:
             self._memory.progressed(self, count, now_ns)
 
     def _make_room(self) -> None:
-        """The buffer is full and there is no memory to spare: take what the frame needs, or wait.
+        """Grow the full buffer by the bytes that the frame needs, or wait for memory.
 
         Raises:
-            MemoryError: What was allowed is not there.
+            MemoryError: The allocation failed although the receive memory allowed it.
         """
         if self._pauses or self._outbox.parts:
-            # The frames before it come first; when they are done with, the turn's end reads on.
+            # Complete frames in the buffer come first; the end of their turn resumes reading.
             self._stop_reading()
         elif self._memory.may_take(self):
             self._buffer.grow()
@@ -357,7 +355,7 @@ class Connection:
 
     def on_memory(self) -> None:
         self._go_from_park()
-        # Its silence was ours: from now on it counts again.
+        # The broker caused the silence: idle time counts again from now on.
         self.last_active_tick = self._activity.tick
         try:
             self._buffer.grow()
@@ -379,19 +377,19 @@ class Connection:
     def give_way(self) -> bool:
         if not self._is_reading or self._pauses or self._outbox.parts:
             return False
-        # differs from Kafka (slow-requests): nobody's request has to go on.
+        # differs from Kafka (slow-requests): Kafka never closes a connection because its request arrives slowly.
         self.close("its request comes too slowly, and others need the memory that it takes")
         return True
 
     def look_for_peer(self) -> bool:
-        # What waits behind other pauses is asked for soon, and parked ones wait for what may have come already.
+        # Other pauses end soon. A parked connection's remaining data may already be in the socket.
         if not self._pauses & Pause.THROTTLE:
             return False
         if self._channel.has_peer_left():
-            # differs from Kafka (leaving-held-peer): it notices when the hold is over.
+            # differs from Kafka (leaving-held-peer): Kafka notices when the throttle ends.
             self.close()
             return False
-        # That it left comes behind all that it sent: read on a little.
+        # The end of the stream follows all data that the peer sent: read ahead to find it.
         try:
             has_room = self._buffer.spread()
         except MemoryError:
@@ -421,16 +419,16 @@ class Connection:
             self._take_turn()
 
     def _go_on(self) -> None:
-        """The others had their turn."""
+        """Resume after the other connections had their turn."""
         self._pauses &= ~Pause.TURN
         if self.handler is not None and not self._pauses and not self._outbox.parts:
             self._take_turn()
 
     def _take_turn(self, now_ns: int = 0) -> None:
-        """Hand up frames until none is left, there is a reason to pause, or the peer does not take its answers.
+        """Hand up frames until none is left, the connection is paused, or the peer does not accept its answers.
 
         Args:
-            now_ns: The time, where it was read a moment ago.
+            now_ns: The current time, if just read; else 0.
         """
         # hot path: benchmarks/load
         buffer = self._buffer
@@ -484,7 +482,7 @@ class Connection:
             self._start_reading()
 
     def _give_back(self) -> None:
-        """A frame is done with: others may need the memory that it took."""
+        """Release the memory of a handled frame if others may need it."""
         if self._memory.is_short:
             try:
                 self._buffer.fit()
@@ -495,7 +493,7 @@ class Connection:
         self._wait_for_rest()
 
     def _flush(self) -> bool:
-        """Send what is queued; True when all of it left."""
+        """Send queued answers; return True if all were sent."""
         started_ns = (self._completed_ns or self._now_ns()) if self.is_timed else 0
         self._completed_ns = 0
         try:
@@ -510,7 +508,7 @@ class Connection:
             if is_empty and self.on_sent is not None and self.handler is not None:
                 self.on_sent(now_ns)
         if is_empty == self._is_writing:
-            # epoll is told only when something changes.
+            # Change the registration in epoll only when the state changes.
             if is_empty:
                 self._channel.stop_writes()
             else:
@@ -524,6 +522,6 @@ def _nothing() -> None:
 
 
 class ConnectionClosed(Protocol):
-    """Is told of a connection that is gone, or admitted; the listener counts them so."""
+    """Called when a connection is closed or admitted; the listener counts connections with it."""
 
     def __call__(self, connection: Connection) -> object: ...

@@ -3,9 +3,9 @@
 A connection from an address at its limit is closed at once. When a listener or the broker is at its limit, or
 connections arrive faster than allowed, new ones wait: the listener accepts none until there is room. Unauthenticated
 connections have a share of the places; when this share or all places are taken, the oldest one is closed. The
-inter-broker listener, if it is a listener of its own, is bound by its own limits only: other listeners make room.
+inter-broker listener, if it is separate, has only its own limits; the other listeners make room for it.
 
-The limits are read when they are needed: they may change while the broker runs.
+Limits are read at each use: they may change while the broker runs.
 
 Source: semantics, quotas (connections); Kafka 2.7.2, kafka.network.ConnectionQuotas; KIP-402, KIP-612.
 """
@@ -18,19 +18,20 @@ from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.windowed_rate import WindowedRate
 
-# Unauthenticated connections have this part of the places, and of the file descriptors.
+# Unauthenticated connections may use one part in this many of the places and file descriptors.
 _PART_OF_UNAUTHENTICATED = 2
-# So many of them give way to one who comes: others who waited may take the first places.
+# The most unauthenticated connections closed for one new connection. One may not suffice: other waiting listeners may
+# take the first free places.
 _MOST_GIVING_WAY = 16
 
 
 class ConnectionQuotas:
-    """Counts the connections of all listeners of a broker. Owned by the event loop.
+    """Counts the connections of all of a broker's listeners. Owned by the event loop.
 
     Attributes:
-        count: How many there are.
-        on_excess: Called where there are more than there may be: somebody else must go.
-        on_refused: Told the listener, the host and the reason where somebody is turned away, or must wait.
+        count: The number of connections.
+        on_excess: Called when `count` exceeds max.connections: another connection must close.
+        on_refused: Called with the listener, the host and the reason when a connection is refused or must wait.
     """
 
     __slots__ = (
@@ -50,7 +51,7 @@ class ConnectionQuotas:
 
     def __init__(self, config: BrokerConfig, clock: Clock, most_open: int = -1) -> None:
         """Args:
-        most_open: How many connections there are descriptors for; -1: any number.
+        most_open: The number of connections that there are file descriptors for; -1: no limit.
         """
         self.count = 0
         self.on_excess: Callable[[], object] = lambda: None
@@ -66,16 +67,16 @@ class ConnectionQuotas:
         self._unauthenticated = UnauthenticatedConnections()
 
     def set_counts_by_host(self, counts: Mapping[str, int]) -> None:
-        """Set the limits of single addresses, which stand above max.connections.per.ip."""
+        """Set limits for individual addresses, which override max.connections.per.ip."""
         self._counts_by_host = {canonical_address(host): count for host, count in counts.items()}
 
     def is_protected(self, listener_name: str) -> bool:
-        """Return whether the broker's own limits leave this listener out: brokers meet on it, and there are others."""
+        """Return whether broker-wide limits exclude this listener: it is the inter-broker one, and there are others."""
         config = self._config
         return listener_name == config.inter_broker_listener and len(config.endpoints) > 1
 
     def note_arrival(self, listener_name: str) -> int:
-        """Count somebody who has come; how many milliseconds the listener must wait for that."""
+        """Count a new connection; return how many milliseconds the listener must wait because of its rate."""
         config = self._config
         limits = [("", config.max_connection_creation_rate)] if not self.is_protected(listener_name) else []
         own = config.of_listener(listener_name, "max.connection.creation.rate")
@@ -93,22 +94,25 @@ class ConnectionQuotas:
         return wait_ms
 
     def make_room(self, listener_name: str) -> bool:
-        """Return whether a listener may take another connection, now that strangers gave way where that was needed."""
+        """Close unauthenticated connections if necessary; return whether the listener may take another connection."""
         left = _MOST_GIVING_WAY
         while (crowded := self._crowded(listener_name)) and left and self.displace(crowded):
             left -= 1
         return not crowded
 
     def displace(self, listener_names: Collection[str], least_stay_ms: int = 0) -> bool:
-        """Have the oldest stranger at some listeners give way; whether there was one, who came so long ago."""
+        """Close the oldest unauthenticated connection of some listeners that is at least `least_stay_ms` old.
+
+        Returns whether such a connection existed.
+        """
         guest = self._unauthenticated.oldest(listener_names, self._clock.monotonic_ms() - least_stay_ms)
         if guest is not None:
-            # differs from Kafka (strangers-give-way): who comes waits until somebody leaves.
+            # differs from Kafka (strangers-give-way): Kafka makes a new connection wait until another one closes.
             guest.close("it has neither logged in nor asked for anything, and others want its place")
         return guest is not None
 
     def _crowded(self, listener_name: str) -> Collection[str]:
-        """The listeners that have one connection too many for another one at this listener; none: there is room."""
+        """Return the listeners that must close a connection before this one accepts another; empty: none."""
         config = self._config
         own = config.of_listener(listener_name, "max.connections")
         if isinstance(own, int) and self._by_listener.get(listener_name, 0) >= own:
@@ -119,7 +123,7 @@ class ConnectionQuotas:
         return neighbours if is_full or self._unauthenticated.count(neighbours) >= share else ()
 
     def neighbours(self, listener_name: str) -> Collection[str]:
-        """The listeners that share their room with this one, itself too."""
+        """Return the listeners that share their limits with this one, including itself."""
         if self.is_protected(listener_name):
             return (listener_name,)
         return [name for each in self._config.endpoints if not self.is_protected(name := each.listener_name)]
@@ -129,19 +133,19 @@ class ConnectionQuotas:
         return most if self._most_open < 0 else min(most, self._most_open)
 
     def greet(self, listener_name: str, guest: Guest) -> None:
-        """A connection is a stranger's until `know`."""
+        """Count a connection as unauthenticated until `know`."""
         self._unauthenticated.add(listener_name, guest, self._clock.monotonic_ms())
 
     def know(self, listener_name: str, guest: Guest) -> None:
-        """A connection is a stranger's no longer, or gone."""
+        """Stop counting a connection as unauthenticated: it is authenticated or closed."""
         self._unauthenticated.remove(listener_name, guest)
 
     def overdue_logins(self, listener_name: str, timeout_ms: int) -> Iterable[Guest]:
-        """Those who came longer ago than so, in their order."""
+        """Return the unauthenticated connections older than `timeout_ms`, oldest first."""
         return self._unauthenticated.before(listener_name, self._clock.monotonic_ms() - timeout_ms)
 
     def take(self, listener_name: str, host: str) -> bool:
-        """Count a connection, unless its address has all that it may have; whether it was counted."""
+        """Count a connection; return False, without counting it, if its address is at its limit."""
         count = self._by_host.get(host, 0)
         if count >= self._counts_by_host.get(host, self._config.max_connections_per_ip):
             return False
@@ -153,7 +157,7 @@ class ConnectionQuotas:
         return True
 
     def give_back(self, listener_name: str, host: str) -> None:
-        """A connection that was counted is gone."""
+        """Stop counting a connection, which is closed."""
         self._by_host[host] -= 1
         if not self._by_host[host]:
             del self._by_host[host]
@@ -162,15 +166,15 @@ class ConnectionQuotas:
         self.look_again()
 
     def excess_count(self) -> int:
-        """Return by how much the connections are more than there may be in all."""
+        """Return by how much the number of connections exceeds max.connections."""
         return max(self.count - self._config.max_connections, 0)
 
     def wait_for_room(self, on_change: Callable[[], object]) -> None:
-        """Have a listener look again, once, when there may be room."""
+        """Call `on_change` once when there may be room."""
         self._waiting[on_change] = None
 
     def look_again(self) -> None:
-        """Have those who wait look: a connection has gone, or limits have changed."""
+        """Call back waiting listeners: a connection has closed, or limits have changed."""
         waiting, self._waiting = self._waiting, {}
         for on_change in waiting:
             on_change()

@@ -9,12 +9,12 @@ Format of a frame:
 
 Invariants:
 
-- The buffer never holds more memory than twice what has arrived, whatever size a frame claims. From 1 MiB on it is a
-  mapping as long as the frame, so that no byte is copied again while the rest arrives: a mapping takes memory where it
-  was written, and `space` gives no more of it than that factor allows.
-- It grows beyond its first size only as far as the receive memory that all share allows.
-- A frame is a writable view into the buffer and is valid until the next call of `space`: copy what must outlive that,
-  or let the frame have the buffer (`hand_over`).
+- The buffer takes at most twice the memory of the data that has arrived, whatever size a frame claims. From 1 MiB on it
+  is a memory mapping as long as the frame, so that no byte is copied again while the rest arrives. A mapping only takes
+  memory where it was written, and `space` exposes no more of it than that factor allows.
+- It grows beyond its first size only as far as the shared receive memory allows.
+- A frame is a writable view into the buffer, valid until the next call of `space`. To use it longer, copy it, or
+  transfer the buffer to it (`hand_over`).
 
 Source: protocol guide, common request and response structure; design page, network layer.
 """
@@ -28,27 +28,27 @@ from barnabas.core.errors import ProtocolError
 if TYPE_CHECKING:
     import mmap
 
-# differs from Kafka (receive-buffer): it allocates what a frame claims before that has arrived.
+# differs from Kafka (receive-buffer): Kafka allocates a frame's claimed size before the frame has arrived.
 FIRST_BUFFER_BYTES: Final = 16 * 1024
-# Up to here the buffer also grows when a single receive fills it: larger reads, fewer system calls.
+# Up to this size the buffer also grows when a single receive fills it: larger reads, fewer system calls.
 READ_AHEAD_BYTES: Final = 256 * 1024
-# A larger buffer is given back once it is empty; up to here it is kept for the next frame.
+# A larger buffer is released once it is empty; a smaller one is kept for the next frame.
 KEPT_BUFFER_BYTES: Final = 4 * 1024 * 1024
 _LEAST_SPACE_BYTES: Final = 4 * 1024
-# Up to here growing copies what has arrived: a fraction of a millisecond.
+# Up to this size growing copies the received data: a fraction of a millisecond.
 COPIED_BUFFER_BYTES: Final = 1024 * 1024
 
-# How a TLS handshake begins: its record type and version, then the length's first byte.
+# The first bytes of a TLS handshake: record type and version, then the first byte of the length.
 _TLS_HELLOS: Final = (0x160301, 0x160302, 0x160303)
 
 _SIZE: Final = Struct(">i").unpack_from
 
 
 class ReceiveBuffer:
-    """Collects what a socket receives and cuts it into frames. Pure: it never touches a socket.
+    """Collects received bytes and splits them into frames. Pure: it never touches a socket.
 
     Attributes:
-        start, end: Where what was received and not yet handed out as frames lies in the buffer; for looking at alone.
+        start, end: Position in the buffer of bytes received and not yet handed out; read-only.
         max_frame_bytes: As given; may change between frames.
     """
 
@@ -59,13 +59,13 @@ class ReceiveBuffer:
     def __init__(self, max_frame_bytes: int, memory: ReceiveMemory) -> None:
         """Args:
         max_frame_bytes: `socket.request.max.bytes`; a larger size is a protocol error.
-        memory: Told of every byte beyond the first size.
+        memory: Told of each change in the bytes beyond the first size.
         """
         self.max_frame_bytes = max_frame_bytes
         self._memory = memory
         self.start = self.end = 0
         self.extra_bytes = 0
-        # Who never says anything holds no memory.
+        # A peer that never sends data takes no memory.
         self._capacity = 0
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)
@@ -75,20 +75,20 @@ class ReceiveBuffer:
         self._use(capacity)
 
     def _mapping(self, capacity: int) -> "bytearray | mmap.mmap":
-        """Memory for so many bytes, and addresses for the whole of the first frame."""
-        # Here: small requests do without it.
+        """Return `capacity` bytes of memory, with address space for the whole first frame."""
+        # Imported here: small requests do not need it.
         import mmap
 
         try:
-            # A little more, or its last bytes would seem too little room to receive into.
+            # Longer than the frame: otherwise its last bytes would be less than `_LEAST_SPACE_BYTES`.
             length = max(capacity, self._first_frame_bytes + FIRST_BUFFER_BYTES)
             return mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError:
-            # Where the system counts addresses as memory: then growing copies.
+            # The system counts address space as memory: use a buffer that is copied to grow.
             return bytearray(capacity)
 
     def _use(self, capacity: int) -> None:
-        """Let so many bytes of the buffer be written."""
+        """Make the first `capacity` bytes of the buffer writable."""
         self._view = memoryview(self._buffer)[:capacity]
         self._capacity = capacity
         change = capacity - FIRST_BUFFER_BYTES - self.extra_bytes
@@ -103,38 +103,38 @@ class ReceiveBuffer:
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes the buffer holds at the moment; `extra_bytes` of them beyond its first size."""
+        """Current size of the buffer in bytes; `extra_bytes` of them beyond its first size."""
         return self._capacity
 
     @property
     def lacking_bytes(self) -> int:
-        """The bytes that the buffer must grow by to go on with its first frame; 0: the frame is whole, or fits.
+        """The bytes by which the buffer must grow for its first frame; 0: the frame is complete, or fits.
 
-        At most as much as has arrived already, and no more than the frame needs.
+        At most the current size, and no more than the frame needs.
         """
         return max(0, min(self._first_frame_bytes, 2 * self._capacity) - self._capacity)
 
     @property
     def _first_frame_bytes(self) -> int:
-        """The first frame's bytes of a buffer; 0 where that is not known yet, or too much."""
+        """The size of the first frame in the buffer; 0 if unknown or above the limit."""
         if self.end - self.start < 4:
             return 0
         size: int = _SIZE(self._view, self.start)[0]
         return -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES if size <= self.max_frame_bytes else 0
 
     def space(self) -> memoryview:
-        """Return the space for the next received bytes. Frames handed out before are void after this call.
+        """Return the space for the next received bytes. Frames handed out earlier become invalid.
 
         Returns:
-            Empty where the buffer is full and there is no memory to spare: then either whole frames have to be taken
-            out first, or the first frame is a half one, and `grow` makes room for `lacking_bytes` more of it.
+            Empty if the buffer is full and no memory can be spared. Then either take out the complete frames first, or,
+            if the first frame is incomplete, call `grow` for `lacking_bytes` more.
         """
         if self.start == self.end:
             self.start = self.end = 0
             if self._capacity > KEPT_BUFFER_BYTES:
                 self._allocate(READ_AHEAD_BYTES)
             elif not self._capacity:
-                # It is the first time, or it rested.
+                # First use, or the buffer was released by `rest`.
                 self._allocate(FIRST_BUFFER_BYTES)
             return self._view
         if self._capacity - self.end < _LEAST_SPACE_BYTES:
@@ -148,7 +148,7 @@ class ReceiveBuffer:
             self._spread()
 
     def next_frame(self) -> memoryview | None:
-        """The next whole frame without its size field, or None until more bytes arrive.
+        """Return the next complete frame without its size field, or None until more bytes arrive.
 
         Raises:
             ProtocolError: The size is negative or above the limit.
@@ -168,39 +168,39 @@ class ReceiveBuffer:
         end = start + 4 + size
         if end > self.end:
             if end > self._capacity and start and 4 + size <= self._capacity:
-                # It will not fit behind what was read: move it while little of it has arrived.
+                # It does not fit at this position: move it while few of its bytes have arrived.
                 self._move(self._capacity)
             return None
         self.start = end
         return self._view[start + 4 : end]
 
     def part(self) -> tuple[memoryview, int]:
-        """Return what there is of an incomplete frame, without its size field, and the frame's size."""
+        """Return the received part of an incomplete frame, without its size field, and the frame's size."""
         return self._view[self.start + 4 : self.end], _SIZE(self._view, self.start)[0]
 
     def put_back(self, frame: memoryview) -> None:
-        """Hand the frame that was handed out last out once more."""
+        """Put back the frame that was handed out last, to be handed out again."""
         self.start -= 4 + len(frame)
 
     def grow(self) -> None:
-        """Take what is lacking: the receive memory allows it."""
+        """Grow by `lacking_bytes`. Call it only if the receive memory allows it."""
         self._move(self._capacity + self.lacking_bytes)
 
     def fit(self) -> None:
-        """Give back what the bytes that wait do not need."""
+        """Shrink the buffer to the unread bytes."""
         unread = self.end - self.start
         capacity = -(-max(unread, 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
         if capacity < self._capacity:
             self._move(capacity)
 
     def hand_over(self) -> int:
-        """Leave the buffer to the frames that were handed out, and go on in a new one.
+        """Transfer the buffer to the frames handed out, and continue with a new one.
 
         Returns:
-            How much of the receive memory it took, which now is the new owner's to give back.
+            The extra bytes of the old buffer in the receive memory, which the new owner must release.
 
         Raises:
-            MemoryError: There is none for a new one; nothing has changed.
+            MemoryError: There is no memory for a new buffer; nothing has changed.
         """
         unread = self._view[self.start : self.end]
         capacity = -(-max(len(unread), 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
@@ -214,17 +214,17 @@ class ReceiveBuffer:
         return handed_over_bytes
 
     def spread(self) -> bool:
-        """Make room for more than `READ_AHEAD_BYTES` while nothing is taken out; whether there was memory to spare."""
+        """Grow beyond `READ_AHEAD_BYTES` while no frame is taken out; return whether memory could be spared."""
         return 0 < self._capacity < KEPT_BUFFER_BYTES and self._spread()
 
     def move_to(self, memory: ReceiveMemory) -> None:
-        """Have another receive memory count what the buffer takes."""
+        """Count the buffer in another receive memory."""
         self._memory.resized(-self.extra_bytes)
         memory.resized(self.extra_bytes)
         self._memory = memory
 
     def rest(self) -> bool:
-        """Hold no memory until `space` is asked for again; whether that was possible: nothing waits in it.
+        """Release the buffer until the next `space`; return whether it was released: not if it contains unread bytes.
 
         Frames that were handed out stay valid.
         """
@@ -234,7 +234,7 @@ class ReceiveBuffer:
         return True
 
     def free(self) -> None:
-        """Give back everything."""
+        """Release all memory."""
         self.start = self.end = self._capacity = 0
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)
@@ -243,15 +243,15 @@ class ReceiveBuffer:
             self._memory.resized(-extra_bytes)
 
     def _make_room(self) -> None:
-        """Move what is unread to the front; into a buffer twice as large where it fills more than half of this one."""
+        """Move unread bytes to the front, into a buffer of twice the size if they fill more than half of this one."""
         if self.end - self.start <= self._capacity // 2:
             self._move(self._capacity)
         elif not self._spread() and self.start and not self.lacking_bytes:
-            # Every byte counts now, also where they cost more moves.
+            # Memory is short: use every byte, even at the cost of more moves.
             self._move(self._capacity)
 
     def _spread(self) -> bool:
-        """Double the buffer, or use the whole of its mapping, if there is memory to spare; whether there was."""
+        """Double the buffer, or use the rest of its mapping, if memory can be spared; return whether it could."""
         capacity, length = self._capacity, len(self._buffer)
         more_bytes = min(capacity, length - capacity) if length > capacity else capacity
         is_spare = self._memory.may_spare(more_bytes)
@@ -264,9 +264,9 @@ class ReceiveBuffer:
         if self._capacity < capacity <= len(self._buffer):
             self._use(capacity)
         elif capacity != self._capacity:
-            # Replaced, not resized: views of the old one may still be alive.
+            # Replaced, not resized: views of the old one may still exist.
             self._allocate(capacity)
-        # The two may overlap: memoryview copies as memmove does. To where it stands already it would copy, too.
+        # Source and target may overlap: memoryview copies like memmove. A copy onto the same bytes is skipped.
         if self.start or unread.obj is not self._buffer:
             self._view[: len(unread)] = unread
         self.start, self.end = 0, len(unread)

@@ -1,9 +1,10 @@
 """Accepts connections on one address and closes those that are idle for longer than connections.max.idle.ms.
 
-Who comes is a stranger until it has logged in, or has asked for something where nobody has to log in; where there is a
-deadline for that (barnabas.login.timeout.ms) it is closed then.
+A connection counts as unauthenticated until it has logged in, or has sent a request where no login is needed. It is
+closed if that takes longer than barnabas.login.timeout.ms.
 
-Somebody for whom there is no room yet waits, unanswered, and nobody after it is accepted (`connection_quotas.py`).
+When there is no room for a connection, it waits without an answer, and no later one is accepted
+(`connection_quotas.py`).
 
 Source: design page, network layer; broker configs.
 """
@@ -25,26 +26,26 @@ log = logging.getLogger(__name__)
 
 _ACCEPTS_PER_TURN = 64
 _TICK_MS = 1_000
-# Who is silent for so long holds no receive buffer any more: of what an idle connection takes that is four fifths.
+# A connection silent for this long releases its receive buffer, which is four fifths of an idle connection's memory.
 _RESTING_TICKS = 10
-# Looking at thousands of silent connections each second would cost more than everything else that an idle broker does.
+# Checking thousands of silent connections every second would cost more than all else that an idle broker does.
 _TICKS_BETWEEN_RESTS = 5
 _PAUSE_MS = 500
-# So many are closed, or looked at, in one turn of the loop.
+# Maximum number closed, checked, or read ahead in one turn of the loop.
 _MOST_CLOSED, _MOST_LOOKED_AT, _MOST_READING_ON = 100, 1_000, 32
 _NO_DESCRIPTOR = "no file descriptor is left for a new connection: raise the limit (ulimit -n)"
 _NO_MEMORY = "no memory is left for a new connection"
-# Memory is given back after so many connections more than there are now have gone, or have begun to rest together.
+# Memory is returned to the system when the count is this far below its peak, or this many released buffers at once.
 _GONE_CONNECTIONS = 200
 
 
 class Listener:
-    """An address that is listened on and the connections that came in through it.
+    """A listening address and the connections accepted through it.
 
     Attributes:
         name: As in `listeners`.
         tick: Counts seconds.
-        accepted_count: How many connections there have been.
+        accepted_count: Number of connections accepted so far.
     """
 
     def __init__(
@@ -58,15 +59,15 @@ class Listener:
         login_timeout_ms: int = 0,
     ) -> None:
         """Args:
-        acceptor: The address; owned from here on.
+        acceptor: The address; owned by the listener.
         max_frame_bytes: `socket.request.max.bytes`.
-        max_idle_ms: `connections.max.idle.ms`; a negative value never closes.
-        quotas: How many connections all listeners together may have; without it any number, and nobody is a stranger.
-        login_timeout_ms: `barnabas.login.timeout.ms`; 0: a stranger may stay one.
+        max_idle_ms: `connections.max.idle.ms`; negative: no limit.
+        quotas: Limits for all listeners together; None: no limits, and no connection counts as unauthenticated.
+        login_timeout_ms: `barnabas.login.timeout.ms`; 0: no deadline.
         """
         self.name = name
         self._quotas = quotas
-        # Who has come and must wait for room, or because others came too fast; nobody else is accepted meanwhile.
+        # A connection that waits for room, or for the creation rate; no other is accepted meanwhile.
         self._waiting: tuple[Channel, tuple[str, int]] | None = None
         self._is_throttled = False
         self._acceptor = acceptor
@@ -76,22 +77,22 @@ class Listener:
         self._login_timeout_ms = login_timeout_ms
         self._reactor: Reactor | None = None
         self._adopt: Callable[[Channel, tuple[str, int]], Connection] | None = None
-        # In the order in which they came: what is done to all of them is done in that order.
+        # In order of arrival, which is also the order in which they are processed.
         self._connections: dict[Connection, None] = {}
         self._timer: Timer | None = None
         self._is_closed = False
         self._peak_count = 0
-        # Nobody is idle for too long before this tick.
+        # No connection can exceed the idle limit before this tick.
         self._next_idle_tick = 0
         self.tick = 0
         self.accepted_count = 0
 
     def start(self, new_handler: Callable[[Connection], FrameHandler], reactor: Reactor) -> None:
-        """Listen and accept from now on.
+        """Start listening and accepting.
 
         Args:
-            new_handler: Makes the frame handler of a fresh connection.
-            reactor: What all connections share, those of other listeners too.
+            new_handler: Creates the frame handler of a new connection.
+            reactor: State shared by all connections, including those of other listeners.
         """
 
         def adopt(peer: Channel, address: tuple[str, int]) -> Connection:
@@ -115,7 +116,7 @@ class Listener:
         return len(self._connections)
 
     def stop_accepting(self) -> None:
-        """Refuse new connections; those that are open go on."""
+        """Refuse new connections; open ones stay open."""
         self._is_closed = True
         self._acceptor.close()
         if self._waiting is not None:
@@ -123,7 +124,7 @@ class Listener:
             self._waiting = None
 
     def by_idleness(self) -> list[tuple[int, Connection]]:
-        """All connections, in the order in which they came, and for how many seconds each was not used."""
+        """Return all connections in order of arrival, each with the seconds since its last activity."""
         return [(self.tick - each.last_active_tick, each) for each in self._connections]
 
     def close(self) -> None:
@@ -145,14 +146,14 @@ class Listener:
                 return
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
-                    # Not one who came just now: it had no time to say anything.
+                    # Spare recent connections: they had no time to send anything.
                     if self._quotas is not None and self._quotas.displace(
                         self._quotas.neighbours(self.name), _PAUSE_MS
                     ):
                         continue
                     self._pause_accepting(_NO_DESCRIPTOR)
                     return
-                # Gone before it was greeted.
+                # The peer left before it was accepted.
                 continue
             if self._quotas is not None and not self._may_come_in(self._quotas, peer, address):
                 return
@@ -162,7 +163,7 @@ class Listener:
     def _take(
         self, adopt: Callable[[Channel, tuple[str, int]], Connection], peer: Channel, address: tuple[str, int]
     ) -> bool:
-        """Begin a connection, or turn it away; whether others may come in now."""
+        """Start a connection or refuse it; return whether others may be accepted now."""
         if self._quotas is not None and not self._quotas.take(self.name, address[0]):
             log.info("a connection from %s is refused: it has its maximum number of connections", address[0])
             self._quotas.on_refused(self.name, address[0], "max.connections.per.ip")
@@ -181,7 +182,7 @@ class Listener:
         return True
 
     def _may_come_in(self, quotas: ConnectionQuotas, peer: Channel, address: tuple[str, int]) -> bool:
-        """Return whether a peer may come in now; else it waits, and whoever comes after it waits outside."""
+        """Return whether a peer may connect now. If not, it waits, and no other peer is accepted."""
         throttle_ms = quotas.note_arrival(self.name)
         if throttle_ms == 0 and quotas.make_room(self.name):
             return True
@@ -201,7 +202,7 @@ class Listener:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Admit the waiting peer, if there is room now, and go on."""
+        """Admit the waiting peer if there is room, and resume accepting."""
         adopt, waiting, quotas = self._adopt, self._waiting, self._quotas
         if waiting is None or adopt is None or quotas is None or self._is_throttled:
             return
@@ -247,18 +248,18 @@ class Listener:
             self._close_idle(self._max_idle_ms // _TICK_MS + 1)
 
     def _close_late(self) -> None:
-        """Close who came too long ago to be a stranger still."""
+        """Close connections that have been unauthenticated for too long."""
         assert self._quotas is not None
         late = list(islice(self._quotas.overdue_logins(self.name, self._login_timeout_ms), _MOST_CLOSED))
         for connection in late:
-            # differs from Kafka (login-deadline): it waits for connections.max.idle.ms.
+            # differs from Kafka (login-deadline): Kafka waits for connections.max.idle.ms.
             connection.close(f"it did not log in within barnabas.login.timeout.ms={self._login_timeout_ms}")
             self._quotas.on_refused(self.name, connection.peer_host, "barnabas.login.timeout.ms")
         if len(late) == _MOST_CLOSED:
             self._timers.call_later(0, self._close_late)
 
     def _look_for_peers(self, unheard: OrderedDict[Unheard, None]) -> None:
-        """Find out who has left of those that nobody reads from, some at a time."""
+        """Find connections whose peer has left, among those that are not being read from; a limited number per call."""
         left = _MOST_READING_ON
         for connection in list(islice(unheard, _MOST_LOOKED_AT)):
             if left:
@@ -266,7 +267,7 @@ class Listener:
                 left -= connection.look_for_peer()
 
     def _let_rest(self) -> None:
-        # Each once while it is silent: one of these ticks is its last.
+        # Check each silent connection once: exactly one of these calls finds its last active tick in this range.
         last_tick = self.tick - _RESTING_TICKS
         first_tick = last_tick - _TICKS_BETWEEN_RESTS + 1
         rested_count = sum(
@@ -276,11 +277,11 @@ class Listener:
             give_memory_back()
 
     def _close_idle(self, most_ticks: int) -> None:
-        """Close who said nothing for longer than so many ticks."""
+        """Close connections without activity for more than `most_ticks` ticks."""
         oldest_tick = self.tick - most_ticks
         idle = [each for each in self._connections if each.last_active_tick < oldest_tick and not each.is_parked]
         for connection in idle:
             connection.close(f"idle for longer than connections.max.idle.ms={self._max_idle_ms}")
-        # A parked one is active when it goes on.
+        # A parked connection becomes active when it resumes.
         left = (each.last_active_tick for each in self._connections if not each.is_parked)
         self._next_idle_tick = min(left, default=self.tick) + most_ticks + 1

@@ -1,23 +1,22 @@
 """Shares a bounded amount of receive memory between the connections. Pure: it never touches a socket.
 
-Every connection has a small buffer that counts for nothing here. What a buffer takes beyond that is counted, and once
-the bound is reached a connection whose frame needs more is parked: nobody reads from its socket, so that TCP holds its
-peer back, until memory is free again. The first that was parked is the first that goes on.
+Each connection has a small buffer that is not counted here. Memory beyond that is counted. Once the limit is reached, a
+connection whose frame needs more is parked: its socket is not read from, so TCP slows down the peer, until memory is
+free again. Connections are resumed in the order in which they were parked.
 
 Invariants:
 
-- Half-received frames can fill the bound, and then none of them could ever be completed. So one connection at a time,
-  the privileged one, may go beyond it, up to the end of the frame that it is receiving. Whenever somebody is parked
-  there is a privileged one.
-- So never more is taken than the bound and one largest frame. A frame that stays when it is whole (`keep`) is
-  privileged until it goes.
-- Nobody holds up others for long: while somebody is parked, those whose half-received frames come slower than
-  `LEAST_BYTES_PER_S` give way (`make_room`), the furthest behind first, and only as many as it takes.
-- What a buffer takes to be faster (reading ahead, being kept for the next frame) is from the first half of the bound,
-  so that the second half is there for frames that cannot go on without.
+- Half-received frames can fill the limit so that none can complete. Therefore one connection at a time, the privileged
+  one, may exceed the limit until the end of its frame. While any connection is parked, one is privileged.
+- So the memory used never exceeds the limit plus one frame of maximum size. A complete frame that is kept (`keep`)
+  inherits the privilege of its connection until it is released.
+- No connection delays others for long. While any is parked, connections whose frames arrive slower than
+  `LEAST_BYTES_PER_S` are closed (`make_room`): the furthest behind first, and only as many as necessary.
+- Memory used only for speed (read-ahead, buffers kept for the next frame) comes from the first half of the limit. The
+  second half is reserved for frames that cannot continue without it.
 
-There are two of them. Connections that have not logged in, or not asked for anything yet, have one of their own
-(`Connection.confine`), so they can't delay the others.
+There are two instances: connections that have not logged in, or not sent a request yet, use their own
+(`Connection.confine`), so they cannot delay the others.
 
 Source: queued.max.request.bytes in the broker configs; KIP-72, whose pool admits whole frames instead.
 """
@@ -27,12 +26,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
-# A frame that comes slower gives way to others, once it is so far behind. A burst may make up for as much at the most.
+# A frame that arrives slower than this rate may be closed once it is PATIENCE_NS behind. Its delay counts up to
+# _MOST_BEHIND_NS.
 LEAST_BYTES_PER_S: Final = 32 * 1024
 PATIENCE_NS: Final = 500_000_000
 _MOST_BEHIND_NS: Final = 1_000_000_000
 _NS_PER_BYTE: Final = 1_000_000_000 // LEAST_BYTES_PER_S
-# So many give way at once: the loop has more to do.
+# Maximum number closed in one call, to limit its share of the loop's time.
 _MOST_GIVING_WAY: Final = 100
 
 _MOST_UNAUTHENTICATED_BYTES: Final = 8 * 1024 * 1024
@@ -45,29 +45,29 @@ def unauthenticated_memory(memory: "ReceiveMemory") -> "ReceiveMemory":
 
 
 class MemoryUser(Protocol):
-    """A connection, as the memory's owner sees it."""
+    """A connection, as seen by the receive memory."""
 
     @property
     def lacking_bytes(self) -> int:
-        """The bytes that it needs to go on with the frame that it is receiving."""
+        """The bytes needed to continue receiving the current frame."""
         ...
 
     def on_memory(self) -> None:
-        """Take what was lacking and read on. Reports what it takes by `resized`, and raises nothing."""
+        """Take the lacking bytes and resume reading. Must call `resized` for them, and raise nothing."""
         ...
 
     def give_way(self) -> bool:
-        """Give back everything, and end, unless it is not the peer that is slow; whether it did."""
+        """Close and release everything, unless the delay is not the peer's fault; return whether it closed."""
         ...
 
 
 class ReceiveMemory:
-    """Counts what all buffers hold beyond their first size, and decides who may take more.
+    """Counts the bytes of all buffers beyond their first size, and decides which connections may take more.
 
     Attributes:
-        limit_bytes: The bound.
-        used_bytes: What is taken at the moment.
-        on_shortage: Called when somebody is parked and nobody was: `make_room` is to be called now and then.
+        limit_bytes: The limit.
+        used_bytes: The bytes in use.
+        on_shortage: Called when the first connection is parked: from then on `make_room` must be called regularly.
     """
 
     __slots__ = (
@@ -85,18 +85,18 @@ class ReceiveMemory:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self._spare_bytes = limit_bytes // 2
-        # In the order in which they were parked.
+        # In the order of parking.
         self._parked: OrderedDict[MemoryUser, None] = OrderedDict()
-        # A user, or what stands for the frame that was left of one.
+        # A user, or the key of a frame that is kept (`keep`).
         self._privileged: object | None = None
         self._is_resuming = False
-        # Whose frames are half-received: until when what has come of them is enough.
+        # Per user with a half-received frame: the time up to which the bytes received so far satisfy the minimum rate.
         self._paid_until_ns: dict[MemoryUser, int] = {}
         self.on_shortage: Callable[[], object] = lambda: None
 
     @property
     def is_short(self) -> bool:
-        """Whether more than half of the bound is used: then buffers give back at once what they do not need."""
+        """Whether more than half of the limit is in use: then buffers release unneeded memory at once."""
         return self.used_bytes > self._spare_bytes
 
     @property
@@ -104,11 +104,11 @@ class ReceiveMemory:
         return len(self._parked)
 
     def may_spare(self, count: int) -> bool:
-        """Return whether so many bytes may be taken that only make things faster."""
+        """Return whether `count` bytes may be taken that only improve speed."""
         return self.used_bytes + count <= self._spare_bytes
 
     def may_take(self, user: MemoryUser) -> bool:
-        """Return whether `user` may take what it lacks now. If not it is parked, and told by `on_memory`."""
+        """Return whether `user` may take its lacking bytes now. If not, it is parked until `on_memory` is called."""
         if user is self._privileged:
             return True
         if not self._parked and self.used_bytes + user.lacking_bytes <= self.limit_bytes:
@@ -123,16 +123,16 @@ class ReceiveMemory:
         return False
 
     def resized(self, count: int) -> None:
-        """A buffer grew by so many bytes, or shrank (a negative number)."""
+        """Record that a buffer grew by `count` bytes, or shrank (negative)."""
         self.used_bytes += count
         if count < 0 and self._parked:
             self._resume()
 
     def keep(self, user: MemoryUser, count: int) -> Callable[[], object]:
-        """A frame of `user` that is whole stays where it is, with so many bytes, also when `user` is gone.
+        """Keep a complete frame of `user`, of `count` bytes, even after `user` is gone.
 
         Returns:
-            To be called once, when it is not needed any more.
+            A function to call once to release the frame.
         """
         frame = object()
         self._paid_until_ns.pop(user, None)
@@ -147,30 +147,30 @@ class ReceiveMemory:
         self._resume()
 
     def finished(self, user: MemoryUser) -> None:
-        """`user` has received a whole frame and given back what it does not need: it is privileged no longer."""
+        """End the privilege of `user`, which has received a whole frame and released unneeded memory."""
         self._paid_until_ns.pop(user, None)
         if user is self._privileged:
             self._privileged = None
             self._resume()
 
     def forget(self, user: MemoryUser) -> None:
-        """`user` is gone, and has given back everything."""
+        """Remove `user`, which is closed and has released everything."""
         self._parked.pop(user, None)
         self.finished(user)
 
-    # --- who is too slow
+    # --- slow connections
 
     def wait_for(self, user: MemoryUser, now_ns: int) -> None:
-        """From now on `user` waits for more of a half-received frame: what was before was not its peer's doing."""
+        """Measure the rate of `user`'s half-received frame from now on; earlier delays were not caused by the peer."""
         self._paid_until_ns[user] = now_ns
 
     def progressed(self, user: MemoryUser, count: int, now_ns: int) -> None:
-        """So many bytes of `user`'s frames have come, of which the last one is half-received."""
+        """Record the arrival of `count` bytes of `user`, whose last frame is half-received."""
         before_ns = max(self._paid_until_ns.get(user, now_ns), now_ns - _MOST_BEHIND_NS)
         self._paid_until_ns[user] = min(before_ns + count * _NS_PER_BYTE, now_ns)
 
     def make_room(self, now_ns: int) -> None:
-        """Have those give way who hold up others and are too slow, the furthest behind first."""
+        """Close connections that are too slow, the furthest behind first, while others are parked."""
         paid_until_ns = self._paid_until_ns
         left = _MOST_GIVING_WAY
         for user in sorted(paid_until_ns, key=paid_until_ns.__getitem__):
@@ -179,7 +179,7 @@ class ReceiveMemory:
             left -= user.give_way()
 
     def _resume(self) -> None:
-        # What is resumed may fail and give back in turn: one loop serves them all.
+        # A resumed user may fail and release memory, which calls this again: the outer loop serves all.
         if self._is_resuming:
             return
         self._is_resuming = True

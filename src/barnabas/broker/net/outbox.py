@@ -1,7 +1,7 @@
-"""The queue of what is to be sent on one connection: buffers and slices of files, in order.
+"""The send queue of one connection: buffers and slices of files, in order.
 
-A slice of a file goes from the page cache to the socket by `sendfile`. A slice keeps its file open for as long as it
-is queued, so that a segment deleted meanwhile still sends its own bytes.
+A slice of a file is sent from the page cache to the socket by `sendfile`. Its file stays open while the slice is
+queued, so that a segment deleted meanwhile still sends its own bytes.
 
 Source: design page, section 4.3 (zero copy).
 """
@@ -15,19 +15,19 @@ from barnabas.wire.protocol.wire import Region, WireBuffer
 Part: TypeAlias = bytearray | memoryview | Region
 
 
-# Small answers that wait together leave in one system call.
+# Small waiting answers up to this size are sent in one system call.
 _MERGED_BYTES: Final = 64 * 1024
-# After so much the loop looks after the other connections before it goes on with this one.
+# After this many bytes the loop serves the other connections first.
 TURN_BYTES: Final = 4 * 1024 * 1024
-# What a part counts for at the least: very many small slices of files are as many system calls.
+# The least that a part counts: each small slice of a file costs a system call.
 _LEAST_PART_BYTES: Final = 64 * 1024
 
 
 class Outbox:
-    """Sends parts in order, as far as the channel takes them. Bounded by its user: one turn's answers at a time.
+    """Sends parts in order, as far as the channel accepts them. The user bounds it to one turn's answers.
 
     Attributes:
-        parts: What waits. An answer without regions may be appended where there is none; else `put` does it.
+        parts: The queue. An answer without regions may be appended directly if the queue is empty; else call `put`.
     """
 
     __slots__ = ("_channel", "_send", "_sent", "parts")
@@ -39,7 +39,7 @@ class Outbox:
         self._sent = 0
 
     def put(self, answer: WireBuffer) -> None:
-        """Queue an encoded answer: its bytes and, at their places, its file regions. Owns the buffer from here on."""
+        """Queue an encoded answer: its bytes and, in between, its file regions. Takes ownership of the buffer."""
         regions = answer.regions
         parts = self.parts
         if not regions:
@@ -61,13 +61,13 @@ class Outbox:
             parts.append(view[start:])
 
     def flush(self) -> bool:
-        """Send until all is sent, the channel is full, or the turn is over.
+        """Send until everything is sent, the channel is full, or the turn ends.
 
         Returns:
             Whether everything is sent.
 
         Raises:
-            OSError: The connection is gone, or a file is shorter than a slice of it promised.
+            OSError: The connection is lost, or a file is shorter than its slice.
         """
         # hot path: benchmarks/load (every answer passes here)
         parts = self.parts
@@ -75,7 +75,7 @@ class Outbox:
         left_in_turn = TURN_BYTES
         try:
             if len(parts) == 1 and not self._sent and isinstance(parts[0], bytearray):
-                # Nearly always: one small answer, and a peer that takes it.
+                # The usual case: one small answer, accepted at once.
                 answer, send = parts[0], self._send
                 sent = send(answer)
                 if sent == len(answer):
@@ -105,6 +105,6 @@ class Outbox:
         return True
 
     def clear(self) -> None:
-        """Drop what is queued, and with it the references to files."""
+        """Drop the queue and its references to files."""
         self.parts.clear()
         self._sent = 0

@@ -9,28 +9,28 @@ from barnabas.broker.net.scheduler import Scheduler
 
 
 class Unheard(Protocol):
-    """A connection, as who looks after those that nobody reads from sees it."""
+    """A connection that is not being read from (`Reactor.unheard`)."""
 
     def look_for_peer(self) -> bool:
-        """End if the peer has left, or read on a little to find out, where nobody will read for long.
+        """Close if the peer has left. If no reads will happen for long, read ahead to find out.
 
         Returns:
-            Whether it reads on, which may take a millisecond.
+            Whether it reads ahead, which may take a millisecond.
         """
         ...
 
 
 class Reactor:
-    """One for all listeners of a broker.
+    """The state shared by all connections of all listeners.
 
     Attributes:
-        memory: What receive buffers may take beyond their first size.
+        memory: Receive memory for buffers beyond their first size.
         unauthenticated_memory: The same for unauthenticated connections (`Connection.confine`).
-        unheard: The connections that nobody reads from; the first has been looked at the longest ago.
-        scheduler: The tasks for the end of this turn of the loop.
-        now_ns: Monotonic nanoseconds, for what is measured.
-        on_waited: Told of the handler of each connection that waited for receive memory, and how long, when it goes on
-            or ends.
+        unheard: Connections that are not being read from; the least recently checked first.
+        scheduler: Runs tasks at the end of this turn of the loop.
+        now_ns: Monotonic nanoseconds, for measurements.
+        on_waited: Called with the handler of each connection that waited for receive memory, and the duration in
+            nanoseconds, when it resumes or closes.
     """
 
     __slots__ = ("memory", "now_ns", "on_waited", "scheduler", "unauthenticated_memory", "unheard")

@@ -1,4 +1,4 @@
-"""Looks after the receive memory while somebody waits for it: time, which the memory itself does not know."""
+"""Calls `ReceiveMemory.make_room` periodically while connections wait for memory. The memory itself has no clock."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ _LOOK_MS = 100
 
 
 def watch(memory: ReceiveMemory, timers: Timers, now_ns: Callable[[], int]) -> None:
-    """Have those who are too slow give way, from now on, ten times a second while others wait for their memory."""
+    """Close connections that are too slow, ten times a second while others wait for their memory."""
     is_looking = False
 
     def look() -> None:

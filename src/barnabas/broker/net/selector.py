@@ -27,7 +27,7 @@ Callback = Callable[[], object]
 
 
 class Selector:
-    """Watches sockets for data to read. Belongs to the event loop's thread."""
+    """Watches sockets for data to read. Owned by the event loop's thread."""
 
     __slots__ = ("_callbacks", "_epoll", "_loop", "_now_ns", "_ready")
 

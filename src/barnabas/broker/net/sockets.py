@@ -1,7 +1,7 @@
 """The machine's own network: non-blocking sockets, watched by the event loop.
 
-Invariant: a socket's reader (`selector.py`) and writer are removed before it is closed: a descriptor number is reused
-at once.
+Invariant: a socket's reader (`selector.py`) and writer are removed before it is closed: the system reuses descriptor
+numbers at once.
 
 Source: design page, network layer; `sendfile(2)`, `send(2)` on MSG_MORE; `socket.send.buffer.bytes`,
 `socket.receive.buffer.bytes`.
@@ -21,21 +21,21 @@ from barnabas.core.errors import StartupError
 from barnabas.wire.protocol.wire import Region
 
 _BACKLOG = 1024
-# macOS has no MSG_MORE: the header leaves in its own packet, which is only slower.
+# macOS has no MSG_MORE: the header is sent in its own packet, which is only slower.
 _MORE = getattr(socket, "MSG_MORE", 0)
-# The peer has ended its side. Elsewhere than on Linux only the end of both sides is told of, without being asked for.
+# The peer has closed its side. Systems other than Linux only report the end of both sides, without a flag.
 _PEER_LEFT = getattr(select, "POLLRDHUP", 0)
 
 
 class PlainChannel:
-    """A socket as it is; see `Channel`."""
+    """An unencrypted socket; see `Channel`."""
 
     __slots__ = ("_is_reading", "_is_writing", "_loop", "_selector", "_sock", "recv_into", "send")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, selector: Selector, sock: socket.socket) -> None:
         """Args:
-        selector: All that are read from.
-        sock: Connected and non-blocking; owned from here on.
+        selector: The selector of all sockets.
+        sock: Connected and non-blocking; owned by the channel.
         """
         self._loop = loop
         self._selector = selector
@@ -88,7 +88,7 @@ class PlainChannel:
 
 
 class SocketAcceptor:
-    """A socket that is bound; see `Acceptor`."""
+    """A bound socket; see `Acceptor`."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, selector: Selector, sock: socket.socket, options: SocketOptions
@@ -151,7 +151,7 @@ class SocketNetwork:
         if not _may_be_a_name(host):
             raise StartupError(f"the listener's host {host!r} is no host name")
         try:
-            # As bytes (a name in the configuration is ASCII): for text Python loads its tables of Unicode names, 2 ms.
+            # As bytes (a configured name is ASCII): for text, Python loads its Unicode tables, which takes 2 ms.
             family, kind, protocol, _, address = socket.getaddrinfo(
                 host.encode("ascii") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
@@ -201,7 +201,7 @@ class SocketNetwork:
 
 
 def _peer_host(host: str, _port: int, _flow: int = 0, link: int = 0) -> str:
-    """The one form of a peer's address, of what a socket says of it; `link` numbers the one that it is valid on."""
+    """Return the canonical form of a peer's address; `link` is the index of the link that the address is valid on."""
     return canonical_address(f"{host}%{link}" if link else host)
 
 

@@ -1,17 +1,17 @@
-"""TLS over another channel: what is sent is encrypted, what arrives is decrypted, and neither ever waits.
+"""TLS over another channel: encrypts sent data and decrypts received data without blocking.
 
     Connection ─► TlsChannel ─► SSLObject ─► two buffers of ciphertext ─► the plain channel
 
-The handshake begins when somebody reads and is over before the first byte of plaintext comes up; until then nothing can
-be sent. Its steps are asymmetric cryptography, up to a millisecond each, and run in an executor's thread; what the loop
-does for handshakes has an end in each turn (`TlsLoop`): a flood of them waits, and everybody else goes on. Who leaves
-while it waits for the thread is not computed for. A slice of a file is read from the page cache, a piece at a time, as
-it has to be encrypted: there is no `sendfile`.
+The handshake begins with the first read and completes before the first plaintext is returned; nothing can be sent
+before that. Its steps are asymmetric cryptography, up to a millisecond each, and run in an executor's thread. The
+loop's own work for handshakes is limited per turn (`TlsLoop`): a flood of handshakes waits and delays no other
+connection. If a peer leaves while its step is queued, the step is skipped. A slice of a file must be encrypted, so it
+is read from the page cache piece by piece, without `sendfile`.
 
 Invariants:
-- The loop and the executor never use the `SSLObject` at the same time: while a step runs nothing is read or sent.
-- At most one piece (64 KiB) of ciphertext waits for a peer that takes nothing; then `send` says "later".
-- A handshake has a deadline. What fails is told once, by the next call of whoever reads or writes.
+- The loop and the executor never use the `SSLObject` at the same time: nothing is read or sent while a step runs.
+- At most one piece (64 KiB) of ciphertext waits for a peer that accepts no data; then `send` raises BlockingIOError.
+- A handshake has a deadline. A failure is raised by the next read or write.
 
 Source: RFC 8446, RFC 5246; design page, network layer; Kafka 2.7.2, SslTransportLayer.
 """
@@ -28,14 +28,13 @@ from barnabas.core.executor import Executor
 from barnabas.core.timers import Timer, Timers
 from barnabas.wire.protocol.wire import Region
 
-# What is encrypted or taken from the other channel in one go: fewer system calls than records of 16 KiB
-# (benchmarks/load, tls).
+# Bytes encrypted or received at a time: fewer system calls than with records of 16 KiB (benchmarks/load, tls).
 _PIECE_BYTES = 64 * 1024
-# A handshake with long chains of certificates; OpenSSL itself takes messages of 100 KiB.
+# Room for a handshake with long certificate chains; OpenSSL itself accepts messages of 100 KiB.
 _MOST_HANDSHAKE_BYTES = 512 * 1024
-# What the loop does for handshakes in one turn.
+# The loop's time for handshakes per turn.
 _TURN_NS = 2_000_000
-# So many steps at a time are given to the executor: its thread always has one to go on with.
+# Steps submitted to the executor at a time, so that its thread is always busy.
 _MOST_COMPUTING = 4
 # The types of the first record that a TLS peer sends: a handshake message, or an alert.
 _FIRST_BYTES = frozenset([0x16, 0x15])
@@ -44,17 +43,17 @@ NO_TLS: Final = "it does not speak TLS, as this listener does: security.protocol
 
 
 class TlsError(OSError):
-    """A connection that TLS can't go on with; one line that says why."""
+    """TLS failed on this connection; one line with the reason."""
 
 
 class TlsLoop:
     """State shared by all TLS channels of an event loop.
 
     Attributes:
-        executor: Where handshakes compute.
-        timers: For their deadlines.
-        defer: Runs something in the loop's next turn (`loop.call_soon`).
-        space: What was received is here for a moment, and what is about to be encrypted.
+        executor: Computes the handshake steps.
+        timers: For the handshake deadlines.
+        defer: Runs a function in the loop's next turn (`loop.call_soon`).
+        space: Scratch buffer for received ciphertext and for plaintext to encrypt.
     """
 
     __slots__ = (
@@ -90,17 +89,17 @@ class TlsLoop:
         self._tasks: deque[Callable[[], object]] = deque()
 
     def compute(self, step: Callable[[], bool]) -> None:
-        """Have a handshake's step begin when the executor has time for it.
+        """Start a handshake step when the executor has time for it.
 
         Args:
-            step: Gives it to the executor, and says so; or says that nobody waits for it any more. Whoever was given to
-                the executor calls `computed` in the end.
+            step: Submits the step to the executor and returns True; returns False if the step is no longer needed. A
+                submitted step must call `computed` when it ends.
         """
         self._steps.append(step)
         self._begin_steps()
 
     def computed(self) -> None:
-        """A step is over: the next one may begin."""
+        """Start the next step after one has ended."""
         self._computing_count -= 1
         self._begin_steps()
 
@@ -111,7 +110,7 @@ class TlsLoop:
                 self._computing_count -= 1
 
     def later(self, task: Callable[[], object]) -> None:
-        """Do something for a handshake when there is time for it: as much in each turn as `_TURN_NS` allows."""
+        """Run a task of a handshake when there is time: in each turn as much as `_TURN_NS` allows."""
         self._tasks.append(task)
         self._plan()
 
@@ -126,7 +125,7 @@ class TlsLoop:
         tasks = self._tasks
         while tasks:
             if len(tasks) > 1:
-                # Also where this one has a bug.
+                # Planned first, in case this task raises.
                 self._plan()
             tasks.popleft()()
             if self._now_ns() >= end_ns:
@@ -134,7 +133,7 @@ class TlsLoop:
 
 
 class TlsChannel:
-    """A channel that encrypts; see `Channel`."""
+    """An encrypting channel; see `Channel`."""
 
     __slots__ = (
         "_context",
@@ -171,10 +170,10 @@ class TlsChannel:
         on_refused: Callable[[str], object] | None = None,
     ) -> None:
         """Args:
-        inner: Connected; owned from here on.
-        handshake_timeout_ms: How long the handshake may take, from now on.
-        server_name: Whom a client means to reach; None on the side of a server.
-        on_refused: Told why the handshake failed, but for a peer that left.
+        inner: Connected; owned by this channel.
+        handshake_timeout_ms: Limit of the handshake's duration, from now on.
+        server_name: The server's name, for a client; None for a server.
+        on_refused: Called with the reason if the handshake fails, except when the peer left.
         """
         self._inner = inner
         self._context = context
@@ -212,7 +211,7 @@ class TlsChannel:
                     raise
                 return filled
             if count == 0:
-                # Without a close_notify, as Java's clients leave: a request that is cut off shows by its size.
+                # Closed without a close_notify, as by Java clients: a truncated request is detected by its size.
                 return filled
             self._incoming.write(inner[:count])
             self._is_drained = False
@@ -222,7 +221,7 @@ class TlsChannel:
         if self._failure is not None:
             raise self._failure
         if not self._is_drained:
-            # A close_notify: the peer has ended its side.
+            # A close_notify: the peer has closed its side.
             return 0
         raise BlockingIOError
 
@@ -254,7 +253,7 @@ class TlsChannel:
             return
         self._inner.watch_reads(self._readable)
         if not self._is_open and self._server_name is not None and self._tls is None:
-            # A client speaks first.
+            # A client sends first.
             self._queue()
 
     def stop_reads(self) -> None:
@@ -292,20 +291,20 @@ class TlsChannel:
     # --- decrypting and encrypting
 
     def _decrypt(self, space: memoryview) -> int:
-        """Fill `space` from what has arrived, as far as that goes; 0 with `_is_drained` unset: the peer has ended."""
+        """Decrypt received data into `space`; 0 with `_is_drained` unset means that the peer has closed its side."""
         tls = self._tls
         assert tls is not None
         incoming = self._incoming
         filled, length = 0, len(space)
         try:
             while filled < length:
-                # A record at a time.
+                # One record at a time.
                 count = tls.read(length - filled, space[filled:] if filled else space)
                 if not count:
                     return filled
-                filled += count  # type: ignore[operator]  # a number, as there is a buffer
+                filled += count  # type: ignore[operator]  # an int, because a buffer is given
                 if not incoming.pending and (filled < length or not tls.pending()):
-                    # All records were whole: to ask for another one would raise, which costs as much as decrypting.
+                    # All records were complete: another read would raise, which costs as much as decrypting.
                     self._is_drained = True
                     break
         except ssl.SSLWantReadError:
@@ -318,7 +317,7 @@ class TlsChannel:
         return filled
 
     def _check_sendable(self) -> None:
-        """Raises BlockingIOError where nothing can be sent for now, OSError where nothing ever will."""
+        """Raise BlockingIOError if nothing can be sent for now, OSError if the channel has failed."""
         if self._failure is not None:
             raise self._failure
         if not self._is_open or (self._unsent and not self._push_or_fail()):
@@ -338,7 +337,7 @@ class TlsChannel:
     # --- ciphertext out
 
     def _push_or_fail(self) -> bool:
-        """Send what is encrypted; whether all of it left. Raises OSError, and is the channel's failure then."""
+        """Send encrypted data; return whether all was sent. An OSError becomes the channel's failure and is raised."""
         try:
             return self._push()
         except OSError as error:
@@ -390,7 +389,7 @@ class TlsChannel:
         if self._on_read is not None:
             self._on_read()
             if not self._is_drained or self._failure is not None:
-                # Nothing more may come by the other channel to tell of it.
+                # The inner channel may have no further data, so it would not call back.
                 self._plan_again()
 
     def _plan_again(self) -> None:
@@ -408,7 +407,7 @@ class TlsChannel:
             self._readable()
 
     def _notify(self) -> None:
-        """Have whoever uses the channel find out what failed."""
+        """Call the user of the channel, whose read or write then raises the failure."""
         callback = self._on_read or self._on_write
         if callback is not None:
             callback()
@@ -425,7 +424,7 @@ class TlsChannel:
 
     def _hear_handshake(self) -> None:
         if self._is_closed or self._failure is not None or self._is_computing or self._is_open:
-            # What has come since then is taken when the step is over.
+            # Data that arrived meanwhile is read after the step.
             return
         space = self._loop.space
         try:
@@ -437,7 +436,7 @@ class TlsChannel:
             self._fail(error)
             return
         if count == 0:
-            # Whoever only looks whether somebody listens is refused nothing.
+            # A port probe is not reported as a refused handshake.
             self._on_refused = None
             self._fail(TlsError("it left before the TLS handshake was over"))
             return
@@ -449,12 +448,12 @@ class TlsChannel:
             self._fail(TlsError(f"its TLS handshake exceeds {_MOST_HANDSHAKE_BYTES // 1024} KiB"))
             return
         self._incoming.write(space[:count])
-        # While it waits for its step it may leave.
+        # To notice if the peer leaves while its step is queued.
         self._inner.watch_reads(self._readable)
         self._queue()
 
     def _queue(self) -> None:
-        """Do the handshake's next step, elsewhere, when others had theirs."""
+        """Queue the next handshake step for the executor."""
         if not self._is_queued:
             self._is_queued = True
             self._loop.compute(self._compute)
@@ -469,7 +468,7 @@ class TlsChannel:
         return True
 
     def _step(self) -> bool:
-        """Go on with the handshake as far as that goes, in the executor's thread; whether it is over."""
+        """Continue the handshake as far as possible, in the executor's thread; return whether it is complete."""
         tls = self._tls
         if tls is None:
             is_server = self._server_name is None
@@ -512,7 +511,7 @@ class TlsChannel:
             self._after_failure()
             return
         try:
-            # The alert that tells the peer why.
+            # The alert with the reason, for the peer.
             self._push()
         except OSError:
             pass
@@ -522,12 +521,12 @@ class TlsChannel:
             self._fail(TlsError(f"the TLS handshake failed: {type(error).__name__}"))
 
     def _after_failure(self) -> None:
-        """The deadline came, or the end, while a step was computed."""
+        """Report a failure that happened while a step was computed, unless the channel is closed."""
         if not self._is_closed:
             self._notify()
 
     def _too_late(self) -> None:
-        # differs from Kafka (tls-handshake-deadline): it has none of its own.
+        # differs from Kafka (tls-handshake-deadline): Kafka has no deadline for the handshake.
         self._deadline = None
         self._fail(TlsError(f"its TLS handshake was not over after {self._timeout_ms} ms"))
 
@@ -537,11 +536,11 @@ class TlsChannel:
             deadline.cancel()
 
     def _say_goodbye(self, tls: ssl.SSLObject) -> None:
-        """Send a close_notify, if the peer takes it at once."""
+        """Send a close_notify if the peer accepts it at once."""
         try:
             tls.unwrap()
         except (ssl.SSLError, ValueError):
-            # It would wait for the peer's own.
+            # unwrap would wait for the peer's close_notify.
             pass
         try:
             self._push()
@@ -550,7 +549,7 @@ class TlsChannel:
 
 
 def _reason(error: ssl.SSLError) -> str:
-    """Put OpenSSL's error into words."""
+    """Return the text of an OpenSSL error."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate is refused: {error.verify_message}"
     return (error.reason or str(error)).lower().replace("_", " ")
@@ -568,9 +567,9 @@ class TlsAcceptor:
         on_refused: Callable[[str, str], object],
     ) -> None:
         """Args:
-        inner: The address; owned from here on.
-        context: What a new connection is to use.
-        on_refused: Told the host of each whose handshake fails, and why.
+        inner: The address; owned by the acceptor.
+        context: Returns the TLS context for a new connection.
+        on_refused: Called with the host and the reason when a handshake fails.
         """
         self._inner = inner
         self._context = context

@@ -1,8 +1,9 @@
-"""Measures the use by clients that share a limit.
+"""Measures the use of a quota by all clients that share its limit.
 
-Windows forget within seconds, but a throttle time may last minutes. So a bucket also records until when its limit is
-used up by admitted requests (`used_up_until_ms`): this counts on other connections, too. For a client that waits on
-its one connection, as told, that time is always over: it gets the same throttle times as from Kafka.
+Windows forget within seconds, but a throttle time may last minutes. So a bucket also records until when admitted
+requests use up its limit (`used_up_until_ms`). Clients that reconnect, or use several connections, must wait until
+then. For a client that observes its throttle times on a single connection, that time is always over: it gets Kafka's
+throttle times.
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager.
 """
@@ -15,7 +16,7 @@ from barnabas.core.windowed_rate import MOST_MS, WindowedAverage, WindowedRate
 from barnabas.wire.quotas.levels import Resolution
 from barnabas.wire.quotas.limits import QuotaKind
 
-# Kafka averages throttle times over what `metrics.num.samples` and `metrics.sample.window.ms` are unless set.
+# Kafka averages throttle times over the defaults of `metrics.num.samples` and `metrics.sample.window.ms`.
 _THROTTLE_SAMPLES = 2
 _THROTTLE_WINDOW_MS = 30_000
 
@@ -28,7 +29,7 @@ class Windows(NamedTuple):
 
     @property
     def burst_s(self) -> float:
-        """In how many seconds a token bucket is filled."""
+        """Seconds in which an empty token bucket is filled."""
         return self.sample_count * self.window_ms / 1_000
 
 
@@ -36,12 +37,12 @@ class Bucket:
     """Measures one kind of use by all clients with the same tags.
 
     Attributes:
-        resolution: Its tags, and the current limit.
-        last_used_ms: When something was counted last.
+        resolution: Its tags and the current limit.
+        last_used_ms: Time of the last recorded use.
         throttle_count: How often a client was throttled.
-        throttle_total_ms: How long, in all.
-        throttled_connection_count: How many connections are throttled now.
-        used_up_until_ms: The end of the last throttle time; a client that has not waited itself waits until then.
+        throttle_total_ms: The sum of all throttle times.
+        throttled_connection_count: The number of connections throttled now.
+        used_up_until_ms: The end of the last throttle time; a client that did not wait itself is throttled until then.
     """
 
     __slots__ = (
@@ -63,19 +64,19 @@ class Bucket:
 
     def __init__(self, kind: QuotaKind, resolution: Resolution, windows: Windows, now_ms: int) -> None:
         self.kind = kind
-        # A rate is taken over this time at the least, so up to so much it is not above the limit. (Nothing is where
-        # tokens decide, everything where there is no limit.)
+        # A rate is measured over at least this period, so use up to `_allowance` never exceeds the limit. The allowance
+        # is -inf with a token bucket, and inf without a limit.
         self._least_measured_s = (windows.sample_count - 1) * windows.window_ms / 1_000
         self._allowance = inf
         self.resolution = resolution
         self.last_used_ms = now_ms
         self.throttle_count = self.throttle_total_ms = self.throttled_connection_count = 0
         self.used_up_until_ms = 0
-        # When all who keep a place had their turn and paid for it, if that were all.
+        # When the limit would have served all reserved turns, if there were no other requests.
         self._next_turn_ms: float = 0
         self._rate = WindowedRate(windows.window_ms, windows.sample_count)
         self._throttle_times: WindowedAverage | None = None
-        # Who takes too much of the broker's time is throttled for a window at the most.
+        # A client above its request quota is throttled for at most one window.
         self._most_ms = windows.window_ms if kind is QuotaKind.REQUEST else 0
         self._tokens = TokenBucket(windows.burst_s) if kind is QuotaKind.CONTROLLER_MUTATION else None
         self.set_limit(resolution)
@@ -89,7 +90,7 @@ class Bucket:
         if resolution.limit is None and self._tokens is not None:
             self._tokens.fill()
         if resolution.limit != self.resolution.limit:
-            # It was reckoned by another limit.
+            # Both were computed from the previous limit.
             self.used_up_until_ms, self._next_turn_ms = 0, 0
         self.resolution = resolution
         if self._tokens is not None:
@@ -103,7 +104,7 @@ class Bucket:
         self.last_used_ms = now_ms
         rate = self._rate
         if now_ms < rate.due_ms:
-            # As `rate.record`, without the call.
+            # Same as `rate.record`, without the call.
             rate.sums[rate.current] += value
             rate.total += value
         else:
@@ -118,24 +119,24 @@ class Bucket:
         excess_ms = self.excess_ms(now_ms)
         left_ms = self.used_up_until_ms - now_ms
         if left_ms > 0 and self.kind is QuotaKind.PRODUCE:
-            # The windows forget what others still wait for.
+            # The windows no longer include use for which other clients are still throttled.
             excess_ms = max(excess_ms, min(left_ms + floor(value / limit * 1_000 + 0.5), MOST_MS))
         if self.kind is not QuotaKind.FETCH:
-            # Of a fetch nothing leaves that is too much.
+            # A fetch above the limit is answered empty, so it uses nothing.
             self.used_up_until_ms = max(self.used_up_until_ms, now_ms + excess_ms)
         return excess_ms
 
     def reserve_turn(self, now_ms: int, value: float) -> int:
         """Reserve a turn for a request that arrives without having waited for the limit.
 
-        Those who come so have their turns one after the other, as the limit allows, whatever others were told
-        meanwhile. What all windows but one let through at once is free for them, too.
+        Such requests get consecutive turns at the limit's rate, regardless of the throttle times of other clients. A
+        burst of the size that all windows but one allow is not delayed.
 
         Args:
-            value: The value with which it will be counted.
+            value: The value that will be counted for the request.
 
         Returns:
-            In how many milliseconds its turn is.
+            Milliseconds until its turn.
         """
         limit = self.resolution.limit
         if limit is None or self._tokens is not None:
@@ -150,11 +151,11 @@ class Bucket:
             self._next_turn_ms -= value / self.resolution.limit * 1_000
 
     def take_back(self, now_ms: int, value: float) -> None:
-        """Subtract a use that was just counted and did not happen."""
+        """Subtract use that was just recorded but did not happen."""
         self._rate.record(now_ms, -value)
 
     def excess_ms(self, now_ms: int) -> int:
-        """Return for how long the clients must wait, as of now."""
+        """Return for how long clients must wait now, in milliseconds."""
         limit = self.resolution.limit
         if limit is None:
             return 0
@@ -172,7 +173,7 @@ class Bucket:
         self.throttle_count += 1
         self.throttle_total_ms += throttle_ms
 
-    # --- for looking at
+    # --- for metrics and explanations
 
     def rate_per_s(self, now_ms: int) -> float:
         """Return the measured rate, in the kind's unit."""

@@ -13,7 +13,7 @@ class ControllerMutationQuota:
     """Counts partitions for one request, topic by topic.
 
     Attributes:
-        bucket: Where they are counted.
+        bucket: The bucket that counts them.
     """
 
     __slots__ = ("_client", "_is_strict", "_noted_ms", "_now_ms", "_throttle_ms", "bucket")
@@ -22,10 +22,10 @@ class ControllerMutationQuota:
         self, bucket: Bucket | None, is_strict: bool, now_ms: Callable[[], int], client: Client | None = None
     ) -> None:
         """Args:
-        bucket: Where they are counted; None: no limit.
-        is_strict: Whether excess parts are refused, as in later versions of the request; others are throttled.
-        now_ms: The time, by the bucket's clock.
-        client: The client whose sums count them as well.
+        bucket: The bucket that counts them; None: no limit.
+        is_strict: Whether to refuse topics above the limit, as later request versions do, instead of throttling.
+        now_ms: Returns the time by the bucket's clock.
+        client: The client whose sums include them.
         """
         self.bucket = bucket
         self._client = client
@@ -35,11 +35,11 @@ class ControllerMutationQuota:
 
     @property
     def is_exceeded(self) -> bool:
-        """Return whether a part of the request was refused: then the rest is refused, too."""
+        """Return whether a topic of the request was refused: then all later ones are refused, too."""
         return self._is_strict and self._throttle_ms > 0
 
     def take(self, partition_count: int) -> bool:
-        """Count partitions that are to be created or deleted; whether they may be."""
+        """Count partitions to be created or deleted; return whether that is allowed."""
         bucket = self.bucket
         if bucket is None:
             self._count(partition_count)
@@ -55,7 +55,7 @@ class ControllerMutationQuota:
         if throttle_ms > 0:
             self._throttle_ms, self._noted_ms = throttle_ms, now_ms
             return False
-        # The one that overdraws it is let in.
+        # The request that overdraws the bucket is still allowed.
         bucket.record(now_ms, partition_count)
         self._count(partition_count)
         return True

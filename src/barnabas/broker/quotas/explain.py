@@ -1,6 +1,6 @@
-"""Explains why a client is throttled or not: all levels, the measured use, the clients that share a limit. Pure.
+"""Explains why a client is throttled or not: all levels, the measured use, and clients sharing a limit. Pure.
 
-An explanation covers one broker: limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
+An explanation covers one broker. Limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
 
 Source: semantics, quotas; docs/quotas.md.
 """
@@ -24,16 +24,16 @@ UNITS: Final = {
     QuotaKind.REQUEST: "percent",
     QuotaKind.CONTROLLER_MUTATION: "partitions/s",
 }
-# The largest request of a Java producer, and what its consumer fetches of a partition.
+# Kafka's default maximum of a producer's request, and of a consumer's fetch from one partition.
 LARGE_REQUEST_BYTES: Final = 1_048_576
-# What clients wait for an answer before they give up and try again, unless they are told otherwise.
+# How long clients wait for an answer, by default, before they give up and retry.
 REQUEST_TIMEOUTS_MS: Final = {
     "Java clients, kafka-python's producer, librdkafka (request.timeout.ms)": 30_000,
     "librdkafka (socket.timeout.ms)": 60_000,
     "Java producer, a record with all its tries (delivery.timeout.ms)": 120_000,
 }
 RATE_SECONDS: Final = 10
-# Of those who share a bucket so many are looked at, and so many are named.
+# Maximum number of clients sharing a bucket that are checked, and that are named.
 _MOST_LOOKED_AT, _MOST_NAMED = 1_000, 20
 _NS_PER_US: Final = 1_000
 
@@ -47,13 +47,13 @@ def explain(
     only_user: str | None = None,
     kinds: Iterable[QuotaKind] = QuotaKind,
 ) -> dict[str, Json]:
-    """Return all that throttles a user's clients of one id, or might.
+    """Explain all limits that throttle, or could throttle, the clients with a user and client id.
 
     Args:
-        history: The recorded use, if there is a history.
-        now_ms: By the clock that the buckets go by.
-        only_user: Others who share a bucket are counted and not named, and what is measured with them is not told.
-        kinds: Of which limits.
+        history: The recorded use; None without a history.
+        now_ms: The time by the buckets' clock.
+        only_user: Clients of other users are counted but not named, and measurements that include them are omitted.
+        kinds: The kinds of limits to explain.
     """
     user, client_id = kept_name(user), kept_name(client_id)
     rates = {} if history is None else history.rates(RATE_SECONDS)
@@ -130,7 +130,7 @@ def _measured(bucket: Bucket | None, now_ms: int) -> dict[str, Json]:
 
 
 def _large_request_throttle_ms(limit: float, rate: float, measured_ms: int) -> int:
-    """Return for how long a request of 1 MiB would be throttled now, by the formula of `WindowedRate`."""
+    """Return for how long a request of 1 MiB would be throttled now, using the formula of `WindowedRate`."""
     if not measured_ms:
         return 0
     total = rate * measured_ms / 1_000 + LARGE_REQUEST_BYTES
@@ -138,7 +138,7 @@ def _large_request_throttle_ms(limit: float, rate: float, measured_ms: int) -> i
 
 
 def _why(levels: list[LevelLimit], in_force: Level | None) -> str:
-    """Explain in a sentence why this level applies and no other."""
+    """Explain in one sentence why this level applies."""
     named = {each.level: each for each in levels}
     if in_force is None:
         others = [each for each in levels if each.limit is not None]
@@ -168,7 +168,7 @@ def _name(each: LevelLimit) -> str:
 
 
 def _sharers(quotas: Quotas, kind: QuotaKind, tags: Tags) -> Iterator[Client]:
-    """Yield the known clients that are counted in one bucket."""
+    """Yield the known clients whose use is counted in one bucket."""
     for (user, client_id), client in quotas.clients.items():
         if tags.user not in ("", user) or tags.client_id not in ("", client_id):
             continue
@@ -177,7 +177,7 @@ def _sharers(quotas: Quotas, kind: QuotaKind, tags: Tags) -> Iterator[Client]:
 
 
 def _used(kind: QuotaKind, client: Client) -> int:
-    """Return a client's use of a kind since the broker knows it."""
+    """Return a client's total use of a kind since the broker first saw the client."""
     match kind:
         case QuotaKind.PRODUCE:
             return client.produced_bytes
@@ -195,7 +195,7 @@ def _lately(quotas: Quotas, kind: QuotaKind, client: Client, rates: dict[Name | 
 
 
 def in_unit(quotas: Quotas, kind: QuotaKind, value: float) -> float:
-    """Convert a history's amount in a second to the unit of the kind's limits."""
+    """Convert an amount recorded in one second to the unit of the kind's limits."""
     return quotas.percent_of(round(value * _NS_PER_US)) if kind is QuotaKind.REQUEST else value
 
 
@@ -203,10 +203,10 @@ def top(quotas: Quotas, history: History, now_ms: int, last_s: int) -> dict[str,
     """List clients by use, the largest first.
 
     Args:
-        last_s: Over how many seconds rates are averaged.
+        last_s: The number of seconds over which rates are averaged.
 
     Returns:
-        Of each: its own rates, and what all who share a limit use of it over the quota's windows.
+        For each client: its own rates, and the use of each limit by all sharing clients, over the quota's windows.
     """
     rows: list[Json] = []
     rates = history.rates(last_s)
@@ -248,11 +248,11 @@ def recorded(
     user: str | None,
     client_id: str | None,
 ) -> dict[str, Json]:
-    """Return the traffic of an hour that `barnabas quotas simulate` needs beside all limits.
+    """Return the traffic of the last hour, for `barnabas quotas simulate`, which also needs all limits.
 
     Args:
-        windows, thread_count: As of `Quotas`.
-        second: The last one of the rings.
+        windows, thread_count: As in `Quotas`.
+        second: The last second of the rings.
         user, client_id: The clients to include; None for all.
     """
     return {
@@ -273,7 +273,7 @@ def _is_meant(wanted: str | None, name: str) -> bool:
 
 
 def limits_of(quotas: Quotas) -> list[Json]:
-    """Return all limits with their znodes; None for those of the broker's file."""
+    """Return all limits with their znodes' paths; the path is None for a limit from the broker's file."""
     told: list[Json] = []
     for kind in QuotaKind:
         for entity, limit in quotas.overrides(kind).items():

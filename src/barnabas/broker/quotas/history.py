@@ -1,13 +1,13 @@
-"""Records the use of each client in each second of the last hour, in bounded memory. Pure.
+"""Records the use of each client per second for the last hour, in bounded memory. Pure.
 
     sums of each user and client id (`manager.Client`) ─ collect, once a second ─► rings of 3,600 seconds
 
 Invariants:
-- At most `most_kept` users and client ids have rings: those with the most use. The use of all others is in one shared
-  ring, so the sum over all rings is the traffic of the broker. At most `_MOST_CANDIDATES` of the others are known by
-  name.
-- A second is one of wall time: the history continues after a restart. A clock that is set back adds to the last known
-  second.
+- At most `most_kept` pairs of user and client id have their own rings: those with the most use. The use of all others
+  is in one shared ring, so the sum of all rings is the broker's traffic. At most `_MOST_CANDIDATES` of the others are
+  known by name.
+- Seconds are wall-clock time, so the history continues after a restart. While the clock is set back, use is added to
+  the last known second.
 """
 
 from array import array
@@ -17,16 +17,16 @@ from typing import Final, NamedTuple, Protocol
 from barnabas.wire.quotas.limits import QuotaKind
 
 SECOND_COUNT: Final = 3_600
-# Rings of all kinds for so many take 6 MB at the most.
+# Rings of all kinds for this many clients take at most 6 MB.
 MOST_KEPT: Final = 100
 _LARGEST: Final = 2**32 - 1
 _NS_PER_US: Final = 1_000
-# So many of those without rings are remembered until they are compared, which is sooner where there are more.
+# Maximum number of clients without rings that are remembered; when it is reached, they are compared at once.
 _MOST_CANDIDATES: Final = 5_000
-# How often those without rings are compared with those that have one.
+# How often clients without rings are compared with those that have rings.
 _COMPARE_EVERY_S: Final = 60
 
-# What makes one client larger than another, in bytes: a second of the broker's time is as much as 100 MB.
+# Weights to compare clients by, in bytes: one second of the broker's time counts as 100 MB.
 _WEIGHTS: Final = (1, 1, 100, 100_000)
 
 Sums = tuple[int, int, int, int]
@@ -40,7 +40,7 @@ class Name(NamedTuple):
 
 
 class Counted(Protocol):
-    """A user with a client id, as `manager.Client` is one: sums that only grow, since it was first seen."""
+    """A user with a client id, such as `manager.Client`: sums since it was first seen, which never decrease."""
 
     user: str
     client_id: str
@@ -51,10 +51,10 @@ class Counted(Protocol):
 
 
 class Rings:
-    """One client's last hour: a ring of seconds for each kind that it ever used.
+    """One client's last hour: a ring of seconds for each kind that it has used.
 
     Attributes:
-        weight: The sum of all use, by which clients are compared.
+        weight: The weighted sum of all use, by which clients are compared.
     """
 
     __slots__ = ("by_kind", "weight")
@@ -64,7 +64,7 @@ class Rings:
         self.weight = 0
 
     def add(self, second: int, kind: QuotaKind, value: int) -> None:
-        """Count a use in one second; values too large for a ring are capped."""
+        """Count use in one second. A value too large for the ring is capped."""
         ring = self.by_kind.get(kind)
         if ring is None:
             ring = self.by_kind[kind] = array("I", bytes(4 * SECOND_COUNT))
@@ -74,7 +74,7 @@ class Rings:
         self.weight += (ring[index] - before) * _WEIGHTS[kind]
 
     def clear(self, second: int) -> None:
-        """Clear the counts of an hour before this second."""
+        """Clear a second's entry, which is from an hour earlier."""
         index = second % SECOND_COUNT
         for kind, ring in self.by_kind.items():
             if ring[index]:
@@ -93,8 +93,8 @@ class Recorded(NamedTuple):
     """One ring in a report.
 
     Attributes:
-        client: Its client; None for all clients without a ring.
-        values: For each second, the oldest first: bytes, microseconds of the broker's time, or partitions.
+        client: The client; None for all clients without rings.
+        values: One value per second, oldest first: bytes, microseconds of the broker's time, or partitions.
     """
 
     client: Name | None
@@ -106,16 +106,16 @@ class History:
     """The traffic of one broker's clients.
 
     Attributes:
-        second: The last one that was collected, in seconds since the epoch; -1 before the first.
+        second: The last collected second since the epoch; -1 before the first.
         last_use: The last second with any use; -1 if there was none.
     """
 
     def __init__(self, *, most_kept: int = MOST_KEPT) -> None:
         self.second = self.last_use = -1
         self._most_kept = most_kept
-        # What each had counted when it was looked at last.
+        # The sums of each client at the last collection.
         self._seen: dict[Counted, Sums] = {}
-        # What those without rings used since they were last compared.
+        # The use of clients without rings since the last comparison.
         self._candidates: dict[Name, int] = {}
         self._next_comparison = 0
         self._kept: dict[Name, Rings] = {}
@@ -127,17 +127,18 @@ class History:
         return len(self._kept)
 
     def collect(self, now_ms: int, clients: Collection[Counted]) -> None:
-        """`collecting`, at one stroke."""
+        """Run `collecting` to the end without pausing."""
         for _ in self.collecting(now_ms, clients, len(clients) + 1):
             pass
 
     def collecting(self, now_ms: int, clients: Collection[Counted], at_once: int) -> Iterator[None]:
-        """Record the use since the last call as that of the second before this one; call it once a second.
+        """Record the use since the last call as use of the previous second. Call it once a second.
+
+        Iterate to the end: each step checks some clients, and other work may run in between.
 
         Args:
-            clients: All that are known; who is not among them any more is forgotten, but for what it used. Nobody
-                comes or goes there until the end.
-            at_once: So many are looked at before others get their turn; whoever began goes on to the end.
+            clients: All known clients; must not change during the iteration. A missing client's recorded use is kept.
+            at_once: The number of clients to check per step.
         """
         second = max(now_ms // 1_000 - 1, self.second)
         self._go_on_to(second)
@@ -167,7 +168,7 @@ class History:
             self._compare()
 
     def recorded(self, last_s: int = SECOND_COUNT) -> list[Recorded]:
-        """Return the last seconds of all, up to `second`; copies."""
+        """Return copies of all rings for the last `last_s` seconds, up to `second`."""
         told = []
         for client, rings in [*self._kept.items(), (None, self._others)]:
             for kind, ring in rings.by_kind.items():
@@ -177,7 +178,7 @@ class History:
         return told
 
     def rates(self, last_s: int) -> dict[Name | None, tuple[float, ...]]:
-        """Return the average use per second over the last seconds, by kind, for clients that used anything."""
+        """Return the average use per second and kind over the last seconds, for clients with any use."""
         rates = {}
         indexes = [(self.second - age) % SECOND_COUNT for age in range(last_s)]
         for client, rings in [*self._kept.items(), (None, self._others)]:
@@ -189,10 +190,10 @@ class History:
         return rates
 
     def restore(self, second: int, recorded: Iterable[Recorded]) -> None:
-        """Load the records of another history up to a second; only before anything was collected.
+        """Load the records of another history up to a second. Call it only before the first collection.
 
         Args:
-            recorded: With as many values as there are seconds in an hour, each.
+            recorded: Rings of SECOND_COUNT values each.
         """
         self.second = second
         for client, kind, values in recorded:
@@ -232,13 +233,13 @@ class History:
         return rings
 
     def _compare(self) -> None:
-        """Give rings to clients with more use than the least of those with rings; take rings from idle clients."""
+        """Assign rings to the clients with the most use, replacing the least used rings; drop rings without any use."""
         for client in [client for client, rings in self._kept.items() if not rings.weight]:
             del self._kept[client]
         by_size = sorted(self._kept, key=lambda client: self._kept[client].weight)
         for client in sorted(self._candidates, key=self._candidates.__getitem__, reverse=True):
             if len(self._kept) >= self._most_kept:
-                # Twice as much: two of a size must not take turns, as what was so far goes to the others.
+                # Twice as much: similar clients must not replace each other, since a replaced ring joins the others.
                 if not by_size or self._candidates[client] < 2 * self._kept[by_size[0]].weight:
                     break
                 self._others.add_all(self._kept.pop(by_size.pop(0)))

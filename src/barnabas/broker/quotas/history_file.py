@@ -2,15 +2,15 @@
 
     field            type           meaning
     magic            4 bytes        "BQH1"
-    CRC              uint32, big    CRC-32 of all that follows
-    body             zlib           of the rest:
+    CRC              uint32, big    CRC-32 of everything after it
+    body             zlib           compressed; contains:
     header size      uint32, big    in bytes
     header           JSON           {"byteorder", "second", "rings": [[user, client id, kind], ...]}
     rings            3,600 uint32   one after the other, in the header's byte order, the oldest second first
 
-`second` is the last one, in seconds since the epoch. User and client id of the shared ring are null. The file is in the
-first of `log.dirs`, where Kafka and Barnabas ignore unknown files. It contains nothing but history: an unreadable file
-is ignored, and the next one replaces it.
+`second` is the last second, since the epoch. User and client id of the shared ring are null. The file is in the first
+of `log.dirs`, where Kafka and Barnabas ignore unknown files. An unreadable file is ignored and replaced at the next
+write: only history is lost.
 """
 
 import json
@@ -29,12 +29,12 @@ NAME: Final = "quota-history"
 _MAGIC: Final = b"BQH1"
 _UINT32: Final = Struct(">I")
 _RING_BYTES: Final = 4 * SECOND_COUNT
-# More than any history has: a file that unpacks to more is none.
+# More than any history needs: a file that unpacks to more is invalid.
 _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
-    """Return the file's content; this takes some hundred milliseconds for the largest history."""
+    """Return the file's content. Takes some hundred milliseconds for the largest history."""
     rings = list(recorded)
     header = json.dumps(
         {
@@ -48,10 +48,10 @@ def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[int, list[Recorded]]:
-    """Return the last second, and the rings.
+    """Return the last second and the rings.
 
     Raises:
-        ValueError: This is no such file, or it is damaged; says why.
+        ValueError: The file is not a history or is damaged; the text is the reason.
     """
     body = memoryview(data)[8:]
     if data[:4] != _MAGIC or len(data) < 8:

@@ -4,10 +4,10 @@
 
 Invariants:
 
-- For a kind without any limit only plain sums per client are measured.
+- For a kind without any limit, only sums per client are measured.
 - A bucket belongs to tags, not to a connection: a client that reconnects finds its earlier use.
-- A change of limits walks over nothing: `generation` counts the changes, and each client looks up its limits again.
-- The number of clients and buckets is bounded; those used last are kept. A peer with a new client id for each request
+- A change of limits does not visit the clients: it increments `generation`, and each client looks up its limits again.
+- The number of clients and buckets is bounded; the most recently used are kept. A peer with a new client id for each
   takes no more memory than that. They are kept under short names (`entities.kept_name`).
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager.
@@ -25,12 +25,12 @@ from barnabas.wire.quotas.levels import LevelLimit, Limits, Resolution, Tags
 from barnabas.wire.quotas.limits import KINDS_BY_KEY, QuotaKind
 
 UNUSED_MS = 60 * 60 * 1000
-"""What was not used for so long is forgotten."""
-# differs from Kafka (quota-clients): memory is its only limit.
+"""Clients and buckets unused for this long are forgotten."""
+# differs from Kafka (quota-clients): Kafka is limited only by memory.
 MOST_REMEMBERED = 20_000
-# How many are looked at for each new one where there are too many: those that are used go to the end.
+# Number of entries checked when one must be removed: entries in use move to the end.
 _CHANCES = 8
-# Kafka measures what no quota counts as it does everything else: two windows of 30 s.
+# Kafka measures exempt time like its other metrics: over two windows of 30 s.
 _EXEMPT_WINDOW_MS, _EXEMPT_SAMPLES = 30_000, 2
 PERCENT_PER_NS = 100 / 1_000_000_000
 
@@ -39,16 +39,16 @@ _Value = TypeVar("_Value")
 
 
 class Client:
-    """A user with a client id, on whatever connections.
+    """A user with a client id, on any number of connections.
 
     Attributes:
-        user, client_id: Their names as they are kept.
-        produced_bytes, fetched_bytes: Of its produce requests and fetch answers; sums since it was first seen.
-        request_ns: Of the broker's time, the same; what no quota counts is in it, too.
-        mutation_count: Partitions that it created and deleted, the same.
-        throttled_ms: Its throttle times in all.
-        session_count: How many connections are its own now.
-        buckets: Where each kind of it is counted, if it was looked up by the limits of this `generation`.
+        user, client_id: Their shortened names (`kept_name`).
+        produced_bytes, fetched_bytes: Bytes of its produce requests and fetch answers since it was first seen.
+        request_ns: Broker time of its requests since it was first seen, including time exempt from quotas.
+        mutation_count: Partitions that it created and deleted since it was first seen.
+        throttled_ms: The sum of its throttle times.
+        session_count: The number of its open connections.
+        buckets: Its bucket for each kind, or None; valid while `generation` is the one of `Quotas`.
         last_used_ms: When its last connection was closed.
     """
 
@@ -78,7 +78,7 @@ class Client:
         self.buckets: list[Bucket | None] = [None, None, None, None]
 
     def bucket(self, kind: QuotaKind, now_ms: int) -> Bucket:
-        """Return the bucket that a kind is counted in, by the limits that are set now."""
+        """Return the bucket that counts a kind under the current limits."""
         # hot path: benchmarks/load (every request of a client that has a quota)
         quotas = self._quotas
         if self.generation != quotas.generation:
@@ -88,7 +88,7 @@ class Client:
         if bucket is None:
             bucket = quotas.bucket(kind, self.user, self.client_id, now_ms)
             if self.generation == quotas.generation:
-                # Else one was forgotten to make room for it: the others may be, too.
+                # Otherwise a bucket was removed to make room, perhaps one in this list.
                 self.buckets[kind] = bucket
         return bucket
 
@@ -97,12 +97,12 @@ class Quotas:
     """All limits, and the buckets that measure their use. Owned by the event loop.
 
     Attributes:
-        generation: How often limits changed, or buckets were forgotten: earlier look-ups may be outdated.
-        thread_count: `num.network.threads` and `num.io.threads` together: so many times 100 percent are all of the
-            broker's time (docs/quotas.md).
-        exempt: The time of requests that no quota counts, in percent.
+        generation: Number of changes of limits and removals of buckets: earlier look-ups may be outdated.
+        thread_count: `num.network.threads` plus `num.io.threads`: this many times 100 percent is all of the broker's
+            time (docs/quotas.md).
+        exempt: Time of requests exempt from quotas, in percent.
         throttled_connection_counts: How many connections each kind throttles now.
-        throttled_until_ns: The end of the last throttle time: after that no client waits for another's use.
+        throttled_until_ns: The end of the last throttle time: after that no client waits for use by another.
         on_change: Called after each change of a limit.
         pacers: The clients that limit themselves.
         clients: The known clients, by user and client id.
@@ -136,8 +136,8 @@ class Quotas:
         mutation_windows: Windows | None = None,
     ) -> None:
         """Args:
-        producer_default, consumer_default: The old static limits of a client id; None: there are none.
-        mutation_windows: Those of created and deleted partitions, where they are others.
+        producer_default, consumer_default: The old static limits of client ids; None: no limit.
+        mutation_windows: The windows for created and deleted partitions; None: the same windows.
         """
         self.windows = windows
         self._mutation_windows = windows if mutation_windows is None else mutation_windows
@@ -152,7 +152,7 @@ class Quotas:
         self._limits = (Limits(producer_default), Limits(consumer_default), Limits(), Limits())
         self._buckets: tuple[dict[Tags, Bucket], ...] = ({}, {}, {}, {})
         self._most_remembered = most_remembered
-        # By kind: whether anybody has a limit.
+        # By kind: whether any limit is set.
         self.is_enabled = [each.is_enabled for each in self._limits]
         self.is_any = any(self.is_enabled)
 
@@ -162,7 +162,7 @@ class Quotas:
         """Set or remove a limit; return whether that changed anything.
 
         Raises:
-            ValueError: There can be no such limit; nothing changed.
+            ValueError: The limit is invalid; nothing has changed.
         """
         if limit is not None:
             kind.check(limit)
@@ -170,7 +170,7 @@ class Quotas:
         if not limits.set(entity.kept(), limit):
             return False
         if self.is_enabled[kind] and not limits.is_enabled:
-            # Nobody is counted any more, and whoever is counted again begins anew.
+            # Nothing is measured without limits: measuring starts from zero when one is set again.
             self._buckets[kind].clear()
         self.is_enabled[kind] = limits.is_enabled
         self.is_any = any(self.is_enabled)
@@ -182,7 +182,7 @@ class Quotas:
         """Apply an entity's znode: set the limits that it names, and remove the others.
 
         Returns:
-            What is wrong with those that can't be: these stay as they were.
+            An error text for each invalid limit; these limits are unchanged.
         """
         problems = []
         for key, kind in KINDS_BY_KEY.items():
@@ -207,7 +207,7 @@ class Quotas:
         """Return all quota levels for a client, from the first to the last."""
         return self._limits[kind].levels(user, client_id)
 
-    # --- who is there
+    # --- clients
 
     def enter(self, user: str, client_id: str, now_ms: int) -> Client:
         """Return the client to which a connection belongs from now on, until `leave`."""
@@ -230,10 +230,10 @@ class Quotas:
         return self.pacers.count(kind, self._limits[kind], tags, now_ms)
 
     def drop_unused(self, now_ms: int, most_looks: int = 1_000) -> None:
-        """Forget some of the clients and buckets unused for an hour; call it again and again.
+        """Forget some of the clients and buckets unused for an hour; call it regularly.
 
         Args:
-            most_looks: How many to look at of each kind.
+            most_looks: The number of clients, and of buckets per kind, to check.
         """
 
         def is_unused(bucket: Bucket) -> bool:
@@ -248,7 +248,7 @@ class Quotas:
         if dropped_count:
             self.generation += 1
 
-    # --- what is measured
+    # --- measured use
 
     def bucket(self, kind: QuotaKind, user: str, client_id: str, now_ms: int) -> Bucket:
         """Return a client's bucket under the current limits, creating it if needed."""
@@ -270,7 +270,7 @@ class Quotas:
         return self.bucket(kind, user, client_id, now_ms).record(now_ms, value) if self.is_enabled[kind] else 0
 
     def percent_of(self, ns: int) -> float:
-        """Time of the broker as `request_percentage` counts it."""
+        """Convert nanoseconds of the broker's time to the percent of `request_percentage`."""
         return ns * PERCENT_PER_NS * self.thread_count
 
     def buckets(self, kind: QuotaKind) -> Iterator[Bucket]:
@@ -283,7 +283,7 @@ class Quotas:
             yield bucket
 
     def bucket_of(self, kind: QuotaKind, user: str, client_id: str) -> Bucket | None:
-        """Return a client's bucket, for looking at; None: nothing of it was counted yet."""
+        """Return a client's bucket without creating it; None: nothing was counted yet."""
         resolution = self._limits[kind].resolve(user, client_id)
         bucket = self._buckets[kind].get(resolution.tags)
         if bucket is not None and bucket.resolution != resolution:
@@ -300,13 +300,13 @@ def _is_away(client: Client) -> bool:
 
 
 def _is_idle(bucket: Bucket, now_ms: int) -> bool:
-    """Return whether none of the measured use counts any more."""
+    """Return whether the bucket's measured use no longer throttles anyone."""
     is_owed = bucket.throttled_connection_count or now_ms < bucket.used_up_until_ms
     return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
 
 
 def _look_at(table: dict[_Key, _Value], is_unused: Callable[[_Value], bool], most_looks: int) -> int:
-    """Check the first entries, forget unused ones and move the others to the end; return how many were forgotten."""
+    """Check the first entries: remove unused ones, move the others to the end. Return the number removed."""
     count = 0
     for key in list(islice(table, most_looks)):
         value = table.pop(key)
@@ -318,7 +318,7 @@ def _look_at(table: dict[_Key, _Value], is_unused: Callable[[_Value], bool], mos
 
 
 def _make_room(table: dict[_Key, _Value], is_idle: Callable[[_Value], bool]) -> None:
-    """Forget one: the first of the first few that is not used, or else the one that was looked at longest ago."""
+    """Remove one entry: the first idle one of the first few, or else the one checked longest ago."""
     for key in list(islice(table, _CHANCES)):
         value = table.pop(key)
         if is_idle(value):

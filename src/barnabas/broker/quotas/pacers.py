@@ -1,7 +1,7 @@
-"""Counts the clients that keep to their limits by themselves, by the bucket that they share. Pure.
+"""Counts the clients that limit themselves, per bucket that they share. Pure.
 
 Several runs of one user and client id share a limit, and a broker cannot tell their connections apart by their use. So
-each run announces itself in its requests, again and again; a run that has not done so for a while is not counted.
+each run announces itself in its requests regularly; a run that has not done so for a while is not counted.
 
 Source: docs/quotas.md, sharing a limit.
 """
@@ -13,7 +13,7 @@ from barnabas.wire.quotas.levels import Limits, Tags
 from barnabas.wire.quotas.limits import QuotaKind
 
 _MOST_REMEMBERED = 1_000
-# Of one user and client id: as many may be made in vain, and leave the others their place.
+# Per user and client id, so that false announcements do not displace other clients' entries.
 _MOST_OF_ONE = 50
 
 
@@ -27,7 +27,7 @@ class _Pacer(NamedTuple):
 
 
 class Pacers:
-    """The self-limiting clients of a broker, by kind and connection; the last to report is last."""
+    """The self-limiting clients of a broker, by kind and connection, in the order of their last announcement."""
 
     __slots__ = ("_by_place",)
 
@@ -40,9 +40,8 @@ class Pacers:
         """Record that a connection's client limits itself.
 
         Args:
-            connection: What tells it from all others; a new connection of the same client is one more until the old
-                one's time is over.
-            lasting_ms: For so long, unless it says so again; 0: no more.
+            connection: Identifies the connection. A client's new connection counts as well until its old one expires.
+            lasting_ms: How long the announcement is valid; 0 ends it.
         """
         is_new = self._by_place.pop((kind, connection), None) is None
         if lasting_ms <= 0:
@@ -64,7 +63,7 @@ class Pacers:
         )
 
     def _make_room(self, kind: QuotaKind, user: str, client_id: str) -> None:
-        """Forget the oldest of one user and client id, if there are as many as there may be."""
+        """Forget the oldest entry of one user and client id if they are at their maximum."""
         own = [place for place, each in self._by_place.items() if place[0] is kind and each.is_of(user, client_id)]
         if len(own) >= _MOST_OF_ONE:
             del self._by_place[own[0]]

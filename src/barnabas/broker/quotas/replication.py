@@ -1,12 +1,12 @@
 """Replication quotas: throttles for partitions that are being reassigned. Pure.
 
     leader.replication.throttled.rate        bytes/s that a leader sends to followers that are not in sync
-    follower.replication.throttled.rate      bytes/s that a follower fetches of partitions in which it lags
-    leader|follower.replication.throttled.replicas      of a topic: `*`, or `partition:broker,...`
+    follower.replication.throttled.rate      bytes/s that a follower fetches for partitions that are not in sync
+    leader|follower.replication.throttled.replicas      per topic: `*`, or `partition:broker,...`
 
-A rate applies to the partitions listed for this broker only. All listed partitions are counted, in sync or not, so that
-their sum stays within the rate; only those that are not in sync are throttled, and the caller knows which these are.
-One answer may exceed the rate; the excess delays the next one.
+A rate applies only to the partitions listed for this broker. All listed partitions are counted, in sync or not, so that
+their sum stays within the rate. Only those that are not in sync are throttled; the caller knows which these are. One
+answer may exceed the rate; the excess delays the next one.
 
 Source: semantics, quotas; facts of replication, Leader and Follower; KIP-73; Kafka 2.7.2, ReplicationQuotaManager.
 """
@@ -24,10 +24,10 @@ _ALL: Final = "*"
 
 
 def throttled_partitions(replicas: Sequence[str], broker_id: int) -> Collection[int]:
-    """Return the partitions that a topic's list of throttled replicas names for a broker.
+    """Return a broker's partitions in a topic's list of throttled replicas.
 
     Args:
-        replicas: As the setting is parsed: `*`, or each `partition:broker`; what is empty names nobody.
+        replicas: The parsed setting: `*`, or each `partition:broker`; empty entries are ignored.
     """
     if replicas[:1] == [_ALL]:
         return ALL_PARTITIONS
@@ -39,18 +39,18 @@ def named_in_vain(replicas: Sequence[str], partitions: Collection[int], brokers:
     """Return the entries of a list of throttled replicas whose partition or broker does not exist.
 
     Args:
-        partitions: Those of the topic.
-        brokers: Those of the cluster, or of the topic's replicas: who is to get one is listed before he has it.
+        partitions: The topic's partitions.
+        brokers: The cluster's brokers and the topic's replicas: a broker may be listed before it has a replica.
     """
     named = {replica: replica.split(":") for replica in replicas if replica not in ("", _ALL)}
     return [each for each, (part, broker) in named.items() if int(part) not in partitions or int(broker) not in brokers]
 
 
 class ReplicationQuota:
-    """The throttle of one role of this broker: of leader, or of follower.
+    """The throttle of this broker in one role: leader or follower.
 
     Attributes:
-        is_any: Whether partitions are listed; where none are nothing else is to be asked.
+        is_any: Whether partitions are listed; if not, nothing else needs to be checked.
         limit: Bytes per second.
     """
 
@@ -64,18 +64,17 @@ class ReplicationQuota:
         self.limit = NO_LIMIT
 
     def set_limit(self, limit: int) -> None:
-        """Keep to another limit from now on.
+        """Set another limit and discard the measured use.
 
-        What was measured by the one before is forgotten: half the rate would else be none at all for seconds, and the
-        whole one after that.
+        Otherwise a lower limit would stop replication for seconds, because use under the old limit exceeds it.
         """
-        # differs from Kafka (throttle-changes): what was measured counts on.
+        # differs from Kafka (throttle-changes): Kafka keeps the measured use.
         if limit != self.limit:
             self.limit = limit
             self._rate = SimpleRate(self._windows.window_ms, self._windows.sample_count)
 
     def set_partitions(self, topic: str, partitions: Collection[int]) -> bool:
-        """Throttle these partitions of a topic, and no others of it; whether that may have changed something."""
+        """Throttle only these partitions of a topic; return whether that may have changed anything."""
         if partitions:
             self._listed[topic] = partitions
             is_changed = True
@@ -90,11 +89,11 @@ class ReplicationQuota:
         return listed is not None and partition.partition in listed
 
     def record(self, now_ms: int, size_bytes: int) -> None:
-        """Count bytes of partitions that are listed."""
+        """Count bytes of listed partitions."""
         self._rate.record(now_ms, size_bytes)
 
     def wait_ms(self, now_ms: int) -> int:
-        """Return for how long out-of-sync replicas are throttled, as of now; 0: not at all."""
+        """Return for how long replicas that are not in sync are throttled, as of now; 0: they are not."""
         return self._rate.wait_ms(now_ms, self.limit)
 
     def rate_per_s(self, now_ms: int) -> float:

@@ -1,6 +1,6 @@
-"""Simulates quotas that are not set on the traffic that a broker recorded in the last hour. Pure.
+"""Simulates quotas that are not set yet, with the traffic that a broker recorded in the last hour. Pure.
 
-    ExplainQuotas: rings of seconds, all limits ─ with the changes ─► simulate ─► those whom the changes are about
+    ExplainQuotas: rings of seconds, all limits ─ with the changes ─► simulate ─► clients that the changes affect
 
 Source: docs/quotas.md, "Try a limit before it is set".
 """
@@ -16,9 +16,9 @@ from barnabas.wire.quotas.entities import Entity, entity_of_path
 from barnabas.wire.quotas.levels import Limits
 from barnabas.wire.quotas.limits import QuotaKind
 
-# Of microseconds of the broker's time in a second, for each of its threads.
+# Percent per microsecond of broker time in a second, for each of the broker's threads.
 _PERCENT_PER_US: Final = 100 / 1_000_000
-# What clients wait at the least, unless they are told otherwise.
+# The shortest default timeout of clients.
 LEAST_TIMEOUT_MS: Final = min(REQUEST_TIMEOUTS_MS.values())
 
 
@@ -26,8 +26,8 @@ class Simulated(NamedTuple):
     """The simulated result for one broker's clients.
 
     Attributes:
-        seconds: Of how many anything is known.
-        unknown: Which part of the traffic was of clients that have no history of their own, for each kind.
+        seconds: The length of the recorded traffic, from the first use.
+        unknown: For each kind, the part of the traffic from clients without a history of their own.
     """
 
     broker_id: int
@@ -43,7 +43,7 @@ class Simulated(NamedTuple):
         return sorted(found, key=lambda each: (-each.throttled_ms, -each.offered))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result for scripts."""
+        """Return the result as JSON values."""
         return {
             "broker_id": self.broker_id,
             "entity": f"/config/{self.entity.path}",
@@ -95,7 +95,7 @@ def simulated(told: dict[str, Any], entity: Entity, changes: dict[QuotaKind, flo
         others = sum(sum(ring["values"]) for ring in own if ring["user"] is None)
         unknown[kind] = others / total if total else 0.0
         found = simulate(kind, limits, traffic, windows)
-        # Those whom the change is about, not what other limits go on doing.
+        # Only clients that the changed limit applies to, not those throttled by other limits.
         outcomes += [each for each in found if each.resolution.entity == entity]
     return Simulated(told["broker_id"], entity, changes, seconds, outcomes, unknown)
 

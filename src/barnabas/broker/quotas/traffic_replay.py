@@ -1,8 +1,8 @@
 """Replays the last hour under another limit, with the same buckets as a broker. Pure.
 
-Each user with a client id is one sender with one request in flight. Its use in a second of the history is offered in
-ten equal parts; throttled parts are sent later, as fast as the limit allows. A limit that was already in force has
-shaped that history: without it there may have been more traffic.
+Each user with a client id is one sender with one request in flight. Its recorded use in each second is offered in ten
+equal parts; throttled parts are sent later, as fast as the limit allows. If a limit was in force when the traffic was
+recorded, there may have been more traffic without it.
 
 Source: semantics, quotas; docs/quotas.md, "Try a limit before it is set".
 """
@@ -19,7 +19,7 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 _STEPS: Final = 10
 _STEP_MS: Final = 1_000 // _STEPS
-# What one request has at the most: Kafka's own clients' bound of bytes; a millisecond of the broker's time; partitions.
+# Maximum use of one request: the default limit of Kafka's clients in bytes; a millisecond of broker time; partitions.
 _MOST_IN_A_REQUEST: Final = {
     QuotaKind.PRODUCE: 1_048_576.0,
     QuotaKind.FETCH: 1_048_576.0,
@@ -33,12 +33,12 @@ class Sender:
     """The simulated result for one client.
 
     Attributes:
-        offered: Its use in all, in the unit of the limit times seconds.
-        peak: The most that it used in a second.
+        offered: Its total use, in the unit of the limit times seconds.
+        peak: Its largest use in one second.
         throttle_count, throttled_ms: How often and for how long it would have been throttled.
         longest_throttle_ms: The longest of these.
         latest_ms: The longest delay of its traffic.
-        left: The part still queued at the end.
+        left: The amount still queued at the end.
     """
 
     client: Name
@@ -56,7 +56,7 @@ class Outcome:
     """The simulated result for the clients that share a bucket.
 
     Attributes:
-        seconds: Of the history.
+        seconds: The length of the history.
     """
 
     kind: QuotaKind
@@ -74,7 +74,7 @@ class _Queue:
         self.values = values
         self.sender = Sender(client, sum(values), max(values, default=0.0))
         self.free_ms = 0
-        # What waits, by when it was offered; what lies before `_first` is sent.
+        # Pairs of time offered and amount left; entries before `_first` are sent.
         self._waiting: list[list[float]] = []
         self._first = 0
 
@@ -84,11 +84,11 @@ class _Queue:
             self.sender.left += value
 
     def next_request(self, most: float) -> float:
-        """Return the size of the next request; 0: nothing waits."""
+        """Return the size of the next request; 0 if the queue is empty."""
         return min(self.sender.left, most) if self._first < len(self._waiting) else 0.0
 
     def sent(self, now_ms: int, value: float) -> None:
-        """Remove sent bytes from the queue, the oldest first."""
+        """Remove the sent amount from the queue, oldest first."""
         sender = self.sender
         sender.left = max(0.0, sender.left - value)
         while value > 0 and self._first < len(self._waiting):
@@ -97,7 +97,7 @@ class _Queue:
             taken = min(value, oldest[1])
             oldest[1] -= taken
             value -= taken
-            # A rest of rounding is nothing.
+            # A remainder from rounding counts as sent.
             if oldest[1] > 1e-9:
                 return
             self._first += 1
@@ -121,14 +121,14 @@ class _Queue:
 def simulate(
     kind: QuotaKind, limits: Limits, traffic: Iterable[tuple[Name, Sequence[float]]], windows: Windows
 ) -> list[Outcome]:
-    """Find the clients that these limits would have throttled.
+    """Simulate these limits and return the outcome for all clients that have a limit.
 
     Args:
-        limits: As they would be.
-        traffic: Each client's use in each second, in the unit of the limit; of equal lengths.
+        limits: The simulated limits.
+        traffic: Each client's use per second, in the unit of the limit; all of the same length.
 
     Returns:
-        One for each bucket that has a limit.
+        One outcome for each bucket with a limit.
     """
     by_tags: dict[Tags, list[_Queue]] = {}
     for client, values in traffic:
@@ -158,7 +158,7 @@ def _run(bucket: Bucket, queues: list[_Queue]) -> None:
 
 
 def _send(bucket: Bucket, queues: list[_Queue], step_ms: int, end_ms: int) -> None:
-    """Simulate one step for all senders in the order of time: requests, until all are throttled or done."""
+    """Simulate one step: send the requests of all senders in order of time until all are throttled or done."""
     most, step_end_ms = _MOST_IN_A_REQUEST[bucket.kind], step_ms + _STEP_MS
     turns = [(max(step_ms, queue.free_ms), number) for number, queue in enumerate(queues) if queue.sender.left]
     heapify(turns)
@@ -170,7 +170,7 @@ def _send(bucket: Bucket, queues: list[_Queue], step_ms: int, end_ms: int) -> No
             continue
         throttle_ms = bucket.record(now_ms, value)
         if throttle_ms and bucket.kind is QuotaKind.FETCH:
-            # Answered empty: it is fetched again later.
+            # A throttled fetch is answered empty and repeated later.
             bucket.take_back(now_ms, value)
         else:
             queue.sent(now_ms, value)

@@ -1,1 +1,1 @@
-"""The registry that a broker keeps itself instead of ZooKeeper, and the ZooKeeper server for other users of it."""
+"""The embedded registry, which replaces ZooKeeper for a single broker, and the ZooKeeper server for its clients."""

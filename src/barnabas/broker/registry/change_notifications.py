@@ -1,13 +1,13 @@
-"""Follows change notifications: sequential nodes below one parent, each naming a changed entity.
+"""Follows change notifications: sequential znodes below one parent, each with the name of a changed entity.
 
-A writer changes its node and then adds a notification. Every broker reads new notifications in order, reads the nodes
-that they name again, and deletes notifications older than 15 minutes.
+A writer changes the entity's znode and then adds a notification. Every broker reads new notifications in order, reads
+the changed znodes again, and deletes notifications older than 15 minutes.
 
 Invariants:
 
-- One piece of work runs at a time, and never an older one after a newer one.
+- Notifications are processed one at a time, in order.
 - No change is lost: failed reads are repeated later. After a lost session, or if a notification was deleted before it
-  was seen, everything is read again (`on_gap`).
+  was read, all entities are read again (`on_gap`).
 
 Source: Kafka 2.7.2, ZkNodeChangeNotificationListener.
 """
@@ -34,17 +34,17 @@ log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 RETRY_BACKOFF_MS = 500
-# ZooKeeper's, of a sequential node.
+# The number of digits that ZooKeeper appends to a sequential znode.
 _DIGITS = 10
 
 
 class Notifications:
-    """The walk over the notifications below one parent: lists, reads and deletes them. Owned by the event loop."""
+    """Lists, reads and deletes the notifications below one parent. Owned by the event loop."""
 
     def __init__(self, registry: Registry, clock: Clock, parent: str, prefix: str) -> None:
         """Args:
-        parent: The notifications' parent; it must be there before they are listed.
-        prefix: What their names begin with, before the number.
+        parent: The notifications' parent; it must exist before they are listed.
+        prefix: The prefix of their names, before the number.
         """
         self._registry = registry
         self._clock = clock
@@ -52,7 +52,7 @@ class Notifications:
         self._prefix = prefix
         self._names: list[str] = []
         self._last_processed = -1
-        # When those that were read and are still there were written.
+        # By name: the creation times of notifications that were read and still exist.
         self._written_ms: dict[str, int] = {}
 
     async def list_unprocessed(self, watch: Watch) -> list[str]:
@@ -61,7 +61,7 @@ class Notifications:
         self._names = await notifications(self._registry, self._parent, self._prefix, listed)
         self._written_ms = {name: self._written_ms[name] for name in self._names if name in self._written_ms}
         unseen = []
-        # There may be very many, and the new ones are last.
+        # Backwards, because there may be very many and the new ones are last.
         for name in reversed(self._names):
             if self._number(name) <= self._last_processed:
                 break
@@ -72,19 +72,19 @@ class Notifications:
         """Return the contents of a notification.
 
         Raises:
-            NoNodeError: Another broker deleted it, so it is 15 minutes old, and this one was away.
+            NoNodeError: Another broker deleted it, because it is older than 15 minutes.
         """
         data, stat = await self._registry.get(paths.child(self._parent, name))
         self._written_ms[name] = stat.ctime
         return data
 
     def mark_processed(self, names: Sequence[str]) -> None:
-        """Leave these out from now on."""
+        """Exclude these notifications from now on."""
         self._last_processed = max([self._last_processed, *map(self._number, names)])
 
     async def delete_old(self) -> None:
         """Delete the listed notifications that are older than 15 minutes."""
-        # In the order in which they were written.
+        # The names are in the order of creation.
         for name in self._names:
             try:
                 if name not in self._written_ms:
@@ -93,7 +93,7 @@ class Notifications:
                     return
                 await self._registry.delete(paths.child(self._parent, name))
             except (NoNodeError, NotEmptyError):
-                # Another broker was faster; or somebody keeps it.
+                # Another broker deleted it first, or it has children.
                 continue
 
     def _number(self, name: str) -> int:
@@ -115,10 +115,10 @@ class Changes:
         on_gap: Callable[[], Awaitable[None]],
     ) -> None:
         """Args:
-        parent, prefix: As of `Notifications`.
-        on_changes: Takes over what some notifications, by name and data, are about; raises RegistryError where that
-            can't be read now.
-        on_gap: Takes everything over anew, as nobody knows what changed.
+        parent, prefix: See `Notifications`.
+        on_changes: Called with names and data of notifications; reads the changed entities. Raises RegistryError if
+            they cannot be read now.
+        on_gap: Called to read all entities again, because changes may have been missed.
         """
         self._notifications = Notifications(registry, clock, parent, prefix)
         self._timers = timers
@@ -131,7 +131,7 @@ class Changes:
         self._has_gap = False
 
     async def start(self) -> None:
-        """Begin to watch; existing notifications are skipped, so read the entities after this.
+        """Start to watch; existing notifications are skipped, so read the entities after this call.
 
         Raises:
             RegistryError: The parent could not be read.
@@ -158,7 +158,7 @@ class Changes:
         except RegistryClosedError:
             log.debug("the registry closed while changes below %s were read", self._parent)
         except RegistryError as error:
-            # The watch may not be set any more: without another try no change would ever be seen.
+            # The watch may be lost: without a retry, no later change would be seen.
             log.warning("cannot read changes below %s, retrying: %s", self._parent, error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
         finally:
@@ -173,7 +173,7 @@ class Changes:
             except NoNodeError:
                 self._has_gap = True
         if self._has_gap:
-            # Before: the session may be gone again while they are read.
+            # Reset before the read, because the session may be lost again during it.
             self._has_gap = False
             try:
                 await self._on_gap()
@@ -182,15 +182,16 @@ class Changes:
                 raise
         elif data:
             await self._on_changes(data)
-        # Not before: what could not be read is still to be seen.
+        # Only now: if a read above failed, the notifications must be processed again.
         self._notifications.mark_processed(names)
         await self._notifications.delete_old()
 
 
 async def notifications(registry: Registry, parent: str, prefix: str, names: Sequence[str]) -> list[str]:
-    """Return the children that the parent's counter numbered, in order.
+    """Return the children whose number was assigned by the parent's counter, in order.
 
-    A number that the counter has yet to give is somebody's joke: who took it for the last one seen would see no other.
+    Names with a higher number were not created by Kafka or Barnabas. They are ignored: if such a number became the last
+    processed one, real notifications would be skipped.
     """
     end = prefix + "9" * _DIGITS
     found = [
@@ -200,7 +201,7 @@ async def notifications(registry: Registry, parent: str, prefix: str, names: Seq
     ]
     if found:
         stat = await registry.exists(parent)
-        # Comings and goings together, see `Tree`.
+        # cversion counts creations and deletions; see `tree.py`.
         count = 0 if stat is None else (stat.cversion + stat.num_children) // 2
         end = f"{prefix}{count:0{_DIGITS}d}"
     return sorted(name for name in found if name < end)

@@ -1,16 +1,16 @@
-"""The registry of a single broker: the tree in this process, journaled to SQLite in an executor of its own.
+"""The registry of a single broker: the tree in this process, journaled to SQLite in its own executor.
 
 Invariants:
 
-- A change is answered, and seen by reads, when its transaction is committed.
-- Changes that arrive together share a commit: while one is in progress the next ones gather. Very many take several
-  commits, so that other work runs in between.
-- A refusal is answered after the commit of the changes on which it was based.
-- Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to
-  sessions that `barnabas.broker.registry.zookeeper_server` keeps for other processes and whose changes arrive by
-  `perform`: they live on, if it is opened so.
-- Watches and observers get the changes of a transaction before its author is answered, and before those of the next
-  one.
+- A change is answered, and visible to reads, when its transaction is committed.
+- Concurrent changes share a commit: changes that arrive during a commit go into the next one. A large number of changes
+  takes several commits, so that other work runs in between.
+- A refusal is answered after the commit of the changes on which it depends.
+- Ephemeral nodes of the broker's own session, which is this object, are deleted when the registry is opened again. The
+  other sessions are those of ZooKeeper clients, whose changes arrive by `perform`
+  (`barnabas.broker.registry.zookeeper_server`). Their ephemeral nodes are kept if `keeps_sessions` is set.
+- Watches and observers receive the events of a transaction before its author is answered, and before the events of the
+  next transaction.
 
 Source: design page, registry.
 """
@@ -52,7 +52,7 @@ _Answer = asyncio.Future[list[OpResult]]
 # differs from Kafka (registry-file): without zookeeper.connect the cluster's state is in the first log directory.
 REGISTRY_FILE = "registry.sqlite"
 
-# Some 15 ms of the event loop to stage, and as much to take over; a transaction of more is a commit of its own.
+# About 15 ms of the event loop to stage, and as much to apply. A larger transaction has a commit of its own.
 _OPS_PER_COMMIT = 1_000
 
 
@@ -60,8 +60,8 @@ class Outcome(NamedTuple):
     """The result of a transaction.
 
     Attributes:
-        zxid: Its number; where it was refused, that of the last one that it was judged against.
-        time_ms: When, as the times of its nodes have it.
+        zxid: Its number; if it was refused, the number of the last transaction staged before it.
+        time_ms: Its time, which is also the time of changed nodes.
         result: The results of its operations, or the error of the whole transaction.
     """
 
@@ -86,24 +86,24 @@ class CommitLog(Protocol):
             own_session_id: The session whose ephemeral nodes are omitted.
 
         Raises:
-            StorageError: The disk failed; nothing of it is kept.
+            StorageError: The disk failed; no change was stored.
         """
         ...
 
     def close(self) -> None:
-        """Close the log; nothing more will be committed."""
+        """Close the log; no further commits follow."""
         ...
 
 
 class EmbeddedRegistry:
-    """A `Registry` that needs no server."""
+    """A `Registry` without a server."""
 
     def __init__(self, tree: Tree, journal: CommitLog | None, clock: Clock, executor: Executor) -> None:
         """Args:
-        tree: The committed state; owned from here on.
-        journal: Stores the commits; None: nothing is stored.
+        tree: The committed state; owned by the registry from now on.
+        journal: Stores the commits; None: commits are not stored.
         clock: For the times of nodes.
-        executor: Where commits run; its owner closes it after `close`.
+        executor: Runs the commits; its owner closes it after `close`.
         """
         self._tree = tree
         self._journal = journal
@@ -119,23 +119,23 @@ class EmbeddedRegistry:
         self._idle: asyncio.Future[None] | None = None
         self._data_watches: dict[str, dict[Watch, None]] = {}
         self._child_watches: dict[str, dict[Watch, None]] = {}
-        # It never ends before the process does.
+        # The session ends only with the process.
         self._session_listeners = SessionListeners()
 
     @classmethod
     async def open(
         cls, path: Path | None, clock: Clock, executor: Executor, keeps_sessions: bool = True
     ) -> "EmbeddedRegistry":
-        """Open the registry and become its one owner.
+        """Open the registry and become its only owner.
 
         Args:
-            path: The SQLite file, created when missing; None keeps the tree in memory alone.
+            path: The SQLite file, created if missing; None: the tree is only in memory.
             clock: For the times of nodes.
-            executor: A single thread of its own, for everything that blocks.
-            keeps_sessions: Keep other processes' sessions. Otherwise they end.
+            executor: A dedicated single thread for all blocking work.
+            keeps_sessions: Keep the sessions of ZooKeeper clients. Otherwise they end.
 
         Raises:
-            StartupError: Another process owns it, or it cannot be read.
+            StartupError: Another process owns the file, or it cannot be read.
         """
         if path is None:
             return cls(Tree(), None, clock, executor)
@@ -151,7 +151,7 @@ class EmbeddedRegistry:
 
     @property
     def tree(self) -> Tree:
-        """The committed tree; to be read alone."""
+        """The committed tree; read-only."""
         return self._tree
 
     def observe(self, observer: Watch) -> None:
@@ -159,12 +159,12 @@ class EmbeddedRegistry:
         self._observers.append(observer)
 
     def perform(self, ops: Sequence[TreeOp], author: Author | None, answer: Callable[[Outcome], object]) -> None:
-        """Do all of it as one transaction, or nothing.
+        """Apply all operations as one transaction, or none.
 
         Args:
             author: The session and the identities of the requester; None: the broker.
-            answer: Called once it is committed or refused, on the event loop and in the middle of a commit: it must
-                do no more than to note what came of it.
+            answer: Called once the transaction is committed or refused, on the event loop and in the middle of a
+                commit: it must only record the outcome.
 
         Raises:
             RegistryClosedError: The registry was closed.
@@ -173,7 +173,7 @@ class EmbeddedRegistry:
         self._queue.append(_Transaction(ops, author, answer))
         if not self._is_flushing:
             self._is_flushing = True
-            # Not at once: what else this turn of the loop asks for goes into the same commit.
+            # Deferred, so that further changes in this turn of the event loop share the commit.
             asyncio.get_running_loop().call_soon(self._flush)
 
     async def create(
@@ -263,7 +263,7 @@ class EmbeddedRegistry:
                 self._idle.set_result(None)
             return
         stage = Stage(self._tree, self._session_id)
-        # With each outcome, how many events there are up to it.
+        # With each outcome, the number of events up to and including its transaction.
         outcomes: list[tuple[_Transaction, Outcome, int]] = []
         now_ms = self._clock.now_ms()
         for transaction in queue:
@@ -282,7 +282,7 @@ class EmbeddedRegistry:
                     self._notify(event)
                 start = end
                 transaction.answer(outcome)
-            # What has come meanwhile may be as much again: in a turn of its own.
+            # In a new turn, because the next commit may be as large.
             asyncio.get_running_loop().call_soon(self._flush)
 
         def failed(error: BaseException) -> None:
@@ -294,7 +294,7 @@ class EmbeddedRegistry:
         if journal is None or stage.zxid == self._tree.zxid:
             committed(None)
             return
-        # The executor reads the stage, which nobody changes any more.
+        # The executor reads the stage, which no longer changes.
         self._executor.run(lambda: journal.commit(stage, self._session_id), committed, failed)
 
     def _notify(self, event: WatchEvent) -> None:
@@ -308,7 +308,7 @@ class EmbeddedRegistry:
             try:
                 watch(event)
             except Exception as error:
-                # A watch with a bug must not leave the writers without their answers.
+                # An error in a watch must not prevent the answers to the writers.
                 asyncio.get_running_loop().call_exception_handler(
                     {"message": f"a watch on {event.path} failed", "exception": error}
                 )

@@ -1,24 +1,23 @@
-"""The file of the embedded registry: one SQLite database that one process owns.
+"""The file of the embedded registry: a SQLite database, owned by one process.
 
     znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls, owner)
                         one row for each node; acls: null (open to all) or JSON [[permissions, scheme, id]];
-                        owner: 0, or the session that an ephemeral node lives with
+                        owner: 0, or the session of an ephemeral node
     session(id, password, timeout_ms)
                         one row for each session of another process
     meta(key, value)    format, zxid
 
-Format 1 had neither `aversion` nor `acls`, format 2 neither owners nor sessions: both are changed to format 3 when they
-are opened.
+Format 1 lacks `aversion` and `acls`, format 2 lacks owners and sessions: both are converted to format 3 on opening.
 
 Invariants:
 
-- Ephemeral nodes of the one who has the file open are never written: they end with its process, and it may be killed.
-- The transaction counter is written with every commit, so a zxid (and with it a broker epoch) is never given twice.
-- A commit is one transaction in write-ahead mode with a full sync: one fsync, and nothing torn after a kill.
-- The exclusive lock is held from opening to closing: a second owner is refused.
+- Ephemeral nodes of the owning process are never written: they must end with the process, even if it is killed.
+- The transaction counter is written with every commit, so a zxid (and with it a broker epoch) is never used twice.
+- A commit is one transaction in write-ahead mode with a full sync: one fsync, and atomic even after a kill.
+- The process has an exclusive lock from opening to closing: a second owner is refused.
 
-Everything here blocks; it runs in the registry's executor. Importing SQLite costs milliseconds, so that is done in
-`open`, off the event loop.
+All functions block, and run in the registry's executor. `open` imports SQLite, because the import takes milliseconds
+that would block the event loop.
 
 Source: design page, registry; SQLite documentation, write-ahead log without shared memory.
 """
@@ -71,10 +70,10 @@ class Journal:
         """Open or create the database and read the tree.
 
         Args:
-            keeps_sessions: Keep sessions. Otherwise they end, as their clients cannot connect.
+            keeps_sessions: Keep sessions. Otherwise they end, because their clients cannot connect.
 
         Raises:
-            StartupError: Another process owns it, it is no registry, or the disk failed.
+            StartupError: Another process owns the file, it is not a registry, or the disk failed.
         """
         import sqlite3
 
@@ -82,7 +81,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             _check_regular(path)
             if not path.exists():
-                # It holds users' keys. What SQLite makes beside it gets the same mode.
+                # The file contains users' keys. SQLite's additional files get the same mode.
                 path.touch(mode=0o600)
             connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
@@ -110,7 +109,7 @@ class Journal:
             own_session_id: The session whose ephemeral nodes are omitted.
 
         Raises:
-            StorageError: The disk failed; nothing of it is kept.
+            StorageError: The disk failed; no change was stored.
         """
         import sqlite3
 
@@ -139,12 +138,12 @@ class Journal:
             raise StorageError(f"the registry could not be written: {error}") from error
 
     def close(self) -> None:
-        """Close the file; the write-ahead log is folded into it."""
+        """Close the file, and checkpoint the write-ahead log into it."""
         self._connection.close()
 
 
 def _check_regular(path: Path) -> None:
-    """See that SQLite would open no link, pipe or directory."""
+    """Refuse a path that is a link, pipe or directory, before SQLite opens it."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         file = path.with_name(path.name + suffix)
         if file.is_symlink() or (file.exists() and not file.is_file()):
@@ -152,7 +151,7 @@ def _check_regular(path: Path) -> None:
 
 
 def _load(connection: "sqlite3.Connection", path: Path, keeps_sessions: bool) -> Tree:
-    # Exclusive before the first access: the write-ahead log then needs no shared memory, and nobody else gets in.
+    # Set before the first access: then the write-ahead log needs no shared memory, and other processes are locked out.
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -178,7 +177,7 @@ def _load(connection: "sqlite3.Connection", path: Path, keeps_sessions: bool) ->
     )
     nodes = {}
     for name, data, *numbers, acls in rows:
-        # SQLite keeps what it is given, whatever the column's type.
+        # SQLite does not enforce column types.
         if not (
             isinstance(name, str) and isinstance(data, bytes | None) and all(type(each) is int for each in numbers)
         ):

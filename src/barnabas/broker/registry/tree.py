@@ -1,16 +1,16 @@
-"""The tree in memory, and the stage on which transactions are applied before they are durable. Pure.
+"""The tree in memory, and the stage that applies transactions before they are durable. Pure.
 
 Invariants:
 
 - `Tree` is the committed state; only `Tree.commit` changes it.
-- A `Stage` sees the tree and the changes staged before; a failed transaction leaves it unchanged.
+- A `Stage` contains the tree and the changes staged before; a failed transaction leaves it unchanged.
 - A node's sequence counter counts the children ever created in it, so a number is never used twice. ZooKeeper's
   cversion is twice that count minus the number of children: creations and deletions together.
-- The end of a session removes all its ephemeral nodes, including those staged just before. The begin and the end of a
-  session are transactions of their own.
+- The end of a session deletes all its ephemeral nodes, including staged ones. The begin and the end of a session are
+  transactions of their own.
 
-Source: ZooKeeper programmer's guide, data model and stat structure; ZooKeeper 3.5.9, PrepRequestProcessor (in which
-order an operation's reasons to be refused are looked at).
+Source: ZooKeeper programmer's guide, data model and stat structure; ZooKeeper 3.5.9, PrepRequestProcessor (the order of
+the checks of an operation).
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,11 +50,11 @@ class SetAclOp(NamedTuple):
 
 
 class KeptSession(NamedTuple):
-    """A session of another process, as stored, so that the session can resume when the registry is opened again.
+    """The stored session of a ZooKeeper client, which can be resumed after the registry is opened again.
 
     Attributes:
         password: Needed to resume the session.
-        timeout_ms: For how long it may be silent.
+        timeout_ms: The session timeout.
     """
 
     password: bytes
@@ -62,26 +62,26 @@ class KeptSession(NamedTuple):
 
 
 class BeginSessionOp(NamedTuple):
-    """Note a session that begins."""
+    """Store a new session."""
 
     session_id: int
     session: KeptSession
 
 
 class EndSessionOp(NamedTuple):
-    """Forget a session, and delete its ephemeral nodes."""
+    """Delete a session and its ephemeral nodes."""
 
     session_id: int
 
 
 class RefusedOp(NamedTuple):
-    """An operation that is refused without looking at the tree."""
+    """An operation that is always refused."""
 
     error: RegistryError
 
 
 TreeOp: TypeAlias = Op | SetAclOp | BeginSessionOp | EndSessionOp | RefusedOp
-"""All that changes the tree: what the broker asks for, and what only ZooKeeper's clients do."""
+"""All operations on the tree: the broker's, and those of ZooKeeper clients alone."""
 
 
 class Znode(NamedTuple):
@@ -101,7 +101,7 @@ class Znode(NamedTuple):
     acls: Acls = ()
 
     def stat(self) -> Stat:
-        """Return the node as ZooKeeper shows it."""
+        """Return the node's stat structure."""
         return Stat(
             self.czxid,
             self.mzxid,
@@ -121,10 +121,10 @@ class Tree:
     """The committed state of the registry: nodes and sessions.
 
     Attributes:
-        zxid: The last transaction that is in it.
-        sessions: The sessions of other processes, by id.
-        is_secured: Whether nodes without a list of permissions are not open to all.
-        is_brokers_own: Whether it is a broker's that keeps its state itself: its nodes are its own.
+        zxid: The last applied transaction.
+        sessions: The sessions of ZooKeeper clients, by id.
+        is_secured: Whether nodes without an access list are restricted instead of open to all.
+        is_brokers_own: Whether the tree belongs to a single broker, whose nodes other clients must not change.
     """
 
     __slots__ = ("_children", "_ephemerals", "_nodes", "is_brokers_own", "is_secured", "sessions", "zxid")
@@ -136,8 +136,8 @@ class Tree:
         sessions: Mapping[int, KeptSession] | None = None,
     ) -> None:
         """Args:
-        nodes: Path to node, parents included; child counts are computed again. Empty: the root alone.
-        zxid: The last transaction that is in them.
+        nodes: Path to node, parents included; child counts are recomputed. Empty: only the root.
+        zxid: The last transaction applied to them.
         sessions: The live sessions.
         """
         self.zxid = zxid
@@ -160,7 +160,7 @@ class Tree:
         return len(self._nodes)
 
     def get(self, path: str) -> Znode | None:
-        """Return the node of a path, if there is one."""
+        """Return the node of a path; None if it does not exist."""
         return self._nodes.get(path)
 
     def acls(self, path: str, node: Znode) -> Acls:
@@ -171,7 +171,7 @@ class Tree:
         """Return the sorted names of a node's children.
 
         Raises:
-            NoNodeError: There is no such node.
+            NoNodeError: The node does not exist.
         """
         if path not in self._nodes:
             raise NoNodeError(path)
@@ -222,9 +222,9 @@ class Stage:
     """Transactions on top of a tree that are not committed yet.
 
     Attributes:
-        zxid: The last transaction staged, or the tree's.
-        changes: Path to the new node; None: it is deleted.
-        sessions: New sessions by id; None: a session that ends.
+        zxid: The last staged transaction, or the tree's.
+        changes: Path to the new node; None: the node is deleted.
+        sessions: New sessions by id; None: the session ends.
         events: The watch events after the commit, in order.
     """
 
@@ -232,7 +232,7 @@ class Stage:
 
     def __init__(self, tree: Tree, session_id: int) -> None:
         """Args:
-        session_id: The broker's own.
+        session_id: The broker's own session.
         """
         self._tree = tree
         self._owner = self._session_id = session_id
@@ -244,17 +244,17 @@ class Stage:
         self.events: list[WatchEvent] = []
 
     def get(self, path: str) -> Znode | None:
-        """Return the node as it will be."""
+        """Return the node with the staged changes."""
         return self.changes[path] if path in self.changes else self._tree.get(path)
 
     def apply(self, ops: Sequence[TreeOp], now_ms: int, author: Author | None = None) -> list[OpResult]:
-        """Try one transaction.
+        """Apply one transaction to the stage.
 
         Args:
             author: The requester; None: the broker.
 
         Raises:
-            RegistryError: An operation was refused; nothing of the transaction is staged.
+            RegistryError: An operation was refused; the stage is unchanged.
         """
         self._owner, self._identities = (self._session_id, None) if author is None else author
         event_count = len(self.events)
@@ -263,13 +263,13 @@ class Stage:
         results: list[OpResult] = []
         try:
             for op in ops:
-                # No comprehension: a refusal has to know how many came before it.
+                # A loop, because a refusal needs the number of operations before it.
                 results.append(self._apply_one(op, now_ms))
             return results
         except BaseException as error:
             if isinstance(error, RegistryError):
                 error.op_index = len(results)
-            # differs from Kafka (registry-refusals): there a refusal is a transaction, too.
+            # differs from Kafka (registry-refusals): in ZooKeeper a refusal also has a transaction number.
             self.zxid -= 1
             del self.events[event_count:]
             for path, (was_changed, node) in self._undo.items():
@@ -330,15 +330,15 @@ class Stage:
             raise NoAuthError(path)
 
     def _is_kept(self, path: str, node: Znode) -> bool:
-        """Return whether only the broker may change a node, and another client tries to."""
-        # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
+        """Return whether a client tries to change a node that only the broker may change."""
+        # differs from Kafka (registry-kept): in Kafka any client can delete the controller's or a broker's node.
         if self._is_brokers:
             return False
         return access.is_brokers_own(path) or node.ephemeral_owner == self._session_id
 
     @property
     def _is_brokers(self) -> bool:
-        """Return whether the broker itself, or one that shares the tree, asks: only ZooKeeper's rules apply."""
+        """Return whether the requester is the broker, or the tree is shared: then only ZooKeeper's rules apply."""
         return self._identities is None or not self._tree.is_brokers_own
 
     def _settled(self, acls: Acls, path: str) -> Acls:
@@ -353,7 +353,7 @@ class Stage:
     def _create(self, op: CreateOp, now_ms: int) -> str:
         is_checked = self._identities is None and not op.is_sequence
         if is_checked:
-            # A path that is none is the broker's own mistake, and told as one. Others hear of their parent first.
+            # For the broker, an invalid path is reported first; for ZooKeeper clients, a missing parent is.
             _check_path(op.path)
         elif "/" not in op.path or "\0" in op.path:
             raise BadArgumentsError(op.path)
@@ -367,7 +367,7 @@ class Stage:
         if not self._is_brokers and (access.is_brokers_own(path) or (op.is_ephemeral and access.is_of_skeleton(path))):
             raise NoAuthError(path)
         if not is_checked:
-            # With its number a sequential node's path is one, even where the part before the number is not.
+            # A sequential node's path may be valid only with its number.
             _check_path(path)
         if self.get(path) is not None:
             raise NodeExistsError(path)
@@ -388,7 +388,7 @@ class Stage:
         return path
 
     def _delete(self, op: DeleteOp) -> None:
-        # A path that is none names no node: of those ZooKeeper looks at these alone.
+        # As in ZooKeeper, only these invalid paths are BadArguments here; for others the node does not exist.
         if op.path == paths.ROOT or "/" not in op.path or "\0" in op.path:
             raise BadArgumentsError(op.path)
         node, parent = self.get(op.path), self.get(paths.parent(op.path))

@@ -1,4 +1,4 @@
-"""An append with acks=all that waits for replication.
+"""Appends with acks=all that wait for replication.
 
 Source: semantics, replication; Kafka 2.7.2, DelayedProduce.
 """

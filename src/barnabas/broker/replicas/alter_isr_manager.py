@@ -1,12 +1,12 @@
-"""ISR changes by AlterIsr: the controller writes them.
+"""ISR changes proposed to the controller, which writes them (AlterIsr).
 
 Invariants:
 
-- One request is in flight at a time, with all gathered proposals; later proposals go with the next one.
-- A proposal stays until the answer names it: if an answer omits it, refuses it for now, or is lost, it is sent again
-  unchanged. The controller answers a repeated proposal with the resulting state, so repetition is safe.
-- An answer counts only for the proposal that was sent. One that was withdrawn meanwhile, and proposed again in another
-  leader epoch, waits for its own answer (KAFKA-12686).
+- One request is in flight at a time, with all gathered proposals. Later proposals are sent in the next request.
+- A proposal is pending until a response contains its outcome. It is sent again unchanged if the response omits it, has
+  a retriable error, or is lost. The controller answers a repeated proposal with the resulting state, so this is safe.
+- A response applies only to the proposals in its request. If a proposal was withdrawn and repeated in another leader
+  epoch meanwhile, the repeated proposal waits for its own response (KAFKA-12686).
 
 Source: protocol guide, AlterIsr; KIP-497; semantics, replication.
 """
@@ -32,10 +32,10 @@ from barnabas.wire.protocol.messages.alter_isr import (
 
 GATHER_MS: Final = 50
 RETRY_BACKOFF_MS: Final = 100
-# So that encoding and decoding hold nobody up.
+# Limits the time that encoding and decoding block the event loop.
 MOST_PARTITIONS: Final = 1_000
 
-# The partition is in another state than its leader believes: asking again changes nothing.
+# The partition's state differs from the leader's: a retry would fail again.
 _FINAL: Final = frozenset(
     (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION)
 )
@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _Change:
-    """A change that waits for its answer."""
+    """A proposed change without an outcome."""
 
     __slots__ = ("isr", "leader_epoch", "then", "zk_version")
 
@@ -71,10 +71,9 @@ class AlterIsrManager:
         timers: Timers,
     ) -> None:
         """Args:
-        broker_epoch: Of this broker's registration, asked for each request.
-        send: Sends a request to the controller that is known at that moment; it fails where none is known, the
-            connection is lost, or no answer comes within controller.socket.timeout.ms. What is given up is
-            cancelled.
+        broker_epoch: Returns the epoch of this broker's registration; called for each request.
+        send: Sends a request to the current controller. It fails if no controller is known, the connection is lost,
+            or no response arrives within controller.socket.timeout.ms. An abandoned request is cancelled.
         """
         self.failed_count = 0
         self._broker_id = broker_id
@@ -84,7 +83,7 @@ class AlterIsrManager:
         self._changes: _Changes = {}
         self._answer: Pending[AlterIsrResponse] | None = None
         self._timer: Timer | None = None
-        # What went wrong last: said once.
+        # The last error, so that repetitions are logged once.
         self._trouble = ""
 
     def propose(
@@ -102,10 +101,10 @@ class AlterIsrManager:
         self._send_after(GATHER_MS)
 
     def controller_changed(self) -> None:
-        """Send the proposals again at once: there is another controller, or a new epoch.
+        """Send all proposals again at once, because the controller or the broker epoch has changed.
 
-        The one before may never answer: Kafka's drops what waits when its session ends. What it did count for all that,
-        and is not done twice.
+        The previous controller may never answer: Kafka's controller drops waiting requests when its session ends.
+        Changes that it did write are valid, and a repeated proposal does not apply them twice.
         """
         answer, self._answer = self._answer, None
         if answer is not None:
@@ -171,7 +170,7 @@ class AlterIsrManager:
         done = [(self._changes.pop(key).then, outcome) for key, outcome in outcomes.items()]
         for key, change in sent.items():
             if self._changes.get(key) is change:
-                # Behind the others: they are to have their turn where there are more than go into one request.
+                # Move it to the end: other proposals go first if one request cannot contain all.
                 self._changes[key] = self._changes.pop(key)
                 trouble = trouble or ErrorCode.UNKNOWN_SERVER_ERROR
         self._send_after(RETRY_BACKOFF_MS if trouble else GATHER_MS)
@@ -179,7 +178,7 @@ class AlterIsrManager:
             try:
                 then(outcome)
             except Exception:
-                # One partition's trouble is not that of the others in this answer.
+                # An error of one partition must not affect the others in this response.
                 _logger.exception("cannot apply the result of an ISR change")
 
     def _note_trouble(self, what: str) -> None:
@@ -190,12 +189,12 @@ class AlterIsrManager:
 
 def _outcome_of(change: _Change, answer: AlterIsrResponsePartitionData) -> IsrOutcome | None:
     """Return the outcome of a change; None: propose it again."""
-    # differs from Kafka (alter-isr-again): it gives up on all errors, most of them by accident.
+    # differs from Kafka (alter-isr-again): Kafka gives up on all errors, on most of them by accident.
     if answer.error_code in _FINAL:
         return Refused(ErrorCode(answer.error_code))
     if answer.error_code:
         return None
-    # The state of another leader epoch, or an older one than this broker has: it will be told.
+    # The state has another leader epoch, or is older than this broker's: the controller will send the current one.
     if answer.leader_epoch != change.leader_epoch:
         return Refused(ErrorCode.FENCED_LEADER_EPOCH)
     if answer.current_isr_version < change.zk_version:

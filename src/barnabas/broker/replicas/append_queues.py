@@ -1,21 +1,21 @@
-"""Queues of appends that take long to prepare, and of the appends behind them.
+"""One queue per log for appends that take long to prepare, and for later appends to the same log.
 
-    append ─► short? ─► placed at once
-                 │ no, or another one of the log waits
-                 └─► its log's queue ─► prepared in the executor ─► large? ─► placed ─► the next one
-                                                                      └─► written in an executor, then placed
+    append ─► short? ─► appended at once
+                 │ no, or the log has a queue
+                 └─► its log's queue ─► prepared in the executor ─► large? ─► appended ─► the next one
+                                                                      └─► written in an executor, then appended
 
 Invariants:
-- The appends of a log are placed in the order of arrival, including short ones, so that a producer's order is kept and
-  the log's end does not move while an append is prepared for it.
-- Leadership, leader epoch, min.insync.replicas and the partition's existence are checked again before anything is
-  written, and before written data is placed: otherwise it is truncated again.
+- The appends of a log, short ones included, are done in the order of arrival. This preserves each producer's order,
+  and the log end does not move while an append is prepared.
+- Leadership, leader epoch, min.insync.replicas and the partition's existence are checked again before data is written,
+  and before data written ahead is appended. If a check fails, data written ahead is truncated.
 - Every append is answered, even after an exception; a failure affects that append alone. A client that disconnects does
   not cancel its append.
-- Waiting appends use the memory of their requests (`RequestContext.keep_frame`). Large requests are bounded there;
-  small ones, which a peer may send, abandon and send again, are bounded here by their number.
+- Waiting appends use the memory of their requests (`RequestContext.keep_frame`), which bounds large requests. The
+  number of waiting appends bounds small ones, which a client may send, abandon and send again.
 
-Source: design page, rule 1 (nothing long on the loop).
+Source: design page, rule 1 (no long work on the event loop).
 """
 
 import logging
@@ -38,10 +38,10 @@ T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 
-# Each is short, but together they are not: then the others have their turn.
+# Each is short. After this many, the event loop runs other work first.
 _APPENDS_PER_TURN = 4
-# More than any clients that wait for their answers have on their way; with small requests 320 MB at the most.
-# differs from Kafka (waiting-appends): its request queue is full then, and no client is read from.
+# More than clients that wait for their responses have in flight; at most 320 MB of small requests.
+# differs from Kafka (waiting-appends): Kafka stops reading from all clients when its request queue is full.
 MOST_WAITING = 20_000
 
 
@@ -60,9 +60,9 @@ class Append:
     """One append that waits; see `ReplicaManager.append_to`.
 
     Attributes:
-        partition: Whose; it may be hosted anew meanwhile, with the same log.
-        leader_epoch: The leader epoch at its arrival.
-        pending: Its answer.
+        partition: The partition; it may be removed and hosted again meanwhile, with the same log.
+        leader_epoch: The leader epoch when the append arrived.
+        pending: The result.
         timed: Wraps the preparation so that its time is counted.
     """
 
@@ -97,10 +97,10 @@ class Append:
 
 
 class AppendQueues:
-    """The queues of all logs. Belongs to the event loop's thread.
+    """The queues of all logs. Owned by the event loop.
 
     Attributes:
-        by_log: Those that have one at the moment: their appends go into it.
+        by_log: The logs that have a queue now; all their appends are queued.
     """
 
     __slots__ = (
@@ -123,11 +123,11 @@ class AppendQueues:
         storage_failed: Callable[[StorageError], AppendResult],
     ) -> None:
         """Args:
-        executor: Where appends are prepared.
+        executor: Prepares appends.
         defer: Runs `callback(*args)` in the loop's next turn.
-        absence_of: Returns the error of a partition that is not hosted any more; NONE while it is.
-        appended: Called with a partition after an append.
-        storage_failed: Called when the disk failed; returns the answer.
+        absence_of: Returns the error for a partition that is no longer hosted; NONE if it is hosted.
+        appended: Called with a partition and the result after an append.
+        storage_failed: Called when the disk failed; returns the result for the append.
         """
         self._executor = executor
         self._defer = defer
@@ -139,7 +139,7 @@ class AppendQueues:
         self.by_log: dict[PartitionLog, deque[Append]] = {}
 
     def add(self, append: Append) -> Pending[AppendResult]:
-        """Queue an append that is too long to be placed at once, or that is behind others."""
+        """Queue an append that takes long to prepare, or whose log has a queue."""
         if self._is_closed:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         if append.is_client and self._waiting_count >= MOST_WAITING:
@@ -155,7 +155,7 @@ class AppendQueues:
         return append.pending
 
     def close(self) -> None:
-        """Append nothing any more, as the broker stops. Waiting clients get NOT_LEADER_OR_FOLLOWER."""
+        """Stop all appends, as the broker stops. Waiting clients get NOT_LEADER_OR_FOLLOWER."""
         self._is_closed = True
         queues, self.by_log = self.by_log, {}
         for queue in queues.values():
@@ -163,7 +163,7 @@ class AppendQueues:
                 append.pending.complete(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     def _begin(self, append: Append) -> None:
-        """Prepare the first one of a queue."""
+        """Prepare the first append of a queue."""
         try:
             work = append.timed(append.partition.log.preparation(append.records, append.is_any_format))
         except Exception as error:
@@ -181,7 +181,7 @@ class AppendQueues:
         self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _write_or_append(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
-        """Write an append, or begin to write it ahead if it is large: then return None."""
+        """Write an append and return its result; or, if it is large, start to write it ahead and return None."""
         partition, leader_epoch, size_bytes = append.partition, append.leader_epoch, len(append.records)
 
         def write() -> AppendResult:
@@ -198,7 +198,7 @@ class AppendQueues:
         return write()
 
     def _written(self, append: Append, write: Callable[[], AppendResult]) -> None:
-        """Append what was written ahead, or return the error of its write."""
+        """Append the data that was written ahead, or finish the append with the error of its write."""
         result = self._outcome(append, write)
         assert result is not None
         try:
@@ -214,7 +214,7 @@ class AppendQueues:
         log = append.partition.log
         queue = self.by_log.get(log)
         if queue is None:
-            # Closed meanwhile; it has its answer.
+            # Closed meanwhile: the append has its result.
             return
         self._settle_first(queue, result)
         self._go_on(log)
@@ -227,7 +227,7 @@ class AppendQueues:
         append.pending.complete(result)
 
     def _go_on(self, log: PartitionLog) -> None:
-        """Place waiting appends, up to the first that must be prepared."""
+        """Append the waiting appends, up to the first that takes long to prepare."""
         queue = self.by_log.get(log)
         if queue is None:
             return

@@ -1,18 +1,18 @@
 """Handles the controller's requests to this broker, both from the network and from the broker's own process.
 
-    request ─► registered? ─► for this registration? ─► newest controller? ─► its turn ─► replicas, or the view
+    request ─► registered? ─► for this registration? ─► newest controller? ─► queue ─► replicas, or the view
 
 Invariants:
 
-- A request for an earlier registration of this broker, or from a controller older than the newest one seen, changes
-  nothing. The controller sends to an address, and may not know yet that another process listens there: requests that
-  arrive before this broker asks to be registered are for its predecessor. Those that arrive until the registration is
-  answered wait. Below protocol 2.2 requests do not name the registration: then this is the only check.
-- Requests are carried out one after the other, in the order of arrival; the sender gets the answer when all local
-  effects are done.
-- The settings of a topic are known before its first replica is created.
-- Partitions with an invalid topic name or a negative number are refused one by one. Such a name would be a path out of
-  the log directory, and the directory of partition -1 of `a` has the name of partition 1 of `a-`.
+- A request for an earlier registration of this broker, or from a controller older than the newest one seen, is refused.
+- The controller sends to an address, and may not know yet that another process listens there. Requests that arrive
+  before this broker starts to register are therefore for the previous process and are refused. Requests that arrive
+  during the registration wait for its result. Below protocol 2.2, requests have no broker epoch: then this is the
+  only check of the registration.
+- Requests are processed one at a time, in the order of arrival. The response is sent when all local effects are done.
+- The settings of a topic are loaded before its first replica is created.
+- Partitions with an invalid topic name or a negative number are refused one by one. Such a name could be a path outside
+  the log directory, and partition -1 of `a` would have the same directory name as partition 1 of `a-`.
 
 Source: semantics, replication; KIP-380 (broker epochs); Kafka 2.7.2, KafkaApis.isBrokerEpochStale, ReplicaManager.
 """
@@ -42,7 +42,7 @@ _NO_EPOCH = -1
 
 
 class Replicas(Protocol):
-    """The part of the replica manager that the controller's requests go to."""
+    """The part of the replica manager that processes the controller's requests."""
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]: ...
 
@@ -67,13 +67,13 @@ class ControlRequests:
         self._load_settings = load_settings
         self._spawner = spawner
         self._controller_epoch = 0
-        # What came before this broker was registered: carried out if it is told so, else refused.
+        # Requests that arrived before this broker was registered: called with True to process them, False to refuse.
         self._early: list[Callable[[bool], object]] | None = []
         self._queue: deque[Callable[[], Pending[None]]] = deque()
         self._is_working = False
 
     def registers(self) -> None:
-        """Note that this broker registers now: earlier requests were for its last registration and are refused."""
+        """Note that this broker registers now: refuse earlier requests, which were for its last registration."""
         early, self._early = self._early or (), []
         for settle in early:
             settle(False)
@@ -157,7 +157,7 @@ class ControlRequests:
         return self._in_turn(update)
 
     def _refusal(self, controller_epoch: int, broker_epoch: int) -> ErrorCode:
-        # One that is ahead is fine: this broker may not have learned yet that it is registered again.
+        # A higher epoch is valid: this broker may not know its new registration yet.
         if _NO_EPOCH < broker_epoch < self._view.broker_epoch:
             return ErrorCode.STALE_BROKER_EPOCH
         if controller_epoch < self._controller_epoch:
@@ -191,7 +191,7 @@ class ControlRequests:
         return answer
 
     def _go_on(self) -> None:
-        # A loop, not a recursion: most is done on the spot, and the queue may be long.
+        # A loop, not recursion: most requests finish at once, and the queue may be long.
         while self._queue and not self._is_working:
             self._is_working = True
             done = self._queue.popleft()()
@@ -206,13 +206,13 @@ class ControlRequests:
 
 
 def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
-    """Return the answer that refuses a whole request, with the same error for each partition."""
+    """Return the response that refuses a whole request, with the same error for each partition."""
     return LeaderAndIsrResponse(error_code, _each_refused(grouped_leaders(request).topic_states, error_code))
 
 
 def _take_out_invalid(request: LeaderAndIsrRequest) -> list[LeaderAndIsrPartitionError]:
-    """Remove the partitions that cannot exist from a request, and return their errors."""
-    # differs from Kafka (invalid-partitions): it creates a directory for each.
+    """Remove invalid partitions from a request, and return their errors."""
+    # differs from Kafka (invalid-partitions): Kafka creates a directory for each.
     refused: list[LeaderAndIsrPartitionError] = []
     for topic in request.topic_states:
         states, topic.partition_states = topic.partition_states, []

@@ -1,33 +1,32 @@
 """The in-sync replicas (ISR) of a partition, and the high watermark that follows from them. Pure.
 
-Each fetch reports a follower's progress: its fetch offset is its log end offset. A follower is caught up as of the last
-moment at which it had all records that the leader had then:
+Each fetch reports a follower's progress: its fetch offset is its log end offset. The follower's caught-up time is the
+last time at which it had all records of the leader:
 
-| its fetch offset is at least | caught up as of |
+| its fetch offset is at least | caught-up time |
 | --- | --- |
 | the leader's log end offset now | now |
-| the leader's log end offset at its previous fetch | that fetch |
-| neither | as before |
+| the leader's log end offset at its previous fetch | the time of that fetch |
+| neither | unchanged |
 
-A change of the ISR is proposed, and counts once the owner of the partition's state has written it:
+A change of the ISR is proposed first, and committed once the partition's state is written:
 
 | | committed: `isr` | maximal: `maximal_isr` |
 | --- | --- | --- |
 | no proposal | the last committed ISR | the same |
-| an expansion is proposed | as before | with the new member |
-| a shrink is proposed | as before | the same |
+| an expansion is proposed | unchanged | with the new member |
+| a shrink is proposed | unchanged | the same |
 
 The committed ISR is used for appends (min.insync.replicas), throttles and metrics, and as the base of the next change.
-The maximal ISR has every replica that may be elected next: the high watermark waits for all of them.
+The maximal ISR contains every replica that may be elected next: the high watermark waits for all of them.
 
 Invariants:
 
-- One change is pending at a time. It stays pending until its outcome is known, or another leader epoch begins: a write
-  that was refused or lost may have succeeded all the same, and its members may be elected.
-- The candidate for the high watermark is never above the log end offset of a member of the maximal ISR, as far as the
-  leader knows it. A member that returns with fewer records (it lost those not on disk) counts with these from its first
-  fetch on: a fetch offset is accepted even if it is lower than the previous one. The leader cannot see the time
-  between: it uses the old offset until that fetch.
+- One change is pending at a time. It is pending until its outcome is known, or another leader epoch begins: a write
+  that was refused or lost may still have succeeded, and its members may be elected.
+- The candidate for the high watermark is never above the known log end offset of a member of the maximal ISR. A fetch
+  offset lower than the previous one is accepted: a member may restart without the records that were not on disk. Until
+  the first fetch after such a restart the leader uses the old offset.
 - Members keep their order.
 
 Source: design page, replication; semantics, replication; Kafka 2.7.2, kafka.cluster.Partition and Replica.
@@ -38,7 +37,7 @@ from typing import Final
 
 UNKNOWN_OFFSET: Final = -1
 """A replica's offset before its first fetch from this leader."""
-# Before every other time: clocks that count from their start begin at 0.
+# Earlier than any time: a monotonic clock may start at 0.
 _NEVER_MS: Final = -(1 << 62)
 
 
@@ -47,8 +46,8 @@ class FollowerProgress:
 
     Attributes:
         end_offset: Its log end offset; -1: unknown.
-        log_start_offset: -1: unknown.
-        caught_up_ms: When it had all that the leader had.
+        log_start_offset: Its log start offset; -1: unknown.
+        caught_up_ms: The last time at which it had all records of the leader.
         leader_end_offset: The leader's log end offset at its last fetch.
         fetch_ms: The time of its last fetch.
     """
@@ -66,14 +65,14 @@ class FollowerProgress:
 class ReplicaSet:
     """The replicas of a partition that this broker leads: their progress, the ISR, and the proposed change.
 
-    Times are milliseconds of one clock that never goes back. Attributes are for others to read.
+    Times are milliseconds of one monotonic clock. Attributes are read-only for other modules.
 
     Attributes:
-        replicas: All that are assigned, the preferred leader first.
+        replicas: All assigned replicas, the preferred leader first.
         isr: The committed in-sync replicas.
         maximal_isr: The ISR and the member that may have been added.
         zk_version: The version of the partition's state with this `isr`.
-        leader_epoch: Since when this broker leads.
+        leader_epoch: The current leader epoch.
         epoch_start_offset: The log end offset at which this epoch began.
         proposed: The in-sync replicas that were proposed; None: no change is pending.
         followers: All replicas but this broker.
@@ -112,10 +111,10 @@ class ReplicaSet:
         now_ms: int,
         was_leader: bool,
     ) -> None:
-        """Begin a leader epoch with the controller's state; a pending change is forgotten.
+        """Begin a leader epoch with the controller's state, and drop the pending change.
 
         Args:
-            was_leader: This broker led the epoch before, too: what is known of the followers' offsets stays.
+            was_leader: This broker was also the leader in the previous epoch: the followers' known offsets are kept.
         """
         self.replicas = replicas
         self.zk_version = zk_version
@@ -136,12 +135,12 @@ class ReplicaSet:
 
         Args:
             replica_id: The fetching replica.
-            fetch_offset: Its fetch offset.
+            fetch_offset: The follower's fetch offset.
             log_start_offset: The follower's log start offset.
-            leader_end_offset: As it was before the read.
+            leader_end_offset: The leader's log end offset before the read.
 
         Returns:
-            Whether its log end offset changed: then the high watermark may.
+            Whether the follower's log end offset changed; then the high watermark may change.
         """
         # hot path: every partition of every follower's fetch
         follower = self.followers.get(replica_id)
@@ -163,7 +162,7 @@ class ReplicaSet:
     def expansion(self, replica_id: int, high_watermark: int) -> tuple[int, ...] | None:
         """Return the ISR to propose with a follower that has caught up; None: it has not, or a change is pending.
 
-        To be asked after each of its fetches, also where its offset did not change.
+        To be called after each of its fetches, even if its offset did not change.
         """
         # hot path: every partition of every follower's fetch
         if replica_id in self.isr or self.proposed is not None:
@@ -174,9 +173,9 @@ class ReplicaSet:
         return (*self.isr, replica_id)
 
     def shrink(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> tuple[int, ...] | None:
-        """Return the ISR to propose without lagging or removed replicas; None: there are none, or a change is pending.
+        """Return the ISR to propose without lagging or removed replicas; None: none found, or a change is pending.
 
-        To be asked every half of `max_lag_ms`.
+        To be called at intervals of half of `max_lag_ms`.
 
         Args:
             max_lag_ms: replica.lag.time.max.ms.
@@ -186,24 +185,24 @@ class ReplicaSet:
         )
 
     def expulsion(self, high_watermark: int) -> tuple[int, ...] | None:
-        """Return the ISR to propose without replicas that fetch from below the high watermark; None: there are none, or
-        a change is pending.
+        """Return the ISR to propose without replicas that fetch from below the high watermark; None: none found, or a
+        change is pending.
 
-        Where followers truncate by leader epochs a member has all below the high watermark, or has lost it: its
-        machine stood without power, or its directory is a new one. Were it elected, what was acknowledged would be
-        lost. Kafka leaves it in until it lags for too long; others see an ordinary change. Not to be asked where
-        followers truncate to their own high watermark: they are expected back.
+        If followers truncate by leader epochs, a member has all records below the high watermark, unless it lost them:
+        by a power failure or a replaced directory. If it were elected, acknowledged records would be lost. Other
+        brokers see an ordinary ISR change. Not to be called if followers truncate to their own high watermark: then a
+        fetch from below the leader's high watermark is normal.
 
-        To be asked after a fetch from below the high watermark, after a change was committed, and with `shrink`.
+        To be called after a fetch from below the high watermark, after a change was committed, and with `shrink`.
         """
-        # differs from Kafka (lost-tail): there it stays in sync until it lags for too long.
+        # differs from Kafka (lost-tail): in Kafka it stays in sync until it lags for too long.
         return self._without(lambda each: UNKNOWN_OFFSET < each.end_offset < high_watermark)
 
     def propose(self, isr: tuple[int, ...]) -> None:
         """Set the pending change.
 
         Raises:
-            RuntimeError: One is already.
+            RuntimeError: A change is already pending.
         """
         if self.proposed is not None:
             raise RuntimeError(f"a change to {self.proposed} is pending")
@@ -211,13 +210,13 @@ class ReplicaSet:
         self.maximal_isr = (*self.isr, *(each for each in isr if each not in self.isr))
 
     def committed(self, isr: tuple[int, ...], zk_version: int) -> int:
-        """Apply the written state as the committed ISR; the pending change is over.
+        """Apply the written state as the committed ISR, and end the pending change.
 
-        The high watermark may rise now: a shrink no longer holds it, nor does a follower that was proposed and not
-        taken in. That one is gone, or about to go, and may never fetch again.
+        The high watermark may rise now: it no longer waits for removed members, or for a follower that was proposed but
+        not added. Such a follower is shutting down or gone, and may never fetch again.
 
         Returns:
-            How many members more there are than before; negative: less.
+            The number of added members; negative: the number of removed ones.
         """
         gained = len(isr) - len(self.isr)
         proposed = self.proposed or ()
@@ -229,12 +228,11 @@ class ReplicaSet:
         return gained
 
     def high_watermark(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> int:
-        """Return the end of the records that all replicas have that are, may be, or were just now in sync; a candidate,
-        as the high watermark itself never decreases.
+        """Return the candidate for the high watermark, which itself never decreases; -1: an offset is unknown.
 
-        -1 where one of them is unknown.
+        It is the lowest log end offset of the maximal ISR and of followers that caught up within `max_lag_ms`.
         """
-        # hot path: every append to a replicated partition, every fetch of a follower that got on
+        # hot path: every append to a replicated partition, every fetch that advances a follower
         candidate = leader_end_offset
         for replica_id, follower in self.followers.items():
             if follower.end_offset < candidate and (
@@ -255,8 +253,8 @@ class ReplicaSet:
     def _without(self, is_out: Callable[[FollowerProgress], bool]) -> tuple[int, ...] | None:
         if self.proposed is not None:
             return None
-        # differs from Kafka (ghost-in-sync): who is no replica any more stays for ever, and counts. A leader proposed
-        # it, not having heard of the reassignment in place of the one by which it was to become a replica.
+        # differs from Kafka (ghost-in-sync): in Kafka a broker that is no longer a replica stays in the ISR for ever.
+        # A leader may propose such a broker if it does not know yet that a reassignment was replaced by another one.
         out = {each for each in self.isr if (known := self.followers.get(each)) is None or is_out(known)}
         out.discard(self.broker_id)
         return tuple(each for each in self.isr if each not in out) if out else None

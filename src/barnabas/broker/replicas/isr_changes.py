@@ -1,12 +1,12 @@
-"""A change of a partition's ISR, from its proposal to its outcome.
+"""The interface for ISR changes, from their proposal to their outcome.
 
-There are two implementations, chosen by inter.broker.protocol.version: from 2.7-IV2 the controller writes the change
-(`alter_isr_manager`), before that the leader writes it and notifies the controller (`registry_isr_changes`).
+inter.broker.protocol.version selects one of two implementations. From 2.7-IV2 the controller writes the change
+(`alter_isr_manager`); below that the leader writes it and notifies the controller (`registry_isr_changes`).
 
 Invariants:
 
-- At most one change of a partition is pending; one that is withdrawn or replaced never calls back.
-- A change is given up only if the partition's state forbids it: then another leader epoch follows.
+- At most one change of a partition is pending. A withdrawn or replaced change never calls back.
+- A change is retried unless the partition's state forbids it; in that case another leader epoch follows.
 
 Source: semantics, replication; KIP-497.
 """
@@ -22,7 +22,7 @@ class Committed(NamedTuple):
     """The partition's state after the change.
 
     Attributes:
-        zk_version: The version of its node.
+        zk_version: The version of its znode.
     """
 
     isr: tuple[int, ...]
@@ -30,9 +30,9 @@ class Committed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The partition has another state than its leader believes; a new leader epoch brings it.
+    """The partition's state differs from the leader's; the controller sends it with a new leader epoch.
 
-    The change stays pending until then: it may have been written before its answer was lost.
+    The change is pending until then: it may have been written before its response was lost.
     """
 
     error_code: ErrorCode
@@ -45,7 +45,7 @@ class IsrChanges(Protocol):
     """The interface for ISR changes. Owned by the event loop.
 
     Attributes:
-        failed_count: How often a change of a partition failed, those tried again included (FailedIsrUpdatesPerSec).
+        failed_count: Number of failed changes of a partition, including retried ones (FailedIsrUpdatesPerSec).
     """
 
     failed_count: int
@@ -65,17 +65,17 @@ class IsrChanges(Protocol):
         Args:
             key: The partition; its pending change is replaced.
             leader: This broker.
-            leader_epoch: Its own of the partition.
+            leader_epoch: This broker's leader epoch of the partition.
             isr: The new in-sync replicas, in their order.
-            zk_version: The version of the partition's state that this one follows.
-            controller_epoch: Of the controller that made this broker the leader.
+            zk_version: The version of the partition's state that the change replaces.
+            controller_epoch: The epoch of the controller that made this broker the leader.
         """
         ...
 
     def withdraw(self, key: TopicPartition) -> None:
-        """Forget the change of a partition: another leader epoch began, or it is no longer hosted."""
+        """Drop the change of a partition: another leader epoch began, or it is no longer hosted."""
         ...
 
     def close(self) -> None:
-        """Forget all."""
+        """Drop all changes."""
         ...

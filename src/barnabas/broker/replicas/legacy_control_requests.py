@@ -1,6 +1,6 @@
-"""Control requests of old versions in the shape of the newest: grouped by topic. Pure.
+"""Converts control requests of old versions to the newest layout, grouped by topic. Pure.
 
-| request | in the old shape up to |
+| request | old layout up to |
 | --- | --- |
 | LeaderAndIsr | v1 |
 | UpdateMetadata | v4 |
@@ -27,12 +27,12 @@ from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataTopicState,
 )
 
-# By the numbers that stand for them.
+# Indexed by the number in the request.
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 def grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
-    """Return a LeaderAndIsr by topic; one that is so already as it is."""
+    """Return a LeaderAndIsr by topic; one in that layout is returned unchanged."""
     if not request.ungrouped_partition_states:
         return request
     topics: dict[str, LeaderAndIsrTopicState] = {}
@@ -59,7 +59,7 @@ def grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
 
 
 def grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
-    """Return an UpdateMetadata by topic, with listener names; one in that shape is returned unchanged."""
+    """Return an UpdateMetadata by topic, with listener names; one in that layout is returned unchanged."""
     _name_listeners(request)
     if not request.ungrouped_partition_states:
         return request
@@ -87,7 +87,7 @@ def grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
 
 
 def _name_listeners(request: UpdateMetadataRequest) -> None:
-    """Name listeners as brokers did before they had names (v3): by their protocols."""
+    """Name listeners by their security protocols, as brokers did before listeners had names (v3)."""
     for broker in request.live_brokers:
         if not broker.endpoints and broker.v0_host:
             broker.endpoints = [UpdateMetadataEndpoint(broker.v0_port, broker.v0_host)]
@@ -97,7 +97,7 @@ def _name_listeners(request: UpdateMetadataRequest) -> None:
 
 
 def grouped_stops(request: StopReplicaRequest) -> StopReplicaRequest:
-    """Return a StopReplica by topic, with a delete flag per partition; one in that shape is returned unchanged."""
+    """Return a StopReplica by topic, with a delete flag per partition; one in that layout is returned unchanged."""
     named = [TopicPartition(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
     named += [TopicPartition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
     if not named:

@@ -1,9 +1,9 @@
-"""A followed partition, as its fetcher uses it.
+"""A follower replica on this broker, as its fetcher uses it.
 
 Invariants:
 
 - A leader's response is applied only while that leader leads in the epoch of the request.
-- The order is: records, high watermark, log start. The high watermark is never above the log's end.
+- The order is: records, high watermark, log start offset. The high watermark is never above the log end offset.
 
 Source: semantics, replication (follower); Kafka 2.7.2, ReplicaFetcherThread.processPartitionData.
 """
@@ -44,8 +44,8 @@ class LocalFollowerReplica:
         storage_failed: Callable[[StorageError], object],
     ) -> None:
         """Args:
-        executor: Where large answers are checked.
-        raised: Called when a high watermark rises.
+        executor: Checks large responses.
+        raised: Called when the high watermark rises.
         storage_failed: Called when the disk failed.
         """
         self._storage_failed = storage_failed
@@ -78,7 +78,7 @@ class LocalFollowerReplica:
         partition = self._partition
         return (partition.leader, partition.leader_epoch) == (leader, leader_epoch) and not partition.log.is_closed
 
-    # --- what the leader sent
+    # --- data from the leader
 
     def append(
         self, data: memoryview, leader_high_watermark: int, leader_log_start_offset: int
@@ -86,13 +86,13 @@ class LocalFollowerReplica:
         """Append batches unchanged, then apply the leader's high watermark and log start offset.
 
         Returns:
-            None: it is done; else it is once this has ended, with flush.messages on disk.
+            None if the append is done; else its completion, after the flush that flush.messages requires.
 
         Raises:
             CorruptRecordsError, OutOfOrderBatchesError, StorageError: As `check_replicated_batches` and the log's
-                `append_as_follower`; the pending answer fails with them, too.
+                `append_as_follower`. The completion may also fail with them.
         """
-        # hot path: every partition of every answer of a leader
+        # hot path: every partition of every response of a leader
         partition_log = self._partition.log
         appended = None
         if len(data) > LARGE_BYTES:
@@ -114,7 +114,7 @@ class LocalFollowerReplica:
         return None if appended is None else self._noted(appended)
 
     def _noted(self, appended: Pending[None]) -> Pending[None]:
-        """Return the same completion; a failed disk is reported."""
+        """Return a completion with the same result, and report a failed disk."""
         noted: Pending[None] = Pending()
 
         def failed(error: BaseException) -> None:
@@ -133,7 +133,7 @@ class LocalFollowerReplica:
         if not self._is_still_following():
             return None
         partition_log = partition.log
-        # It may go back, as a new leader knows less of it for a moment.
+        # It may decrease: a new leader may know only a lower high watermark at first.
         high_watermark = max(min(leader_high_watermark, partition_log.log_end_offset), partition_log.log_start_offset)
         if high_watermark != partition.high_watermark:
             has_risen = high_watermark > partition.high_watermark
@@ -156,10 +156,10 @@ class LocalFollowerReplica:
         self._partition.log.flush(then)
         return flushed
 
-    # --- what it does not have
+    # --- truncation
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Truncate to `offset`, even below the own high watermark, which is logged."""
+        """Truncate to `offset`; log a warning if it is below this replica's high watermark."""
         partition = self._partition
         if offset < partition.high_watermark:
             log.warning(
@@ -172,7 +172,7 @@ class LocalFollowerReplica:
         return partition.log.truncate(offset).shaped(self._truncated)
 
     def _truncated(self, _: None) -> None:
-        # Its producers were read anew: what of theirs is replicated is to be said again.
+        # The producer states were rebuilt: set the high watermark again, so that they know the replicated records.
         self._partition.log.note_high_watermark(self._partition.high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:

@@ -1,4 +1,4 @@
-"""Clients' view of this broker's log directories: sizes of replicas, and the choice of directories for replicas.
+"""This broker's log directories for clients: sizes of replicas, and the assignment of directories to replicas.
 
 Source: semantics, AlterReplicaLogDirs and DescribeLogDirs; KIP-113.
 """
@@ -25,8 +25,8 @@ class ReplicaSize(NamedTuple):
     """One log in a directory.
 
     Attributes:
-        lag: How many offsets it is behind: a log behind its high watermark, a copy behind its log.
-        is_future: It is the copy of a log that is being moved here.
+        lag: Number of offsets that a log is behind its high watermark, or a copy behind its log.
+        is_future: It is the copy of a log that is being moved to this directory.
     """
 
     topic_partition: TopicPartition
@@ -39,8 +39,8 @@ class DirectorySpace(NamedTuple):
     """A directory and its disk.
 
     Attributes:
-        total_bytes, free_bytes: Of the disk; None if unknown.
-        log_bytes: Of the logs in it.
+        total_bytes, free_bytes: Size and free space of the disk; None if unknown.
+        log_bytes: Total size of the logs in the directory.
     """
 
     path: str
@@ -53,7 +53,7 @@ class DirectorySpace(NamedTuple):
 def _space(directory: LogDirectory, is_online: bool, log_bytes: int) -> DirectorySpace:
     total_bytes: int | None = None
     free_bytes: int | None = None
-    # Where the disk failed that is told already.
+    # A failed disk is reported elsewhere.
     with suppress(StorageError):
         total_bytes, free_bytes = directory.space()
     return DirectorySpace(_path(directory), is_online, total_bytes, free_bytes, log_bytes)
@@ -72,10 +72,10 @@ class ReplicaLogDirs:
         return [(_path(each), each in directories.online) for each in directories.all]
 
     def spaces(self, log_bytes: Mapping[str, int]) -> Callable[[], list[DirectorySpace]]:
-        """Return a function that queries the free space of each directory; not for the event loop.
+        """Return a function that queries the free space of each directory. It must not run on the event loop.
 
         Args:
-            log_bytes: Bytes of the logs in each directory, by its path, as from `replicas`.
+            log_bytes: Total size of the logs in each directory, by its path, from `replicas`.
         """
         online = list(self._logs.directories.online)
         told = [(each, each in online, log_bytes.get(_path(each), 0)) for each in self._logs.directories.all]
@@ -94,7 +94,7 @@ class ReplicaLogDirs:
             yield key, "uncleanable", str(error)
 
     def replicas(self) -> Iterator[tuple[str, ReplicaSize]]:
-        """Iterate over all logs with the path of their directory; changes meanwhile may be missed."""
+        """Iterate over all logs with the path of their directory; concurrent changes may be missed."""
         paths = {each.path: _path(each) for each in self._logs.directories.online}
         for key in list(self._logs.topic_partitions):
             log = self._logs.get(key)
@@ -105,7 +105,7 @@ class ReplicaLogDirs:
                 yield paths[log.directory.parent], ReplicaSize(key, log.size_bytes, lag, is_future=False)
             move = self._logs.moves.get(key)
             if log is not None and move is not None:
-                # A copy that is not open yet is told as an empty one: Kafka makes it before it answers.
+                # A copy that is not open yet is reported as empty: Kafka creates it before it answers.
                 size_bytes, end_offset = 0, 0
                 if move.future is not None:
                     size_bytes, end_offset = move.future.size_bytes, move.future.log_end_offset
@@ -113,15 +113,14 @@ class ReplicaLogDirs:
                 yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
 
     def assign_directory(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
-        """Choose the directory of a replica: it begins to move there; a replica that does not exist yet will be created
-        there.
+        """Assign a directory to a replica: start to move its log, or record the choice for a replica created later.
 
         Args:
             path: The path that clients see.
-            is_known: Whether the cluster has such a partition, be it on another broker.
+            is_known: Whether the cluster has this partition, even if on another broker.
 
         Returns:
-            The error; NONE if it moves, or is there already.
+            The error; NONE if the log moves, or is already in that directory.
         """
         if len(future_name(topic_partition, _ANY_TOKEN)) > _LONGEST_NAME:
             return ErrorCode.INVALID_TOPIC_EXCEPTION

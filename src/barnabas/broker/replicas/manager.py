@@ -1,8 +1,8 @@
 """All partitions that this broker hosts, and the controller's requests about them.
 
-Invariants: a partition is in the table from the moment its log is open until the controller stops it; control requests
-have the same effects as if logs were opened at once, in the order of arrival, however long a log takes to open.
-`control_requests.py` has already rejected outdated requests.
+Invariants: a partition is in the table from the moment its log is open until the controller stops it. Control requests
+have the same effects as if logs opened instantly, in the order of arrival. `control_requests.py` has already rejected
+outdated requests.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """
@@ -45,19 +45,19 @@ from barnabas.wire.protocol.messages.stop_replica import (
 
 logger = logging.getLogger(__name__)
 
-# A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
+# Leader epochs in StopReplica that are always accepted: the topic is deleted (-2), or the sender knows no epoch (-1).
 _EPOCH_DURING_DELETE = -2
 _NO_EPOCH = -1
 ALL: Final = -1
-"""The acks of who waits for all replicas in sync."""
+"""The value of acks that waits for all in-sync replicas."""
 _UPDATES_PER_TURN = 100
-# More would only wait for each other in the threads that open them.
+# More would only wait in the queue of the threads that open logs.
 _LOGS_OPENED_AT_ONCE = 100
 _LOGS_DELETED_AT_ONCE = 100
 
 
 class LeadershipListener(Protocol):
-    """Is called with the partitions that this broker leads or no longer leads, such as the group coordinator."""
+    """Called with the partitions that this broker now leads or no longer leads; e.g. the group coordinator."""
 
     def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
 
@@ -71,7 +71,7 @@ class FollowsPartitions(Protocol):
 
 
 class NobodyToFollow:
-    """The fetchers of a broker that is alone."""
+    """The fetchers of a single broker: they do nothing."""
 
     def follow(self, partitions: Sequence[tuple[FollowerReplica, int, int]]) -> None:
         return
@@ -81,7 +81,7 @@ class NobodyToFollow:
 
 
 class _DelayedAppend:
-    """An append whose answer waits for the disk."""
+    """An append whose result waits for a flush."""
 
     __slots__ = ("pending",)
 
@@ -99,8 +99,9 @@ class _DelayedAppend:
 
 
 class PartitionChanged(Protocol):
-    """Is called when a partition gets another leader (`leader`, `follower`: this broker's role) or ISR (`isr`), or goes
-    `offline`; with the reason, if known here.
+    """Called when the leader or the ISR of a partition changes, or the partition goes offline.
+
+    `what` is `leader` or `follower` (this broker's new role), `isr` or `offline`. `reason` may be empty.
     """
 
     def __call__(
@@ -132,11 +133,11 @@ class ReplicaManager:
 
     Attributes:
         topics: Counts of operations per topic.
-        leader_replicas: The followers of the led partitions.
+        leader_replicas: The followers of the partitions that this broker leads.
         on_failed_directory: Called when a directory fails, after its partitions are offline.
         defer: Runs `callback(*args)` in the loop's next turn.
-        on_change: Called with each hosted partition that has another leader now, or is offline.
-        fetchers: Fetch the followed partitions.
+        on_change: Called with each hosted partition whose leader changed or that went offline.
+        fetchers: Fetch the partitions that this broker follows.
     """
 
     def __init__(
@@ -151,15 +152,15 @@ class ReplicaManager:
     ) -> None:
         """Args:
         fetches: Notified of every append; appends that must wait for the disk also wait there.
-        topic_config: A topic's settings as they are now.
-        append_executor: Where appends are prepared that take long.
+        topic_config: Returns the current settings of a topic.
+        append_executor: Prepares appends that take long.
         """
         self._broker_id = broker_id
         self._executor = append_executor
         self.defer = defer
         self.leader_replicas = leader_replicas
         self.fetchers: FollowsPartitions = NobodyToFollow()
-        # Whoever leads a partition that is appended to; nobody once the broker stops.
+        # The leader whose partitions accept appends: this broker; None once it stops.
         self._appending_leader: int | None = broker_id
         self._logs = logs
         self._topic_config = topic_config
@@ -170,7 +171,7 @@ class ReplicaManager:
         logs.on_flushed = self._log_flushed
         self._partitions: dict[tuple[str, int], Partition] = {}
         self.topics = TopicTable()
-        # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
+        # The newest state of a partition whose log is still being opened; removed if the partition is stopped.
         self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
         self._append_queues = AppendQueues(
             append_executor,
@@ -183,7 +184,7 @@ class ReplicaManager:
         self.on_leadership: LeadershipListener | None = None
         self.on_failed_directory: Callable[[], object] = lambda: None
         self.on_change: PartitionChanged = _nobody
-        # The host's lookup, bound once: produce and fetch call it for every partition of every request.
+        # Bound once: produce and fetch call it for every partition of every request.
         self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
 
     @property
@@ -215,11 +216,12 @@ class ReplicaManager:
         """Append records to a partition if this broker leads it: at once, or when they are prepared.
 
         Args:
-            records: One batch of a client; numbered in place. Nobody else may write to it before the answer is there.
+            records: One batch of a client; offsets are assigned in place. The caller must not change it before the
+                result is returned.
             required_acks: 0, 1 or -1.
-            is_any_format: They may be messages of format 0 or 1, and several.
+            is_any_format: The records may be several messages of format 0 or 1.
             is_client: False for the broker's own batches.
-            timed: Has the time counted of work that is done beside the loop.
+            timed: Wraps work in the executor so that its time is counted.
         """
         # hot path: benchmarks/load (every produced batch)
         partition.counts.produce_requests += 1
@@ -239,7 +241,7 @@ class ReplicaManager:
             except StorageError as error:
                 return self.storage_failed(error)
             except Exception:
-                # As in Kafka: a bug of ours, or no memory, costs the other partitions of a request nothing.
+                # As in Kafka: a bug or a lack of memory must not affect the other partitions of the request.
                 logger.exception("an append to %s failed", partition.topic_partition)
                 partition.counts.note_refused(ErrorCode.UNKNOWN_SERVER_ERROR, len(records))
                 return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -261,13 +263,12 @@ class ReplicaManager:
         *,
         is_client: bool = False,
     ) -> Pending[AppendResult]:
-        """Append the broker's own batches (of coordinators); complete when they are as durable as `required_acks`
-        demands.
+        """Append the broker's own batches (of coordinators); complete once `required_acks` is satisfied.
 
         Args:
-            records: Whole batches; numbered in place.
+            records: Whole batches; offsets are assigned in place.
             required_acks: -1 waits for the in-sync replicas.
-            timeout_ms: How long that may take (flush.messages, or the in-sync replicas), else REQUEST_TIMED_OUT.
+            timeout_ms: Limit for each wait (flush.messages, in-sync replicas); after it REQUEST_TIMED_OUT.
         """
         partition = self._partitions.get(topic_partition)
         if partition is None:
@@ -276,7 +277,7 @@ class ReplicaManager:
         appended = self.append_to(partition, memoryview(records), required_acks, is_client=is_client)
 
         def when_replicated(result: AppendResult) -> AppendResult | Pending[AppendResult]:
-            # Who has resigned meanwhile has no followers either.
+            # `followers` is also None if this broker resigned meanwhile.
             is_alone = partition.followers is None and partition.leading_since == leading_since
             if required_acks != ALL or result.error_code or is_alone:
                 return result
@@ -290,7 +291,7 @@ class ReplicaManager:
         return appended.and_then(when_flushed).and_then(when_replicated)
 
     def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
-        """Return the result, once flush.messages is kept."""
+        """Return the result, after the flush that flush.messages requires, if any."""
         if result.error_code != ErrorCode.NONE or not log.is_flush_due():
             return completed(result)
         delayed = _DelayedAppend()
@@ -304,7 +305,7 @@ class ReplicaManager:
         return delayed.pending
 
     def stop_appends(self) -> None:
-        """Append nothing any more, not even prepared appends: the broker stops and its logs are to be closed."""
+        """Stop all appends, even prepared ones, before the logs are closed at shutdown."""
         self._appending_leader = None
         self._append_queues.close()
         self.leader_replicas.close()
@@ -330,7 +331,7 @@ class ReplicaManager:
                 self.on_change(
                     topic_partition, "offline", -1, partition.leader_epoch, isr, replicas, "directory failed"
                 )
-                # Who waits here learns that the partition is gone.
+                # Waiting requests get an error.
                 self.leader_replicas.resign(partition, ErrorCode.KAFKA_STORAGE_ERROR)
         if self.on_leadership is not None and topic_partitions:
             self.on_leadership([], topic_partitions)
@@ -361,14 +362,14 @@ class ReplicaManager:
             self._update_config(partition, config)
 
     async def update_all_configs(self) -> None:
-        """Apply changed defaults of topics to all partitions, some in each turn of the event loop."""
+        """Apply changed topic defaults to all partitions, a limited number in each turn of the event loop."""
         partitions = list(self._partitions.values())
         for start in range(0, len(partitions), _UPDATES_PER_TURN):
-            # Not kept any longer: the settings may change again meanwhile.
+            # Cached for one turn only: the settings may change again between turns.
             configs: dict[str, TopicConfig] = {}
             for partition in partitions[start : start + _UPDATES_PER_TURN]:
                 topic = partition.topic_partition.topic
-                # It may have gone meanwhile, with its log.
+                # The partition may have been removed meanwhile, with its log.
                 if self._partitions.get(partition.topic_partition) is partition:
                     config = configs.get(topic)
                     if config is None:
@@ -381,7 +382,7 @@ class ReplicaManager:
         log = partition.log
         log.update_config(config)
         if log.is_flush_due():
-            # Readers wait for it.
+            # Readers wait for the flush.
             log.flush()
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
@@ -390,7 +391,7 @@ class ReplicaManager:
         return change.pending
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
-        """Stop hosting partitions, and delete their logs if requested; the answer waits for that."""
+        """Stop hosting partitions, and delete their logs if requested; the response waits for the deletion."""
         return _Stop(self, request).pending
 
     def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:
@@ -402,13 +403,13 @@ class ReplicaManager:
             return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
         self.fetchers.forget((key,))
         if not state.delete_partition:
-            # It stays what it was, its leader perhaps; it only fetches no more.
+            # Its role does not change, even if it leads; only fetching stops.
             return ErrorCode.NONE, completed(None)
         self._awaited.pop(key, None)
         partition = self._partitions.pop(key, None)
         if partition is not None:
             self.topics.end(key.topic)
-            # Who waits here learns that the partition is gone.
+            # Waiting requests get an error.
             self.leader_replicas.resign(partition)
         if self.on_leadership is not None:
             self.on_leadership([], [key])
@@ -416,14 +417,14 @@ class ReplicaManager:
         return ErrorCode.NONE, self._logs.delete(key)
 
     def _leader_epoch(self, key: TopicPartition) -> int:
-        """Return the newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
+        """Return the newest leader epoch that the controller sent for a hosted partition; -2: it is not hosted."""
         awaited, partition = self._awaited.get(key), self._partitions.get(key)
         if awaited is not None:
             return awaited.leader_epoch
         return _EPOCH_DURING_DELETE if partition is None else partition.leader_epoch
 
     def expect(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
-        """Set the state to apply to a partition once its log is open; an earlier expected state is dropped."""
+        """Set the state to apply to a partition once its log is open; it replaces an earlier expected state."""
         self._awaited[key] = state
 
     def open_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None] | None:
@@ -434,7 +435,7 @@ class ReplicaManager:
         hosted = self._partitions.get(key)
         if state.leader != self._broker_id or hosted is None or hosted.is_leader:
             return opened
-        # What its leader sent, and what it is cut by, is over before a follower leads.
+        # Appends and truncations of the follower must end before it leads.
         return opened.and_then(_when_idle)
 
     def apply_state(
@@ -443,17 +444,17 @@ class ReplicaManager:
         """Apply the controller's state to a partition with an open log, unless a newer one came meanwhile.
 
         Args:
-            opened: The log; None where it could not be created.
+            opened: The log; None if it could not be created.
 
         Returns:
             The error, and the partition if this broker leads it now.
         """
         if self._awaited.get(key) is not state:
-            # What came later counts; this was overtaken, and is answered as if it had been done before that.
+            # A later request replaced this state: answer as if this one had been applied before it.
             return ErrorCode.NONE, None
         del self._awaited[key]
         if opened is None or key in self._offline:
-            # Or its directory failed while it waited.
+            # The log could not be created, or its directory failed meanwhile.
             self._offline.add(key)
             return ErrorCode.KAFKA_STORAGE_ERROR, None
         partition = self._partitions.get(key)
@@ -463,7 +464,7 @@ class ReplicaManager:
                 key, self._broker_id, opened, config.min_insync_replicas, self.topics.begin(key.topic)
             )
             partition.high_watermark = self._logs.checkpointed_high_watermark(key)
-            # They may have changed while the log was opened.
+            # The settings may have changed while the log was opened.
             self._update_config(partition, config)
         if partition.leader_epoch != _NO_EPOCH and partition.leader != state.leader:
             what = "leader" if state.leader == self._broker_id else "follower"
@@ -477,7 +478,7 @@ class ReplicaManager:
         return ErrorCode.NONE, partition
 
     def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
-        """Return the error of a state that is not applied; NONE if it is."""
+        """Return the error if a state must not be applied; NONE if it must."""
         if key in self._offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if state.leader_epoch <= self._leader_epoch(key):
@@ -487,11 +488,11 @@ class ReplicaManager:
         return ErrorCode.NONE
 
     def report_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
-        """Call the listener with the results of a request that are still current.
+        """Call the listener with the results of a request that are still current, and start fetching.
 
         Args:
-            led: Partitions that this broker came to lead, with the leader epochs.
-            others: Partitions that it does not lead by that request.
+            led: Partitions that this broker leads by the request, with the leader epochs.
+            others: Partitions that it does not lead by the request.
         """
         still_led = [
             partition
@@ -516,7 +517,7 @@ class ReplicaManager:
         self.fetchers.follow([(one, each.leader, each.leader_epoch) for one, each in zip(followed, led, strict=True)])
 
     def _high_watermark_raised(self, partition: Partition) -> None:
-        # differs from Kafka (waiting-at-followers): who waits at a follower waits to the end there.
+        # differs from Kafka (waiting-at-followers): in Kafka fetches at a follower wait until their timeout.
         self._fetches.notify(partition.topic_partition)
 
 
@@ -527,9 +528,9 @@ def _when_idle(opened: PartitionLog | None) -> PartitionLog | Pending[PartitionL
 
 
 class _LeadershipChange:
-    """A LeaderAndIsr request in progress: creates some logs at a time, so that other work runs in between.
+    """A LeaderAndIsr request in progress.
 
-    So they have where all logs are there.
+    It opens a limited number of logs at a time, so that other work runs in between, even if all logs are open already.
     """
 
     def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
@@ -553,9 +554,9 @@ class _LeadershipChange:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin to open as many logs as may be opened at once; answer when all are open."""
+        """Start to open as many logs as may open at the same time; complete when all are open."""
         if self._is_beginning:
-            # One was there already: the loop below goes on.
+            # Called from the loop below by a log that was open already: the loop continues.
             return
         self._is_beginning = True
         begun_count = 0
@@ -565,7 +566,7 @@ class _LeadershipChange:
             self._begin(*self._waiting.popleft())
         self._is_beginning = False
         if self._waiting and self._opening_count < _LOGS_OPENED_AT_ONCE:
-            # Their logs were there already; the next ones come after others had their turn.
+            # These logs were open already; continue after other work of the event loop.
             self._replicas.defer(self._go_on)
         elif not self._waiting and not self._opening_count:
             try:
@@ -608,7 +609,7 @@ class _LeadershipChange:
 
 
 class _Stop:
-    """A StopReplica request in progress: deletes some logs at a time, so that other work runs in between."""
+    """A StopReplica request in progress; deletes a limited number of logs at a time, so that other work can run."""
 
     def __init__(self, replicas: ReplicaManager, request: StopReplicaRequest) -> None:
         self._replicas = replicas
@@ -624,9 +625,9 @@ class _Stop:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin as many deletions as may run at the same time; answer when all are done."""
+        """Start as many deletions as may run at the same time; complete when all are done."""
         if self._is_beginning:
-            # One was gone already: the loop below goes on.
+            # Called from the loop below by a deletion that was done already: the loop continues.
             return
         self._is_beginning = True
         while self._waiting and self._deleting_count < _LOGS_DELETED_AT_ONCE:

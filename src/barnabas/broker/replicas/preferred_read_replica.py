@@ -17,12 +17,12 @@ def preferred_read_replica(replicas: ReplicaSet, offset: int, rack: str, rack_of
     """Return the follower that a consumer in a rack reads an offset from; NO_REPLICA: it reads from the leader.
 
     Args:
-        replicas: As the leader knows them.
-        rack_of: The rack of a broker; None: it has none, or consumers can't reach it.
+        replicas: The replicas as known to the leader.
+        rack_of: Returns the rack of a broker; None: it has none, or consumers cannot reach it.
     """
     if rack_of(replicas.broker_id) == rack:
         return NO_REPLICA
-    # differs from Kafka (nearer-replica): one that is out of sync is sent to as well (KAFKA-14372).
+    # differs from Kafka (nearer-replica): Kafka may also choose a replica that is out of sync (KAFKA-14372).
     near = [
         (follower.end_offset, follower.caught_up_ms, -broker_id)
         for broker_id, follower in replicas.followers.items()

@@ -1,13 +1,13 @@
-"""ISR changes that the leader writes itself: the partition's state, and a notification for the controller.
+"""ISR changes written by the leader: the partition's state, and a notification for the controller.
 
-    /brokers/topics/<topic>/partitions/<p>/state   the new state, if the node has the version that the leader knows
+    /brokers/topics/<topic>/partitions/<p>/state   the new state, if the znode still has the leader's known version
     /isr_change_notification/isr_change_<seq>      the changed partitions; the controller sends them to all brokers
 
 Invariants:
 
-- A state with another version but the intended contents was written by this leader: the answer was lost.
-- Every written change is notified sooner or later, even if nobody waits for it any more. Notifications are gathered:
-  checked every 2.5 s, written when the last change is more than 5 s old, or the last notification more than 60 s.
+- A state with another version but the intended contents was written by this leader: the response was lost.
+- The controller is notified of every written change, even if the change was withdrawn meanwhile. Notifications are
+  batched: checked every 2.5 s, written when the last change is over 5 s old, or the last notification over 60 s.
 
 Source: zookeeper.md, partition state, ISR change notifications; semantics, replication; Kafka 2.7.2, ZkIsrManager.
 """
@@ -41,14 +41,14 @@ QUIET_MS: Final = 5_000
 MOST_SILENCE_MS: Final = 60_000
 RETRY_BACKOFF_MS: Final = 1_000
 MOST_WRITES_AT_ONCE: Final = 100
-# A note of these is below ZooKeeper's limit of 1 MB with the longest names.
+# Keeps a notification below ZooKeeper's limit of 1 MB, even with the longest topic names.
 MOST_PARTITIONS_IN_A_NOTE: Final = 3_000
 
 _logger = logging.getLogger(__name__)
 
 
 class _Change:
-    """A state that is to be written."""
+    """A state to be written."""
 
     __slots__ = ("key", "state", "then", "zk_version")
 
@@ -73,7 +73,7 @@ class RegistryIsrChanges:
         self._changes: dict[TopicPartition, _Change] = {}
         self._queue: deque[_Change] = deque()
         self._write_count = 0
-        # What the controller was not told yet.
+        # Changes that the controller was not notified of yet.
         self._changed: dict[TopicPartition, None] = {}
         self._changed_ms = self._noted_ms = clock.monotonic_ms()
         self._is_closed = False
@@ -122,7 +122,7 @@ class RegistryIsrChanges:
         self._write_next()
 
     async def _write(self, change: _Change) -> None:
-        """Write a state, and call back with its outcome."""
+        """Write a state, and call back with the outcome."""
         key = change.key
         outcome: IsrOutcome
         try:
@@ -151,7 +151,7 @@ class RegistryIsrChanges:
         change.then(outcome)
 
     async def _set(self, change: _Change) -> int:
-        """Write a state; returns the version of its node."""
+        """Write a state, and return the version of its znode."""
         path = paths.partition_state(*change.key)
         try:
             return (await self._registry.set(path, encode_partition_state(change.state), change.zk_version)).version
@@ -180,5 +180,5 @@ class RegistryIsrChanges:
         except RegistryError as error:
             _logger.warning("cannot notify the controller of %s ISR changes: %s", len(keys), error)
             if not self._is_closed:
-                # With the next check that writes.
+                # Retried by a later check.
                 self._changed.update(dict.fromkeys(keys))

@@ -1,14 +1,14 @@
 """Counts bytes and records per topic for appends and reads; Kafka's BrokerTopicMetrics.
 
-Plain integers that only grow, incremented where the events happen. A topic's counts are dropped when the broker hosts
-none of its partitions any more; they stay in the sums of all topics.
+The counts are integers that only grow. When the broker no longer hosts any partition of a topic, the topic's counts are
+removed; the totals of all topics keep them.
 
 Source: metrics facts, BrokerTopicMetrics; Kafka 2.7.2, `ReplicaManager.appendToLocalLog`.
 """
 
 from barnabas.core.error_code import ErrorCode
 
-# What is the client's mistake, or another broker's business: Kafka counts these as requests that did not fail.
+# Errors of the client or of another broker: Kafka does not count these as failed requests.
 _NO_FAILURES = frozenset(
     [
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -22,15 +22,15 @@ _NO_FAILURES = frozenset(
 
 
 class TopicCounts:
-    """The numbers of one topic, or of all.
+    """The counts of one topic, or of all.
 
     Attributes:
-        partition_count: How many partitions of it are hosted.
+        partition_count: Number of hosted partitions.
         bytes_in, messages_in: Appended bytes and messages.
         bytes_out, replication_bytes_out: Bytes sent to consumers and to followers.
-        bytes_rejected: Bytes refused because they were too large.
-        produce_requests, fetch_requests: For how many partitions requests asked that.
-        failed_produce_requests: How many of the appends were refused.
+        bytes_rejected: Bytes of appends refused as too large.
+        produce_requests, fetch_requests: Number of partitions in produce and fetch requests.
+        failed_produce_requests: Number of failed appends.
         invalid_crc: Batches with a wrong checksum or header.
     """
 
@@ -63,7 +63,7 @@ class TopicCounts:
             self.invalid_crc += 1
 
     def add(self, other: "TopicCounts") -> None:
-        """Add another topic's."""
+        """Add another topic's counts."""
         self.bytes_in += other.bytes_in
         self.bytes_out += other.bytes_out
         self.replication_bytes_out += other.replication_bytes_out
@@ -77,7 +77,7 @@ class TopicCounts:
 
 
 class TopicTable:
-    """The numbers of all topics that are hosted. Owned by the event loop."""
+    """The counts of all hosted topics. Owned by the event loop."""
 
     __slots__ = ("_gone", "by_topic")
 
@@ -86,7 +86,7 @@ class TopicTable:
         self._gone = TopicCounts()
 
     def begin(self, topic: str) -> TopicCounts:
-        """Return the counts of a topic for a partition hosted from now on."""
+        """Return the counts of a topic, for a partition that is hosted from now on."""
         counts = self.by_topic.get(topic)
         if counts is None:
             counts = self.by_topic[topic] = TopicCounts()
@@ -101,5 +101,5 @@ class TopicTable:
             self._gone.add(self.by_topic.pop(topic))
 
     def parts(self) -> list[TopicCounts]:
-        """Return the counts to add up for all topics: those of each topic, and of removed topics."""
+        """Return the counts whose sum is the total: one per topic, and one for all removed topics."""
         return [self._gone, *self.by_topic.values()]

@@ -10,7 +10,7 @@ from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest
 from barnabas.wire.security.acls import BindingFilter, EntryFilter, PatternFilter, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
-# Kafka ends it with a full stop where rules are changed, and without where they are described.
+# Kafka's message ends with a full stop if the request changes rules, and without one if it describes them.
 WITHOUT_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
@@ -20,7 +20,7 @@ def acl_admin(ctx: RequestContext) -> AclAdmin | None:
 
 
 def filter_of(asked: DescribeAclsRequest | DeleteAclsFilter) -> BindingFilter | None:
-    """Decode a filter; None: it selects nothing, as it names an unknown code."""
+    """Decode a filter; None: it contains an unknown code, so it selects nothing."""
     try:
         return BindingFilter(
             PatternFilter(

@@ -5,17 +5,17 @@
                                                  └► Session
 
 `Authentication` is the connection's first frame handler, and replaces itself by the `Session` after a login. When a
-session expires (connections.max.reauth.ms) a timer replaces the session by `_Expired`, and SaslHandshake brings this
-handler back; so requests pay nothing for it.
+session expires (connections.max.reauth.ms) a timer replaces the session by `_Expired`, and SaslHandshake restores this
+handler. So requests need no check of their own.
 
 Invariants:
 
 - Before the login only ApiVersions (once) and SaslHandshake are served; a frame is at most
-  sasl.server.max.receive.size, its memory is that of unauthenticated connections (`Connection.confine`), and a token is
-  at most as long as its mechanism allows.
+  sasl.server.max.receive.size, its memory counts as that of unauthenticated connections (`Connection.confine`), and a
+  token is at most as long as its mechanism allows.
 - A login takes less than a millisecond on the event loop: signatures are verified in an executor.
-- A failed login is answered only after connection.failed.authentication.delay.ms, and the connection closes; nothing
-  more is read from it meanwhile.
+- A failed login is answered only after connection.failed.authentication.delay.ms, and the connection closes; until then
+  nothing more is read from it.
 - Neither answers nor log lines contain a secret, or reveal whether a user exists.
 
 Source: semantics, authentication; KIP-43, KIP-152, KIP-368; Kafka 2.7.2, SaslServerAuthenticator, KafkaChannel.
@@ -47,7 +47,7 @@ from barnabas.wire.security.sasl.mechanism import Check, LoginError, SaslServer
 
 log = logging.getLogger(__name__)
 
-# What a stranger's request may hold: it is decoded only to refuse it in its own shape.
+# Limit for a request before the login: it is decoded only to refuse it in its own shape.
 _MOST_ELEMENTS = 1_000
 _LEAST_REAUTHENTICATION_NS = 1_000_000_000
 _TOO_MANY = "too many logins at the same time: the client must try again"
@@ -60,13 +60,13 @@ class _State(Enum):
     FIRST_REQUEST = auto()
     HANDSHAKE = auto()  # ApiVersions was answered
     LOGIN = auto()
-    WRONG_MECHANISM = auto()  # of somebody who logs in again
+    WRONG_MECHANISM = auto()  # of a re-authentication
     LOGGED_IN = auto()
     FAILED = auto()
 
 
 class Authentication:
-    """The login of one connection, and each further one; see `FrameHandler`."""
+    """Handles the login of one connection and each re-authentication; see `FrameHandler`."""
 
     __slots__ = ("_connection", "_has_headers", "_info", "_is_begun", "_last_reauthentication_ns", "_logins",
                  "_max_frame_bytes", "_routes", "_server", "_services", "_session", "_session_timer", "_state",
@@ -92,9 +92,9 @@ class Authentication:
         self._logins = logins
         self._state = _State.FIRST_REQUEST
         self._server: SaslServer | None = None
-        # Whether tokens come in requests, or bare.
+        # Whether tokens arrive in SaslAuthenticate requests, or bare.
         self._has_headers = False
-        # Whether the client has said anything in this login.
+        # Whether the client has sent a token in this login.
         self._is_begun = False
         self._wanted = ""
         self._session_timer: Timer | None = None
@@ -105,7 +105,7 @@ class Authentication:
         connection.max_frame_bytes = services.config.sasl_server_max_receive_size
         info.authentication = self
 
-    # --- what the connection tells
+    # --- events of the connection
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
         """Process one step of the login.
@@ -126,7 +126,7 @@ class Authentication:
                 raise ProtocolError("frame received after the login failed")
 
     def on_closed(self) -> None:
-        """Tell the session, which calls `on_connection_closed`."""
+        """Notify the session, which calls `on_connection_closed`."""
         self._session.on_closed()
 
     def on_connection_closed(self) -> None:
@@ -233,13 +233,13 @@ class Authentication:
         """Process a token from the client.
 
         Args:
-            answer: Given the next challenge, now or when it was computed.
-            refuse: Called with the reason if there is none.
+            answer: Called with the next challenge, now or once it is computed.
+            refuse: Called with the reason if the token is refused.
         """
         server = self._server
         assert server is not None
         if len(token) > server.most_response_bytes:
-            # Before anything is done with it: the name of a user or a token, and nobody has any of that length.
+            # Refuse it before any use: no user name or token is that long.
             refuse(LoginError(f"its token is longer than {server.most_response_bytes} bytes"))
             return
         step = partial(server.answer, bytes(token))
@@ -258,7 +258,7 @@ class Authentication:
         refuse: Callable[[LoginError], None],
     ) -> None:
         if self._connection.is_closed:
-            # While something was computed.
+            # It closed while an executor computed the challenge.
             return
         try:
             challenge = step()
@@ -268,7 +268,7 @@ class Authentication:
             return
         assert self._server is not None
         if isinstance(challenge, bytes) and self._server.is_lost:
-            # Told late as any failure, or whoever hangs up then could begin again at once.
+            # Delay this challenge like any failure, or a client could disconnect here and try again at once.
             self._connection.pause(Pause.AUTH)
             self._services.timers.call_later(self._logins.failure_delay_ms(), self._tell, partial(answer, challenge))
             return
@@ -304,10 +304,10 @@ class Authentication:
         """Hand over to the session when the login is complete.
 
         Args:
-            can_reauthenticate: Whether the client would know how.
+            can_reauthenticate: Whether the client supports re-authentication.
 
         Returns:
-            How long the session lasts, in milliseconds, as the client is told; 0: for ever, or not begun.
+            The session lifetime for the client, in milliseconds; 0: unlimited, or the login is not complete.
         """
         server, self._server = self._server, None
         assert server is not None
@@ -337,10 +337,10 @@ class Authentication:
         self._session_timer = services.timers.call_later(lifetime_ms, self._expire)
         return lifetime_ms
 
-    # --- how a session ends, and begins anew
+    # --- session expiry and re-authentication
 
     def _expire(self) -> None:
-        # What the session is working on is still answered.
+        # Requests in progress are still answered.
         self._connection.handler = _Expired(self._session, self)
 
     def _stop_timer(self) -> None:
@@ -349,8 +349,8 @@ class Authentication:
             timer.cancel()
 
     def may_begin_again(self) -> bool:
-        """Return whether a handshake begins a new login now: the session has an end, and the last one is a
-        second ago.
+        """Return whether a handshake begins a new login now: the session can expire, and the last re-authentication
+        began at least one second ago.
         """
         last_ns = self._last_reauthentication_ns
         is_long_ago = last_ns is None or self._now_ns() - last_ns >= _LEAST_REAUTHENTICATION_NS
@@ -359,10 +359,10 @@ class Authentication:
     def begin_again(
         self, context: RequestContext, request: SaslHandshakeRequest
     ) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse] | None:
-        """Return a session's SaslHandshake: begin the next login.
+        """Begin the next login for a session's SaslHandshake.
 
         Returns:
-            The answer; None where no login begins now.
+            The answer; None if no login can begin now.
         """
         if not self.may_begin_again():
             return None
@@ -377,7 +377,7 @@ class Authentication:
         route = self._routes.by_key(_HANDSHAKE_KEY << 16 | context.api_version)
         assert route is not None
         self._fail(reason, _encode(route, answer, context.correlation_id))
-        # It is answered when that was held back long enough, and from here.
+        # `_close` sends the answer after the delay.
         return Pending()
 
     def count_expired(self) -> None:
@@ -398,10 +398,10 @@ class Authentication:
         else:
             counts.failure_count += 1
         self._logins.rate_limiter.failed()
-        # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
+        # A call site of its own, as the log limits the lines of each call site, and failed logins may be a flood.
         log.info("login from %s:%d on listener %s failed: %s", info.host, info.port, info.listener_name, reason)
         if self._services.diagnostics is not None:
-            # What stands in brackets may have come from the client.
+            # Text in parentheses may come from the client.
             self._services.diagnostics.note_refusal(
                 self._services.clock.now_ms(),
                 "login",
@@ -440,12 +440,12 @@ class _Expired:
 
 
 def _api_name(api_key: int) -> str:
-    """Return an API's name for the log; also of one that is not in the protocol's list."""
+    """Return an API's name for the log; for an unknown API, its key."""
     return ApiKey(api_key).name if api_key in APIS else f"with the key {api_key}"
 
 
 def _reason(error: LoginError) -> str:
-    # Its cause holds none of a token's text.
+    # The cause contains no text of the token.
     return f"its token is refused: {error.__cause__}" if error.__cause__ is not None else str(error)
 
 

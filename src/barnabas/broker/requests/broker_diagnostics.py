@@ -1,4 +1,4 @@
-"""The subject `broker` of Facts: this broker's rates by minute, disks, limits, and the memory of its events."""
+"""The subject `broker` of Facts: this broker's rates per minute, disks, limits, and the memory of its events."""
 
 import json
 from itertools import islice
@@ -47,5 +47,5 @@ def broker(query: DiagnosticQuery) -> Found:
             "left_out": {kind: count for kind, count in diagnostics.left_out().items() if count},
         },
     }
-    # In the first second of a broker nobody tells these yet.
+    # Defaults for the broker's first second, before `figures` is set.
     yield {"started_ms": diagnostics.kept_since_ms, "limits": [], **row, **diagnostics.figures()}

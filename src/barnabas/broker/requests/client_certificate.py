@@ -20,8 +20,8 @@ class ClientCertificate:
         self, connection: Connection, info: ConnectionInfo, mapping: PrincipalMapping, handler: FrameHandler
     ) -> None:
         """Args:
-        info: Gets the principal; a client without a certificate stays anonymous.
-        handler: Of all that follows, this frame too.
+        info: Receives the principal; a client without a certificate stays anonymous.
+        handler: The handler of this frame and all later ones.
         """
         self._connection = connection
         self._info = info

@@ -12,7 +12,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
-# So many are checked and written before the loop looks after others; they share a commit.
+# Resources that are checked and written before the event loop runs other work; they share a commit.
 _RESOURCES_PER_TURN = 50
 
 
@@ -27,7 +27,7 @@ def type_of(code: int) -> ConfigResourceType:
     """Decode a resource type.
 
     Raises:
-        KafkaError: INVALID_REQUEST, for all that the request names.
+        KafkaError: INVALID_REQUEST, which fails all resources of the request.
     """
     try:
         return ConfigResourceType(code)
@@ -41,10 +41,10 @@ async def alter_all(
     """Alter resources, some at a time, and wait until this broker has applied the changes.
 
     Args:
-        alter: Raises KafkaError where that one can't be altered.
+        alter: Alters one resource; raises KafkaError if that fails.
 
     Returns:
-        For each what became of it, with a reason in words.
+        The error code and message of each resource.
     """
 
     async def result_of(resource: ConfigResource) -> tuple[ErrorCode, str | None]:
@@ -54,7 +54,7 @@ async def alter_all(
         try:
             await alter(resource)
         except KafkaError as error:
-            # What nobody foresaw is told without words, as Kafka does.
+            # As in Kafka, an unexpected error has no message.
             return error.code, None if error.code is ErrorCode.UNKNOWN_SERVER_ERROR else error.message
         return ErrorCode.NONE, None
 

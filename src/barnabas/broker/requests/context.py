@@ -24,7 +24,7 @@ def _nothing() -> None:
 
 
 class Login(Protocol):
-    """Logs in the user of a connection, and in again; `authentication.py`."""
+    """Logs in the user of a connection and re-authenticates it; `authentication.py`."""
 
     def begin_again(
         self, context: "RequestContext", request: "SaslHandshakeRequest"
@@ -33,7 +33,7 @@ class Login(Protocol):
         ...
 
     def on_connection_closed(self) -> None:
-        """Clean up, as the connection is closed."""
+        """Clean up after the connection has closed."""
         ...
 
 
@@ -43,11 +43,11 @@ class ConnectionInfo:
 
     Attributes:
         host: The peer's address as text.
-        listener_name: The listener that it came in through; answers name that listener's endpoints.
+        listener_name: The listener that accepted it; answers name that listener's endpoints.
         principal: The user that it authenticated as.
         security_protocol: The listener's (`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL`).
-        sasl_mechanism: How it logged in; empty: not by SASL.
-        token_id: The delegation token that it logged in with; empty: none.
+        sasl_mechanism: The mechanism of its login; empty: no SASL login.
+        token_id: The delegation token of its login; empty: none.
         software: The client's name and version, from ApiVersions; empty: not sent.
         authentication: On listeners with SASL: the handler of logins and re-authentications.
     """
@@ -67,12 +67,12 @@ class RequestContext:
     """One request as its handler sees it.
 
     Attributes:
-        client_id: As sent; a null one is "".
+        client_id: As sent; null becomes "".
         frame_bytes: The request's size; 0 if unused.
-        is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
-            (`slices.py`). A handler whose answer is large though its request is small says so.
+        is_large: Whether the request or its answer is so large that it is handled and encoded in slices
+            (`slices.py`). A handler sets it if a small request has a large answer.
         throttle_time_ms: The client's throttle time after the answer; each exceeded quota may raise it.
-        waited_for: The reason of its handler's last wait, in a word, if it is not clear from the API.
+        waited_for: The reason of its handler's last wait, in one word, if the API does not imply it.
     """
 
     __slots__ = (
@@ -109,8 +109,8 @@ class RequestContext:
         """Keep the bytes of the request (records) valid after the handler's call.
 
         Returns:
-            To be called when it is not needed any more; if asked again, that does nothing: the first one counts. Until
-            then the memory counts as received, which bounds it.
+            A callable that releases the frame. If the frame is kept already, it does nothing: the first one counts.
+            Until the release, the frame counts towards the memory of received requests, which is bounded.
         """
         return _nothing
 
@@ -122,10 +122,10 @@ class RequestContext:
         return quotas.bucket(kind, self.connection.principal.name, self.client_id, self.services.clock.monotonic_ms())
 
     def controller_quota(self, first_strict_version: int) -> ControllerMutationQuota:
-        """Return the quota that counts the partitions which this request creates or deletes.
+        """Return the quota that counts the partitions created or deleted by this request.
 
         Args:
-            first_strict_version: From this version of the request on it is refused what is too much.
+            first_strict_version: From this version on, requests that exceed the quota are refused.
         """
         bucket = self.quota_bucket(QuotaKind.CONTROLLER_MUTATION)
         return ControllerMutationQuota(
@@ -137,11 +137,11 @@ class RequestContext:
         self.throttle_time_ms = quota.throttle_ms
 
     def timed(self, work: "Callable[[], T]") -> "Callable[[], T]":
-        """Return the work with its time counted for the request; for a thread beside the event loop."""
+        """Wrap work for an executor so that its time counts for the request."""
         return work
 
     def may_fetch(self, answer_bytes: int) -> bool:
-        """Count a fetch answer; False: its client is over its quota and gets one without records."""
+        """Count a fetch answer; False: the client exceeds its quota and gets an answer without records."""
         return True
 
     def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
@@ -158,7 +158,7 @@ class RequestContext:
         return self.services.authorizer.rights(connection.principal, connection.host, resource_type, name)
 
     def may_unlogged(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """Return the same as `may` without logging a denial, as the principal did not name this resource."""
+        """Return the same as `may` but log no denial; for resources that the request did not name."""
         return self.rights(resource_type, name) >> operation & 1 == 1
 
     def not_authorized(self) -> str:

@@ -12,8 +12,8 @@ class Conversions(NamedTuple):
     """The threads that convert batches, and the dice that choose the first partition of an answer.
 
     Attributes:
-        usual: For batches that unpack to little (`down_conversion.USUAL_UNPACKED_BYTES`).
-        large: A thread for all others, one at a time.
+        usual: For batches that unpack to at most `down_conversion.USUAL_UNPACKED_BYTES`.
+        large: One thread for all other batches, one at a time.
         dice: Chooses the partition with which an answer begins.
     """
 

@@ -15,9 +15,9 @@ class DiagnosticQuery:
     """One request, as a subject sees it.
 
     Attributes:
-        since_ms: Events that ended before it are omitted; -1: none are.
+        since_ms: Events that ended before this time are omitted; -1: no event is omitted.
         names: The requested names that may be described; None: all.
-        left_out: How many names may not be described, and how many rows were omitted.
+        left_out: The number of names that may not be described, plus the number of omitted rows.
         diagnostics: The stored events.
     """
 
@@ -40,7 +40,7 @@ class DiagnosticQuery:
 
     @property
     def tick(self) -> int:
-        """The last tick of series that is over."""
+        """The last completed tick of the series."""
         return self.ctx.services.clock.now_ms() // TICK_MS - 1
 
     def points(self, points: list[tuple[int, int]]) -> list[Any]:
@@ -50,4 +50,4 @@ class DiagnosticQuery:
 
 
 Found: TypeAlias = Iterator[Row | bytes | Step]
-"""Rows, or lines that are one each once they are read, and a `Step` where others may have a turn."""
+"""Rows, or JSON lines of one row each; a `Step` lets the event loop run other work."""

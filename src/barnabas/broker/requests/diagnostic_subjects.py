@@ -13,7 +13,8 @@
 A request without names asks for all, which needs DESCRIBE on the cluster. Names that may not be described are omitted
 and counted; they are not logged as denials.
 
-Rows of stored events are lines, and are filtered in a thread; all others are built here, some in each turn.
+Rows of stored events are JSON lines and are filtered in a thread. All others are built here, some in each turn of the
+event loop.
 """
 
 import json
@@ -41,8 +42,8 @@ class Subject(NamedTuple):
 
     Attributes:
         find: Returns the rows.
-        named: What the names are of, where each takes a right of its own; None: it takes the one for all.
-        name: The row's member that is compared with the names of lines.
+        named: The resource type of the names, if each name is authorized; None: DESCRIBE on the cluster is needed.
+        name: The member of a stored row that is compared with the requested names.
         is_own: It only returns data about the requester.
     """
 
@@ -121,11 +122,11 @@ def _groups(query: DiagnosticQuery) -> Found:
             if row["outcome"] is None or row["began_ms"] >= query.since_ms
         ]
         commits: list[Row] = []
-        # One group may have committed for very many partitions, and others have their turn meanwhile.
+        # A group may have commits for very many partitions, so let other work run in between.
         for partition, committed in [] if group is None else list(group.offsets.items()):
             commits.append(_commit(query, group_id, partition, committed))
             yield MORE
-        # Of what another broker coordinates only what happened here is told.
+        # For a group that another broker coordinates, report only rebalances that happened here.
         if group is not None or rebalances:
             yield {
                 "group": group_id,
@@ -180,10 +181,10 @@ def _ends(query: DiagnosticQuery) -> Found:
 
 
 def _unstable(producers: ProducerState) -> Any:
-    """Describe the earliest transaction that is open here."""
+    """Describe the earliest open transaction of this partition."""
     for producer_id, first_offset in producers.open_transactions():
         entry = producers.get(producer_id)
-        # A log knows the time of a producer's last five batches; its coordinator when a transaction began.
+        # The log knows the times of a producer's last five batches; only the coordinator knows the start time.
         batches = [] if entry is None else entry.batches
         since_ms = next((each.timestamp_ms for each in batches if each.first_offset == first_offset), None)
         return {"producer_id": producer_id, "first_offset": first_offset, "since_ms": since_ms}

@@ -1,4 +1,4 @@
-"""Requests that need bytes outside the page cache: these are read elsewhere, then the request is handled again.
+"""Requests that need bytes outside the page cache: an executor reads them, then the request is handled again.
 
 Source: design page, section 3.
 """
@@ -16,12 +16,13 @@ T = TypeVar("T")
 def answer_when_read(
     cold_reads: ColdReads | None, attempt: Callable[[ColdReads | None], T], most_attempts: int
 ) -> T | Pending[T]:
-    """Handle a request, again after each read from disk that it needs.
+    """Handle a request, and repeat it after each disk read that it needs.
 
     Args:
-        cold_reads: None where there is no executor for it: the event loop waits for the disk.
-        attempt: Handles the request, asking the logs with its argument; without one it may wait for the disk.
-        most_attempts: Bytes may leave the page cache before they are used; after so many attempts the loop waits.
+        cold_reads: None: no executor for disk reads exists, so the event loop waits for the disk.
+        attempt: Handles the request and passes its argument to the logs; with None it may wait for the disk.
+        most_attempts: After this many attempts the event loop waits for the disk, because bytes may leave the page
+            cache before they are used.
     """
     if cold_reads is None:
         return attempt(None)

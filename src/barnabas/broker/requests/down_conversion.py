@@ -1,20 +1,20 @@
 """Down-conversion of fetch answers for clients that cannot read the log's format or codec.
 
-An answer is read as for any client. If the topic's message.format.version is newer than the client's formats, its
-batches are then read, converted one by one, and put into the answer in place of the file's bytes; in separate threads,
-since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
-with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing are served in a later
-answer: each begins with another partition.
+An answer is read as for any client. If the topic's message.format.version is newer than the client's formats, separate
+threads then read its batches, convert them one by one, and put them into the answer in place of the file's bytes. An
+answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or with one batch that unpacks to
+more than `USUAL_UNPACKED_BYTES`. Partitions without records are served in a later answer: each answer begins with a
+random partition.
 
 Invariants:
 
-- However many clients ask, at most one batch of any size and one usual batch for each thread are unpacked at the same
-  time. Batches that unpack to much wait for each other, and nothing else waits for them.
+- At most one batch of any size and one usual batch for each thread are unpacked at the same time, whatever the number
+  of clients. Large batches wait for each other, and nothing else waits for them.
 - Batches of cancelled requests are not converted.
 
-# differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
-# saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is
-# much.
+# differs from Kafka (down-converted-size): Kafka announces the size of the unconverted records and fills the space that
+# conversion saves with a truncated message. Here an answer is as large as its records, and ends sooner if there are
+# many.
 
 Source: semantics, Fetch, data format; KIP-283.
 """
@@ -127,7 +127,7 @@ def _convert_all(
     def go_on(results: list[_Result]) -> FetchResponse | Pending[FetchResponse]:
         if not isinstance(results[0], TooLargeUnpackedError):
             return filled([b"" if isinstance(each, TooLargeUnpackedError) else each for each in results])
-        # It is whose turn it is that is large: the answer is for it alone.
+        # The first partition's batch is the large one: the answer contains this batch alone.
         work = ctx.timed(lambda: [_convert(in_turn[0], newest_magic, 1, MAX_UNCOMPRESSED_BYTES)])
         return submit_while_wanted(conversions.large, work).shaped(filled)
 
@@ -138,7 +138,7 @@ def _convert_all(
 def _convert_usual(
     wanted: list[_Conversion], newest_magic: int, left_bytes: int, now_ns: Callable[[], int]
 ) -> list[_Result]:
-    """Convert as much as the answer and the time allow; a batch that is too large for these threads is an error."""
+    """Convert as much as size and time allow; a batch that is too large for these threads becomes an error."""
     end_ns = now_ns() + MOST_CONVERTING_NS
     results: list[_Result] = []
     for each in wanted:
@@ -177,17 +177,17 @@ def _refuse(data: PartitionData, error_code: ErrorCode) -> None:
 def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
     if isinstance(error, StorageError):
         ctx.services.replicas.storage_failed(error)
-        # KAFKA_STORAGE_ERROR came later than these versions.
+        # Clients of these versions do not know KAFKA_STORAGE_ERROR.
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     is_corrupt = isinstance(error, CorruptRecordsError)
     return ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
 def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_bytes: int) -> _Result:
-    """Convert whole batches up to `most_bytes`; the first one whatever its size.
+    """Convert whole batches up to `most_bytes`; the first one at any size.
 
     Args:
-        most_unpacked_bytes: What unpacks to more is an error where it is the first batch, else the end.
+        most_unpacked_bytes: A batch that unpacks to more is an error if it is the first one, else it ends the result.
     """
     from barnabas.wire.records.convert import down_convert, overflow_message
 
@@ -202,12 +202,12 @@ def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_
                     return result
                 result += converted
     except (CorruptRecordsError, StorageError, UnsupportedCodecError) as error:
-        # The frames that it came through hold what was unpacked, and it stays until the answer is made.
+        # The traceback references the unpacked bytes, and the error lives until the answer is made.
         error.__traceback__ = error.__context__ = None
-        # What comes before it is good; the client will ask for this batch next.
+        # Return the batches before it; the client fetches this batch next.
         return result or error
     if part.length and not result:
-        # As Kafka: its clients take it for a message that is larger than they asked for, which a batch that is cut
-        # short is. With nothing at all they would wait for ever.
+        # The part ends within its first batch. As in Kafka, clients read this as a message larger than the size they
+        # requested; an empty answer would make them wait for ever.
         result += overflow_message(_OVERFLOW_BYTES)
     return result

@@ -22,7 +22,7 @@ from barnabas.wire.protocol.wire import WireBuffer, write_uvarint
 MOST_KINDS: Final = 4
 
 _FIRST_FLEXIBLE: Final = 9
-# What follows the topics: cluster_authorized_operations, and the tagged section.
+# Bytes after the topics, by version: cluster_authorized_operations, and the tagged section.
 _TAIL_BYTES: Final = (0, 0, 0, 0, 0, 0, 0, 0, 4, 5)
 _pack_count = Struct(">i").pack
 
@@ -33,7 +33,7 @@ class MetadataAnswer(MetadataResponse):
     """An answer with encoded topics.
 
     Attributes:
-        parts: Each topic's part, in the order of the answer; where there are any, `topics` is empty.
+        parts: Each topic's part, in the order of the answer; `topics` is empty if there are parts.
     """
 
     __slots__ = ("parts",)
@@ -42,7 +42,7 @@ class MetadataAnswer(MetadataResponse):
 
     @staticmethod
     def count_errors(answer: MetadataResponse, counts: "defaultdict[int, int]") -> None:
-        """Count the error codes of topics; see `error_counts`. A part begins with its topic's."""
+        """Count the error codes of topics; see `error_counts`. A part begins with its topic's error code."""
         parts = answer.parts if isinstance(answer, MetadataAnswer) else ()
         codes = [part[0] << 8 | part[1] for part in parts] or [topic.error_code for topic in answer.topics]
         for code in codes:
@@ -66,7 +66,7 @@ class KindOfParts:
         self.reachable = reachable
 
     def holds_for(self, image: ClusterImage, listener_name: str) -> bool:
-        """Return whether live and reachable brokers are unchanged; forgets deleted topics."""
+        """Return whether live and reachable brokers are unchanged; drops the parts of deleted topics."""
         if self._brokers is not image.brokers:
             if self._alive != image.brokers.keys() or self.reachable != reachable_brokers(image, listener_name):
                 return False
@@ -82,12 +82,12 @@ class KindOfParts:
         return len(self._parts)
 
     def find(self, name: str, partitions: Mapping[int, PartitionState]) -> bytes | None:
-        """Return a topic's part; None: it was not built since the topic's partitions changed."""
+        """Return a topic's part; None: not built since the topic's partitions changed."""
         kept = self._parts.get(name)
         return kept[1] if kept is not None and kept[0] is partitions else None
 
     def keep(self, name: str, partitions: Mapping[int, PartitionState], part: bytes) -> None:
-        # A large request may have begun with an older image than the newest one that was asked about.
+        # A large request may use an older image than the newest request.
         if self._topics.get(name) is partitions:
             self._parts[name] = (partitions, part)
 
@@ -105,7 +105,7 @@ class TopicParts:
         return len(self._kinds)
 
     def of(self, image: ClusterImage, api_version: int, listener_name: str, with_operations: bool) -> KindOfParts:
-        """Return the parts for such a client."""
+        """Return the parts for clients of this version, listener and choice of operations."""
         key = (api_version, listener_name, with_operations)
         kinds = self._kinds
         kind = kinds.pop(key, None)
@@ -126,7 +126,7 @@ def encoded_topic(api_version: int, topic: MetadataResponseTopic) -> bytes:
     """Return a topic's part of an answer.
 
     Raises:
-        EncodeError, *UNSAYABLE: The version cannot say it.
+        EncodeError, *UNSAYABLE: The version cannot represent the topic.
     """
     out = WireBuffer()
     encode = MetadataResponse.ENCODERS[api_version]
@@ -141,7 +141,7 @@ def with_rights(api_version: int, part: bytes, operations: int) -> bytes:
     Args:
         operations: As bits.
     """
-    # They are the last field; what follows in flexible versions is an empty tagged section.
+    # They are the last field, before an empty tagged section in flexible versions.
     tail_bytes = 1 if api_version >= _FIRST_FLEXIBLE else 0
     end = len(part) - tail_bytes
     return part[: end - 4] + _pack_count(operations) + part[end:]
@@ -155,7 +155,7 @@ def _encoder(api_version: int, encode: _Encode) -> _Encode:
 
     def encode_answer(answer: MetadataResponse, out: WireBuffer) -> None:
         encode(answer, out)
-        # Any other is a refusal, or what a test kit made of the answer.
+        # Any other answer is a refusal, or was replaced by a test kit.
         parts = answer.parts if isinstance(answer, MetadataAnswer) else None
         if not parts:
             return

@@ -1,7 +1,7 @@
 """Counts error codes in answers for Kafka's ErrorsPerSec, NONE included.
 
-An answer counts each `error_code` in it, its own and those of its parts, except parts that Kafka leaves out. A class of
-answers is analysed once; the resulting function visits only error codes.
+Each `error_code` of an answer and its parts is counted, except parts that Kafka leaves out. A class of answers is
+analysed once; the resulting function visits only error codes.
 
 Source: metrics facts, ErrorsPerSec; Kafka 2.7.2, `errorCounts` of its responses.
 """
@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 from barnabas.wire.protocol.wire import Part
 
-# Given an answer and what has been counted so far.
+# Called with an answer and the counts so far.
 ErrorCounter: TypeAlias = Callable[[Any, "defaultdict[int, int]"], object]
 
 _ERROR_CODE = "error_code"
-# Partitions of Metadata, and rules that DeleteAcls found: the error of the topic, or the filter, is what counts.
+# Partitions of Metadata, and rules found by DeleteAcls: only the error of the topic or the filter counts.
 _LEFT_OUT = frozenset(["MetadataResponsePartition", "DeleteAclsMatchingAcl"])
-# Of these only what they say of partitions counts.
+# Of these answers, only the error codes of partitions count.
 _OWN_LEFT_OUT = frozenset(["FetchResponse", "ElectLeadersResponse"])
 
 
@@ -56,10 +56,10 @@ def _count_own(answer: Any, counts: defaultdict[int, int]) -> None:
 
 
 class _CountEach:
-    """Counts the own error codes of the parts in one list.
+    """Counts the error codes of the parts in one list.
 
     Attributes:
-        parts_of: Gives that list of an answer, or of a part of it.
+        parts_of: Returns that list of an answer, or of a part of it.
     """
 
     __slots__ = ("parts_of",)
@@ -73,12 +73,12 @@ class _CountEach:
 
 
 def _counter_of_list(name: str, count_part: ErrorCounter) -> ErrorCounter:
-    # hot path: benchmarks/users (every answer, where somebody looks at figures)
+    # hot path: benchmarks/users (every answer, if metrics are enabled)
     parts_of = attrgetter(name)
     if count_part is _count_own:
         return _CountEach(parts_of)
     if isinstance(count_part, _CountEach):
-        # Of topics the partitions, mostly: without a call for each topic.
+        # Mostly the partitions of topics: this saves a call for each topic.
         inner_of = count_part.parts_of
 
         def count_inner(answer: Any, counts: defaultdict[int, int]) -> None:

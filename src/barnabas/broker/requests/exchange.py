@@ -4,7 +4,7 @@
                 │ waits        ▲
                 └── Pending ───┘ at the end of the turn in which it ended
 
-`Session` admits it: a header, a route and a body. The rest happens here, and here alone:
+`Session` admits it: a header, a route and a body. All further steps happen here only:
 
 - **Every failure, early or late**, becomes an error answer in the request's own shape: an exception in the handler,
   after a wait, in an executor or in the encoding of the answer. If no answer can be made (acks=0, or the refusal
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 _SIZE_AND_CORRELATION_ID: Final = Struct(">ii").pack_into
 _START: Final = bytes(8)
-# Of an answer that is not larger the buffers of both sides take all, however slow its peer is.
+# The socket buffers of both sides take an answer of up to this size at once, however slow the peer is.
 _TAKEN_AT_ONCE_BYTES: Final = 256 * 1024
 
 
@@ -57,7 +57,7 @@ def _nothing() -> None:
 
 
 class Conversation(Protocol):
-    """The connection that an exchange came in through: `Session`.
+    """The connection of an exchange: `Session`.
 
     Attributes:
         received_ns: When its last bytes arrived.
@@ -84,7 +84,7 @@ class Conversation(Protocol):
         ...
 
     def take_network_ns(self) -> int:
-        """Return how long the connection received and sent since the last call, if there was one."""
+        """Return the connection's time for receiving and sending since the last call; measured from the first call."""
         ...
 
     def throttle(self, exchange: "Exchange") -> None:
@@ -92,11 +92,11 @@ class Conversation(Protocol):
         ...
 
     def when_sent(self, then: Callable[[int | None], object]) -> None:
-        """Call `then` once the answer that leaves now is sent, with the time, or when that will never be (None)."""
+        """Call `then` with the time once the current answer is sent, or with None if it never will be."""
         ...
 
     def go_on(self) -> None:
-        """Continue with the next request, as this one has no answer."""
+        """Continue with the next request, because this one has no answer."""
         ...
 
 
@@ -106,20 +106,20 @@ class Exchange(RequestContext):
     Attributes:
         route: The API in its version.
         received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended; see `request_times`. `handled_ns` is
-            0 where the answer did not have to be waited for: that stage ended when it was complete. `received_ns` and
-            `completed_ns` are there where somebody looks at figures.
+            0 if the answer was never pending: handling then ended at completion. `received_ns` and `completed_ns` are
+            set only if metrics are enabled.
         client: Its client.
-        request: As it was decoded; None while a large one is not, and once its answer is made.
+        request: The decoded request; None before a large request is decoded and after its answer is made.
         is_metered: Whether quotas have counted it.
-        throttled_by: The quota that throttles its client after the answer; None: none does.
+        throttled_by: The quota that throttles its client after the answer; None: not throttled.
     """
 
-    # Set where somebody looks at figures.
+    # Set if metrics are enabled.
     received_ns: int
     completed_ns: int
-    # Set once a large answer is being encoded: the error codes in it, and how often each is there.
+    # Set when a large answer is encoded: the count of each error code in it.
     _errors: defaultdict[int, int]
-    # Set while it waits: what for, and whether that is the refusal of a large request.
+    # Set while it waits: the pending answer, and whether that is the refusal of a large request.
     _pending: Pending[Any] | None
     _is_refused: bool
 
@@ -168,7 +168,7 @@ class Exchange(RequestContext):
         self.route = route
         self.admitted_ns = admitted_ns
         self.handled_ns = self.resumed_ns = 0
-        # How long threads beside the loop worked for it, each time.
+        # Duration of each piece of its work in an executor, in ns.
         self._worked_elsewhere: list[int] | None = None
         self.client = client
         self.frame_bytes = frame_bytes
@@ -176,7 +176,7 @@ class Exchange(RequestContext):
         self.throttled_by: Bucket | None = None
         self.request = request
         self._session = session
-        # What gives up the frame; None while it is valid during the call only.
+        # Releases the frame; None: the frame is valid only during the handler's call.
         self._release_frame: Callable[[], object] | None = None
 
     @property
@@ -189,7 +189,7 @@ class Exchange(RequestContext):
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
         """
-        # A method in a slot is called by way of a local, here and below: that is half as dear.
+        # A callable in a slot is called through a local, here and below: that halves the cost.
         handle = self.route.handle
         try:
             answer = handle(self, self.request)
@@ -205,7 +205,7 @@ class Exchange(RequestContext):
         """Handle a large request once it is decoded.
 
         Args:
-            release_frame: Called when its frame is not needed any more.
+            release_frame: Called when the request's frame is no longer needed.
         """
         self.is_large = True
         self._release_frame = release_frame
@@ -219,7 +219,7 @@ class Exchange(RequestContext):
 
     def keep_frame(self) -> Callable[[], object]:
         release, self._release_frame = self._release_frame, _nothing
-        # Where it is kept already, that is the handler's business from now on.
+        # If the frame is kept already, the handler becomes responsible for its release.
         return self._session.keep_frame() if release is None else release
 
     def _let_frame_go(self) -> None:
@@ -233,9 +233,9 @@ class Exchange(RequestContext):
         if pending is None:
             return
         if not self.is_metered and self.services.quotas.is_any:
-            # What it asked for may be carried out all the same, and the next connection finds what that took.
+            # The request may be carried out anyway, so count its use for the client's next connection.
             meter(self, self._session.now_ns())
-        # What has ended a moment ago is not settled any more: nobody else gives the frame up.
+        # An answer that has just completed is not settled any more: release the frame here.
         if pending.is_done or not (self.is_large and self.route.goes_on):
             pending.cancel()
             self._let_frame_go()
@@ -258,7 +258,7 @@ class Exchange(RequestContext):
         if self._pending is not None:
             self._session.settle_soon(outcome)
         else:
-            # The peer has left; what it asked for was carried out all the same.
+            # The client has disconnected, but its request was carried out.
             self._let_frame_go()
 
     def settle_late(self) -> None:
@@ -325,7 +325,7 @@ class Exchange(RequestContext):
             if self.throttle_time_ms:
                 self._stamp(response)
             if self.route.count_errors is not None:
-                # Added up on the event loop, with all others.
+                # The event loop adds these to the route's counts.
                 self.route.count_errors(response, errors)
             return self._encoded(response)
 
@@ -354,7 +354,7 @@ class Exchange(RequestContext):
         return may_fetch(self, answer_bytes, self._session.now_ns())
 
     def worked_ns(self, now_ns: int) -> int:
-        """Return how long the broker has worked for it so far, without its waits."""
+        """Return the time that the broker has worked on the request so far, without waits."""
         handled_ns, resumed_ns = self.handled_ns, self.resumed_ns
         elsewhere_ns = sum(self._worked_elsewhere) if self._worked_elsewhere else 0
         if not handled_ns:
@@ -378,7 +378,7 @@ class Exchange(RequestContext):
         return timed
 
     def take_used_ns(self, now_ns: int) -> int:
-        """Return the same plus the network time of the connection since the last counted request."""
+        """Return the same as `worked_ns`, plus the connection's network time since the last counted request."""
         network_ns = self._session.take_network_ns()
         if self.handled_ns or self._worked_elsewhere:
             return self.worked_ns(now_ns) + network_ns
@@ -403,7 +403,7 @@ class Exchange(RequestContext):
                 counts = self.route.times.errors
                 for code, count in self._errors.items():
                     counts[code] += count
-            # What it named is as large as the answer, and not needed any more.
+            # The request is as large as the answer, and no longer needed.
             self.request = None
         self._finish(answer, self._session.now_ns())
 
@@ -419,7 +419,7 @@ class Exchange(RequestContext):
             answer_bytes = answer.total_bytes()
             client.fetched_bytes += answer_bytes
             if answer_bytes > _TAKEN_AT_ONCE_BYTES and taken_ns <= route.slow_ns:
-                # It may become slow: by who takes it.
+                # It may become slow, because of its receiver.
                 _note_slow(self, session, now_ns)
         if taken_ns > route.slow_ns:
             _note_slow(self, session, now_ns)
@@ -441,10 +441,10 @@ class Exchange(RequestContext):
         """Answer with an error in the request's shape.
 
         Args:
-            is_second: It is the refusal itself that failed.
+            is_second: Whether the refusal itself failed.
 
         Raises:
-            ProtocolError, UnanswerableError: There is no such answer.
+            ProtocolError, UnanswerableError: No error answer is possible.
         """
         route = self.route
         if isinstance(error, (ProtocolError, UnanswerableError)):
@@ -463,7 +463,7 @@ class Exchange(RequestContext):
 
 
 def _note_slow(exchange: Exchange, session: Conversation, now_ns: int) -> None:
-    # Here: most brokers are never slow.
+    # Imported here, as most brokers have no slow requests.
     from barnabas.broker.requests.slow_requests import note_slow
 
     note_slow(exchange, session, now_ns)

@@ -1,8 +1,7 @@
 """Handlers that fan out over the items of a request, mostly partitions.
 
 `in_slices` makes a handler from a generator that yields `MORE` after each partition if the request is large
-(`slices.py`); `resolve` maps a partition of a request to the one that this broker leads, with the errors that precede
-all others.
+(`slices.py`); `resolve` returns the partition that a request names, or the error that precedes all others.
 
 Source: semantics, requests about partitions (authorisation, unknown partitions, leaders elsewhere, offline disks).
 """
@@ -18,7 +17,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
-# A member of an enum is looked up in its class each time.
+# Saves the lookup of the member in its enum.
 _TOPIC = ResourceType.TOPIC
 
 R = TypeVar("R")
@@ -26,7 +25,7 @@ T = TypeVar("T")
 
 
 def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[RequestContext, R], T | Pending[T]]:
-    """Make a handler of one that is written in steps."""
+    """Make a handler from a generator of steps."""
 
     @wraps(handle)
     def begin(ctx: RequestContext, request: R) -> T | Pending[T]:
@@ -54,7 +53,7 @@ def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -
 
 
 def find(ctx: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
-    """Return the same when the principal is already known to be authorized."""
+    """Return the same as `resolve`, for a principal that is already authorized."""
     services = ctx.services
     partition = services.replicas.partition((topic, index))
     return services.absence_of((topic, index)) if partition is None else partition

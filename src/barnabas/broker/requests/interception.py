@@ -1,14 +1,14 @@
 """Requests that a test kit intercepts: refuses, delays, changes, or only observes.
 
-    request ─► wrapped handler ─► kit: a verdict ─► handler ─► kit: another answer, where it wants to ─► answer
+    request ─► wrapped handler ─► kit: a verdict ─► handler ─► kit: another answer, if requested ─► answer
 
-The routes of the APIs that the kit watches get another handler, which asks the kit first. All other routes, and these
-once the kit no longer watches them, have their original handlers: unused, it costs nothing. A verdict has the effects
-of any request: an answer, an error that `Exchange` puts into the request's own shape, or the end of the connection.
+The routes of the APIs that the kit watches get another handler, which asks the kit first. All unwatched routes have
+their original handlers, so interception costs nothing when unused. A verdict leads to an answer, an error that
+`Exchange` puts into the request's own shape, or the end of the connection, like any request.
 
 Invariants:
 - The kit gets a request before any of it is handled; the request and its connection wait for the verdict.
-- When the kit is gone every request is handled as if the kit had never existed.
+- After the kit has disconnected, every request is handled as if the kit had never existed.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ class Interceptor:
                 not_served = self._watch(fields["api_keys"])
                 self._send({"op": "watching", "id": fields["id"], "not_served": not_served}, b"")
             case "verdict":
-                # Unknown: its peer left meanwhile.
+                # Unknown if its client has disconnected meanwhile.
                 request = self._requests.pop(fields["id"], None)
                 if request is not None:
                     request.complete((Verdict(**fields["verdict"]), body if fields["is_changed"] else None))
@@ -65,7 +65,7 @@ class Interceptor:
                 raise ValueError(f"no message is called {other}")
 
     def close(self) -> None:
-        """Continue without the kit, which is gone."""
+        """Restore the handlers and continue all requests, because the kit has disconnected."""
         self._restore()
         requests, self._requests = self._requests, {}
         for request in requests.values():
@@ -75,7 +75,7 @@ class Interceptor:
             answer.complete(None)
 
     def _watch(self, api_keys: list[int]) -> list[int]:
-        """Intercept the requests of these APIs and no others; which of them are not served."""
+        """Intercept the requests of only these APIs; return those that are not supported."""
         self._restore()
         not_served = []
         for api_key in api_keys:
@@ -95,7 +95,7 @@ class Interceptor:
         handle = self._originals[route] = route.handle
 
         def intercepted(ctx: RequestContext, request: Message) -> object:
-            # The kit's view of it, and ours: what a request holds of its connection's buffer is gone once it waits.
+            # A copy for the kit and for `_carry_out`: a waiting request loses its bytes in the connection's buffer.
             body = WireBuffer()
             request.encode(route.api_version, body)
             self._next_id += 1
@@ -139,7 +139,7 @@ class Interceptor:
 
     def _ask_for_another(self, route: Route, ctx: RequestContext, number: int, response: Any) -> Pending[Any]:
         if response is None:
-            # Produce with acks=0: there is none.
+            # Produce with acks=0 has no answer.
             return completed(None)
         out = WireBuffer()
         route.encode(response, out)
@@ -180,12 +180,12 @@ def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorC
     """Return the error response as a regular broker builds it.
 
     Raises:
-        UnanswerableError: There is no such answer.
+        UnanswerableError: No error answer is possible.
     """
     answer = route.refuse(ctx, request, error_code)
     if isinstance(answer, FetchResponse) and error_code not in _OF_FETCH_SESSIONS:
-        # A Fetch that fails as a whole says so above its partitions as well, and clients look no further: they forget
-        # their session and ask again. What is wrong with a partition only that partition says.
+        # A Fetch that fails as a whole also has a top-level error. Clients then ignore its partitions, drop their
+        # session and retry. A regular error of partitions has no top-level error.
         answer.error_code = ErrorCode.NONE
     return answer
 

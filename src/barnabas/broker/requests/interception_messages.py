@@ -9,16 +9,16 @@
 
 | from   | `op`     | other fields                                              | body                   |
 | ------ | -------- | --------------------------------------------------------- | ---------------------- |
-| kit    | watch    | id; api_keys: of which requests to tell from now on       |                        |
+| kit    | watch    | id; api_keys: the APIs to intercept from now on           |                        |
 | kit    | stalls   | id                                                        |                        |
-| broker | stalls   | id; stalls: the fields of the watchdog.s `Stalls` since it was asked last | |
-| broker | watching | id; not_served: those of the keys that have no handler    |                        |
+| broker | stalls   | id; stalls: the fields of the watchdog's `Stalls` since the last request | |
+| broker | watching | id; not_served: the keys without a handler                |                        |
 | broker | request  | id, api_key, api_version, client_id                       | the request            |
 | kit    | verdict  | id; verdict: the fields of `Verdict`; is_changed: whether there is a body | what to handle |
-| broker | answer   | id; sent only where the verdict asked to see the answer   | the answer             |
+| broker | answer   | id; sent only if the verdict's `shows_answer` is true     | the answer             |
 | kit    | answer   | id                                                        | the answer to be sent  |
 
-Both sides are of one version and trust each other: what makes no sense is a bug, and raises.
+Both sides have the same version and trust each other: an invalid message is a bug, and raises an exception.
 """
 
 import json
@@ -35,11 +35,11 @@ class Verdict(NamedTuple):
     """The test kit's decision about a request.
 
     Attributes:
-        error_code: Refuse it with this code; 0 does not.
+        error_code: Refuse it with this code; 0: do not refuse it.
         drops: Close its connection instead of answering.
         ignores: Never answer it.
-        handles_first: Handle it before any of these, and throw the answer away.
-        delay_ms: How long its answer is kept back.
+        handles_first: Handle it before any of these, and discard the answer.
+        delay_ms: The delay of its answer.
         shows_answer: Let the kit replace the answer.
     """
 

@@ -1,20 +1,20 @@
 """Recognises clients of Kafka 0.7 by their requests, and logs that their protocol is not supported.
 
-Their wire is another one: no version, no correlation id, and the type of a request is all that stands before its body.
-Where the topic's length is read as a version such a request is nearly always one that nobody serves, or malformed.
+Their protocol has no version and no correlation id: only the type of a request precedes its body. A current broker
+reads the topic's length as a version, so such a request is nearly always unsupported or malformed.
 
     int16 type | 0 Produce, 1 Fetch, 4 Offsets: one body | 2 MultiFetch, 3 MultiProduce: int16 count, bodies
 
 | body    | fields                                                              |
 | ------- | ------------------------------------------------------------------- |
-| Produce | topic, int32 partition (-1: any), int32 size, so many bytes         |
+| Produce | topic, int32 partition (-1: any), int32 size, `size` bytes          |
 | Fetch   | topic, int32 partition, int64 offset, int32 max size                |
 | Offsets | topic, int32 partition, int64 time (-1, -2 or in ms), int32 count   |
 
-A topic is an int16 length and so many letters, digits, dots, underscores and hyphens.
+A topic is an int16 length and that many letters, digits, dots, underscores and hyphens.
 
-Invariant: only a frame that is all of this, to its last byte, is taken for one; it is looked at once it is refused. Of
-very many bodies the first ones are enough: the event loop waits for it.
+Invariant: a frame is recognised only if it matches this format to its last byte, and checked only after it was refused.
+If it has very many bodies, only the first ones are checked, because the event loop waits for the check.
 
 Source: legacy-0.7.md, wire.
 """
@@ -39,15 +39,15 @@ _OF_SEVERAL: Final = (2, 3)
 _MOST_BODIES: Final = 500
 _LEAST_TIME: Final = -2
 _ANY_PARTITION: Final = -1
-# Above what any topic or log of 0.7 had, and years after its time: random numbers are larger.
+# Above the values of any topic or log of 0.7, and of any time in ms for years to come; random numbers are larger.
 _MOST_PARTITIONS: Final = 1 << 16
 _MOST_OFFSET: Final = 1 << 48
 _TOPIC: Final = re.compile(rb"[a-zA-Z0-9._-]{1,255}")
 
 SILENCE_MS: Final = 600_000
-"""How long nothing more is said of an address."""
+"""The time between two log lines about the same address."""
 MOST_ADDRESSES: Final = 1_000
-"""Of how many it is known when something was said."""
+"""The most addresses whose last log line is remembered."""
 
 
 def request_of_0_7(frame: memoryview) -> str | None:
@@ -57,7 +57,7 @@ def request_of_0_7(frame: memoryview) -> str | None:
         frame: The request without its size.
 
     Returns:
-        For a person: the request's name and the first topic.
+        The request's name and the first topic, as text for the log.
     """
     try:
         (kind,) = _INT16.unpack_from(frame)
@@ -81,8 +81,8 @@ def _read_body(frame: memoryview, position: int, kind: int) -> tuple[str, int]:
     """Return the topic of one body, and its end.
 
     Raises:
-        ValueError: It is none.
-        struct.error: It is cut off.
+        ValueError: The body is invalid.
+        struct.error: The body is truncated.
     """
     (length,) = _INT16.unpack_from(frame, position)
     end = position + _INT16.size + max(length, 0)
@@ -120,15 +120,15 @@ class ClientsOf07:
             now_ms: A monotonic time.
 
         Returns:
-            The same; of a client of Kafka 0.7 one without a word, as the log has its line, now or from before.
+            `reason`; for a client of Kafka 0.7 an error without text, because the log contains a line about it.
         """
         request = request_of_0_7(frame)
         if request is None:
             return reason
-        # differs from Kafka (kafka-0-7-clients): it logs the same error for each connection, and not whose it is.
+        # differs from Kafka (kafka-0-7-clients): Kafka logs an error for each connection and does not name the cause.
         said = self._said_ms
         if now_ms - said.get(host, now_ms - SILENCE_MS) >= SILENCE_MS:
-            # The last one is the youngest.
+            # The newest is the last one.
             said.pop(host, None)
             said[host] = now_ms
             if len(said) > MOST_ADDRESSES:

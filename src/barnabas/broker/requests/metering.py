@@ -2,16 +2,16 @@
 
 | what                 | counted                                  | when                                               |
 | -------------------- | ---------------------------------------- | -------------------------------------------------- |
-| `producer_byte_rate` | the size of a Produce request            | when it is answered: it is appended already        |
+| `producer_byte_rate` | the size of a Produce request            | when it is answered, after the append              |
 | `consumer_byte_rate` | the size of a consumer's fetch answer    | before it is sent; subtracted if it is not sent    |
 | `request_percentage` | the broker's time for a request          | when its answer is encoded; of a Fetch: when it is |
 |                      |                                          | made                                               |
 
-The time is that of the loop (receiving the end of the request, decoding, handling, encoding, and the connection's
-receiving and sending since its last request) and of threads beside it. Brokers' own requests (if authorized) and
-Produce requests without an answer are not throttled for their time; it is counted apart.
+The time is that of the event loop (receiving the end of the request, decoding, handling, encoding, and the connection's
+receiving and sending since its last request) and of executors. Brokers' own requests (if authorized) and Produce
+requests without an answer are not throttled for their time; it is counted separately.
 
-If several quotas throttle a client the longest time counts, once.
+If several quotas throttle a client, only the longest throttle time applies.
 
 Source: semantics, quotas; Kafka 2.7.2, KafkaApis (handleProduceRequest, handleFetchRequest), ClientRequestQuotaManager.
 """
@@ -32,7 +32,7 @@ _CLUSTER_ACTIONS = frozenset((4, 5, 6, 7, 27))
 _MAYBE_EXEMPT = _CLUSTER_ACTIONS | {FETCH_KEY}
 _NO_BUCKETS: list[Bucket | None] = [None, None, None, None]
 _NS_PER_MS = 1_000_000
-# Members of enums are looked up in their classes each time.
+# Saves the lookup of the members in their enums.
 _PRODUCE, _FETCH, _REQUEST = QuotaKind.PRODUCE, QuotaKind.FETCH, QuotaKind.REQUEST
 
 
@@ -59,9 +59,7 @@ class Metered(Protocol):
     def request(self) -> object: ...
 
     def take_used_ns(self, now_ns: int) -> int:
-        """Return how long the broker has worked for it, with its connection's work since the last request that was
-        counted.
-        """
+        """Return the broker's time for the request, plus its connection's network time since the last counted one."""
         ...
 
     def may_unlogged(self, operation: Operation, resource_type: ResourceType, name: str) -> bool: ...
@@ -69,12 +67,12 @@ class Metered(Protocol):
 
 def meter(exchange: Metered, now_ns: int) -> bool:
     """Count a request before it is answered; return whether its client is throttled for it."""
-    # hot path: benchmarks/users (every request, where anybody has a quota)
+    # hot path: benchmarks/users (every request, if any client has a quota)
     exchange.is_metered = True
     quotas, client = exchange.services.quotas, exchange.client
     now_ms = now_ns // _NS_PER_MS
     is_enabled = quotas.is_enabled
-    # As `client.bucket`, without the call where nothing has changed.
+    # As `client.bucket`, without the call if nothing has changed.
     buckets = client.buckets if client.generation == quotas.generation else _NO_BUCKETS
     api_key = exchange.route.api_key
     produce_ms = request_ms = 0
@@ -98,7 +96,7 @@ def meter(exchange: Metered, now_ns: int) -> bool:
 
 
 def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) -> bool:
-    """Apply the longest throttle time; return whether it is one of these.
+    """Apply the longest throttle time; return whether one of these two quotas sets it.
 
     Args:
         produce_ms, request_ms: The throttle times of the two quotas.
@@ -131,7 +129,7 @@ def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
     if not exchange.throttle_time_ms:
         return True
     if bucket is not None:
-        # It does not leave.
+        # The answer is not sent.
         bucket.take_back(now_ms, answer_bytes)
     return False
 
@@ -143,7 +141,7 @@ def _is_exempt(exchange: Metered) -> bool:
         if replica_id < 0:
             return False
         if services.authorizer.allows_everything:
-            # As `reading.is_follower`.
+            # As `reader.is_follower`.
             named = ((topic.topic, each.partition) for topic in request.topics for each in topic.partitions)
             return services.cluster.image.is_follower(replica_id, named)
     return exchange.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)

@@ -15,7 +15,7 @@ from barnabas.wire.protocol.messages.offset_commit import OffsetCommitRequestPar
 from barnabas.wire.protocol.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
-# Whose partitions are no part of the commit: whatever becomes of it is not said of them.
+# Partitions with these errors are not part of the commit, so the commit's error does not apply to them.
 _OF_NO_COMMIT = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 P = TypeVar("P", OffsetCommitRequestPartition, TxnOffsetCommitRequestPartition)
@@ -30,13 +30,13 @@ class CommitTopic(Protocol[P]):
 
 @dataclass(slots=True)
 class OffsetsToCommit(Generic[P]):
-    """The offsets of a request, sorted out.
+    """The accepted and refused offsets of a request.
 
     Attributes:
         accepted: The offsets that may be stored.
-        errors: Why the others may not.
-        has_known_partition: Whether any of the partitions exists, for this principal; the group need not be asked where
-            none does.
+        errors: The errors of the others.
+        has_known_partition: Whether any of the partitions exists and may be read by this principal; if not, the group
+            is not called.
     """
 
     accepted: dict[TopicPartition, P] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class OffsetsToCommit(Generic[P]):
 
 
 def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator[Step, None, OffsetsToCommit[P]]:
-    """Sort the offsets of a request out; a step after each partition of a large one."""
+    """Separate the accepted and refused offsets; yield a step for each partition of a large request."""
     offsets: OffsetsToCommit[P] = OffsetsToCommit()
     max_length = ctx.services.config.offset_metadata_max_bytes
     for topic in topics:

@@ -1,22 +1,22 @@
 """Times of requests by stage, and their errors, for Kafka's request metrics.
 
-| stage          | from                                     | to                                                  |
-| -------------- | ---------------------------------------- | --------------------------------------------------- |
-| request queue  | its bytes were received                  | its turn has come                                   |
-| local          | that                                     | its answer is complete, or the handler waits for it |
-| remote         | that                                     | what it waited for is there, and the answer complete |
-| response queue | that                                     | those answers are complete that leave with it       |
-| response send  | that                                     | the socket has taken all of it                      |
-| throttle       | the hold that a quota asked for; in no other stage, and not in the total                       |
+| stage          | from                              | to                                               |
+| -------------- | --------------------------------- | ------------------------------------------------ |
+| request queue  | its bytes were received           | its handling begins                              |
+| local          | its handling begins               | its answer is complete, or the handler waits     |
+| remote         | the handler waits                 | its answer is complete                           |
+| response queue | its answer is complete            | all answers that are sent with it are complete   |
+| response send  | these answers are complete        | the socket has taken all of their bytes          |
+| throttle       | the throttle time set by a quota; in no other stage, and not in the total            |
 
-An answer is complete when it is encoded, as Kafka's is when its handler hands it over. Frames that arrived together
-share one reading of the clock, and so do answers that leave together: three readings for a request that comes alone.
+An answer is complete when it is encoded; in Kafka, when its handler passes it on. Frames that arrive together share one
+clock reading, and so do answers that are sent together: a request on its own costs three readings.
 
-Nothing of this is counted unless somebody looks at figures (`RouteTable.count_requests`): then `Route.times` is there.
+Nothing is counted unless metrics are enabled (`RouteTable.count_requests`), which sets `Route.times`.
 
-Plain integers, read by a collector: no locks and no objects on the way of a request. The stages are counted in
-histograms as well: of the first requests of an API all, then a sample, each eleventh (a number that no pattern of
-connections is likely to have). A stage that took no time is not counted there.
+The sums are plain integers, read by a collector: a request needs no locks and no objects. The stages are also counted
+in histograms: all of the first requests of an API, then each eleventh (connections are unlikely to have this pattern).
+Histograms omit stages that took no time.
 
 Source: metrics facts, `kafka.network:type=RequestMetrics`.
 """
@@ -28,7 +28,7 @@ from typing import Protocol, TypeVar
 
 from barnabas.core.histogram import SHIFT, index_of, new_buckets
 
-# So many requests of an API are all counted in histograms: quantiles of what comes seldom need each.
+# The first requests of an API are all counted in histograms: quantiles of rare requests need each of them.
 ALL_COUNTED = 10_000
 _SAMPLED = 11
 
@@ -37,16 +37,16 @@ class RequestTimes:
     """The sums of one API.
 
     Attributes:
-        count: Requests that were answered, or done with where the protocol knows no answer.
-        failure_count: How many of them failed as a whole, by an exception.
+        count: Requests that were answered, or completed if the protocol has no answer.
+        failure_count: Number of these that failed as a whole, by an exception.
         request_queue_ns, local_ns, remote_ns, response_queue_ns, response_send_ns: Sums over all of them.
         throttle_ms: The sum of throttle times.
-        size_bytes: The same for the requests' sizes.
+        size_bytes: The sum of the requests' sizes.
         versions: Number of requests in each version.
-        errors: How often each error code (0: none) was in an answer.
+        errors: Number of occurrences of each error code (0: none) in answers.
         request_queue, local, remote, response_queue, response_send, total: Histograms of nanoseconds.
-        sizes: One of the requests' sizes in bytes.
-        sample_count: How many requests these are of.
+        sizes: Histogram of the requests' sizes in bytes.
+        sample_count: Number of requests in these histograms.
         throttle: Histogram of throttle times in milliseconds.
     """
 
@@ -76,7 +76,7 @@ class RequestTimes:
 
     def __init__(self, name: str, max_version: int) -> None:
         """Args:
-        name: The API's, without "Request".
+        name: The API's name, without "Request".
         """
         self.name = name
         self.count = self.failure_count = 0
@@ -143,8 +143,8 @@ class Timed(Protocol):
     Attributes:
         route: Its API's version.
         frame_bytes: Its size.
-        received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended, by one clock that never goes back;
-            `handled_ns` is 0 where the answer did not have to be waited for.
+        received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended, by one monotonic clock; `handled_ns`
+            is 0 if the answer was never pending.
     """
 
     @property
@@ -165,10 +165,10 @@ def add_sent(requests: list[AnyTimed], sent_ns: int) -> None:
 
     Args:
         requests: In order; each has times to count.
-        sent_ns: When the socket had taken all of it.
+        sent_ns: When the socket had taken all answers.
     """
-    # hot path: benchmarks/load (every answer, where somebody looks). `is`: a reading that two stages share is one
-    # object; were it two equal ones, the difference that is added would be 0.
+    # hot path: benchmarks/load (every answer, if metrics are enabled). `is`: a reading that two stages share is one
+    # object; for two equal objects, the added difference would be 0.
     if not requests:
         return
     sending_ns = requests[-1].completed_ns
@@ -197,7 +197,7 @@ def add_sent(requests: list[AnyTimed], sent_ns: int) -> None:
 
 
 def _count(times: RequestTimes, request: Timed, sending_ns: int, sent_ns: int) -> None:
-    # hot path: benchmarks/load (a sample of answers, where somebody looks at figures). As `index_of`, without calls.
+    # hot path: benchmarks/load (a sample of answers, if metrics are enabled). As `index_of`, without calls.
     times.sample_count += 1
     received_ns, admitted_ns = request.received_ns, request.admitted_ns
     handled_ns, completed_ns = request.handled_ns, request.completed_ns

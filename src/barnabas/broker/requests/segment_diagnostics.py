@@ -20,7 +20,7 @@ from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.wire.records.errors import CorruptRecordsError
 
-# Of one log, the oldest; the others are counted.
+# The oldest segments of one log; the others are only counted.
 _MOST_SEGMENTS: Final = 200
 _SETTINGS: Final = (
     *("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segment.bytes", "file.delete.delay.ms"),
@@ -97,7 +97,7 @@ def _compaction(query: DiagnosticQuery, partition: Partition, log: PartitionLog,
     try:
         cleanable, failure = cleaner.standing(log, partition.high_watermark, now_ms)
     except (StorageError, CorruptRecordsError):
-        # The row says it.
+        # The row reports the failure.
         return None
     return {
         "first_dirty_offset": cleanable.first_dirty_offset,

@@ -1,7 +1,7 @@
 """The parts of the broker that handlers call into.
 
-By itself because `context.py` is compiled, where a dataclass can't have fields whose types are imported for the type
-checker alone.
+Separate from `context.py` because that module is compiled: a compiled dataclass cannot have fields whose types are
+imported only for the type checker.
 """
 
 import asyncio
@@ -67,15 +67,15 @@ class Services:
     """Built once by the composition root.
 
     Attributes:
-        offered: API key, lowest and highest version of all that is served.
-        finalized_features: Knows their epoch; None where the cluster has no node for it.
-        expired_fetches: How many fetches were answered because their time was up: of consumers, and of followers.
-        slices: Runs requests that are too large for one turn of the loop.
-        conversions: Where batches are converted for old clients.
+        offered: API key, lowest and highest version of each supported public API.
+        finalized_features: The epoch of finalized features; None: the cluster has no node for it.
+        expired_fetches: Number of fetches that were answered at their timeout: of consumers, and of followers.
+        slices: Runs requests that are too large for one turn of the event loop.
+        conversions: The threads that convert batches for old clients.
         fetch_sessions: The incremental fetch sessions.
-        cold_reads: Reads bytes outside the page cache; without it the event loop waits for the disk.
+        cold_reads: Reads bytes outside the page cache; None: the event loop waits for the disk.
         configs: Changes settings; None: not possible.
-        acls: Changes access rules; without it there are none.
+        acls: Changes access rules; None: ACLs are disabled.
         quotas: The clients' quotas; by default without limits.
         leader_quota: The quota of throttled partitions for followers; by default without throttled partitions.
         throttled: The connections that quotas throttle.
@@ -84,10 +84,10 @@ class Services:
         diagnostics: Diagnostic events; None: disabled.
         topic_parts: Encoded parts of Metadata answers.
         scram_admin: Returns the administration of SCRAM credentials, created at the first call.
-        clients_of_0_7: Clients with Kafka 0.7's protocol.
+        clients_of_0_7: Recognises clients with Kafka 0.7's protocol.
         controller: This broker's part in controlling the cluster.
-        cluster_known: Set once this broker has complete metadata: clients must not get none, or a part.
-        tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
+        cluster_known: Set once this broker has complete metadata: clients must not get empty or partial metadata.
+        tokens: The delegation tokens; None: disabled (no delegation.token.master.key).
     """
 
     config: "BrokerConfig"
@@ -135,7 +135,7 @@ class Services:
         self.throttled_followers = ThrottledFollowers(self.leader_quota, self.fetches, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """Return a client's error for a partition that is not hosted here: find its leader, if it exists."""
+        """Return a client's error for a partition that is not hosted here."""
         error_code = self.replicas.absence_of(topic_partition)
         is_known = self.cluster.image.partition(*topic_partition) is not None
         if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:

@@ -1,10 +1,10 @@
 """One connection's requests: frame ─► header ─► route ─► body ─► `Exchange` ─► answer.
 
 Invariants:
-- Answers leave in the order of the requests: while one is pending no further frame is handled.
-- A malformed frame costs its own connection and one log line; a failed request is answered (`exchange.py`).
-- A client over its quota waits once for each request that is throttled: after its answer, as told, or, on another
-  connection, before the request is handled. Large requests are not even received before.
+- Answers are sent in the order of the requests: while one is pending no further frame is handled.
+- A malformed frame closes its own connection and writes one log line; a failed request is answered (`exchange.py`).
+- A client over its quota waits once for each throttled request: after its answer, which contains the throttle time, or,
+  on another connection, before the request is handled. A large request is not even received before the wait.
 - A request other than Produce with more than `max_array_elements` array elements in all is refused; the controller's
   requests in a large cluster may have more.
 
@@ -38,17 +38,17 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 log = logging.getLogger(__name__)
 
-# A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
-# 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
-# differs from Kafka (produce-array-elements): memory is its only limit.
+# A partition of a produce request contains a batch of at least 61 bytes, and at worst has a topic of its own: two
+# elements in 75 bytes. A request with more elements contains empty ones, which only a hostile client sends.
+# differs from Kafka (produce-array-elements): memory is Kafka's only limit.
 LEAST_PRODUCE_ELEMENT_BYTES: Final = 32
-# And however large the frame is, so many times the limit of other requests.
+# The most elements of a frame of any size, as a multiple of the limit of other requests.
 MOST_PRODUCE_ELEMENTS_FACTOR: Final = 2
-# What a controller tells of 200,000 partitions with three replicas has two million.
+# A controller's request about 200,000 partitions with three replicas has two million elements.
 MOST_CONTROL_ELEMENTS: Final = 5_000_000
 _LEAST_CONTROL_ELEMENT_BYTES: Final = 4
 
-# Members of enums are looked up in their classes each time.
+# Saves the lookup of the members in their enums.
 _PRODUCE, _REQUEST = QuotaKind.PRODUCE, QuotaKind.REQUEST
 _NS_PER_MS: Final = 1_000_000
 
@@ -57,7 +57,7 @@ class Session:
     """The frame handler of one connection.
 
     Attributes:
-        now_ns: The clock by which requests are measured.
+        now_ns: The clock that measures requests.
         send: Sends an encoded answer; then the next request runs.
         unsent: See `Conversation`.
     """
@@ -112,23 +112,23 @@ class Session:
         self._client: Client | None = None
         self._client_id: str | None = None
         self._throttle: ThrottledConnection | None = None
-        # Whether nothing was asked for yet in the client's name, by this connection.
+        # Whether this connection has handled no request of this client yet.
         self._is_new = False
-        # For whom it has waited after its last answer, and the place of the request that is being received.
+        # The bucket that it waited for after its last answer; bucket and size of the request that is being received.
         self._waited_for: Bucket | None = None
         self._place: tuple[Bucket, int] | None = None
         self.send: Callable[[WireBuffer, int], object] = connection.send
         connection.on_part = self._on_part
         self.now_ns: Callable[[], int] = services.clock.monotonic_ns
 
-    # --- what the connection tells
+    # --- events of the connection
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
         """Answer one request, now or later.
 
         Raises:
-            ProtocolError: The frame is no request that this broker serves; nothing was changed by it.
-            UnanswerableError: It failed, and there is no answer that could say so.
+            ProtocolError: The frame is not a supported request; it has changed nothing.
+            UnanswerableError: The request failed, and no error answer is possible.
         """
         # hot path: benchmarks/load (every request)
         try:
@@ -141,14 +141,14 @@ class Session:
         decode_large: Callable[[], object] | None = None
         if route is None:
             if api_key != API_VERSIONS_KEY:
-                # Without a name of its own here: it would hold this frame, and the frame it, until a collection.
+                # Not assigned to a local: the error and this stack frame would be a reference cycle.
                 raise self._refusal(frame, _unserved(api_key, api_version))
-            # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
+            # A newer client sends ApiVersions first; it reads this answer in version 0, whatever version it sent.
             route = self._routes.unsupported_api_versions
         else:
             waits_for = route.waits_for
             if waits_for is not None:
-                # differs from Kafka (hold-of-client): only who was told to wait waits there.
+                # differs from Kafka (hold-of-client): in Kafka only the connection with the throttled answer waits.
                 if self._quotas.throttled_until_ns > now_ns and self._waits(
                     waits_for, client_id, len(frame), now_ns // _NS_PER_MS, True
                 ):
@@ -163,7 +163,7 @@ class Session:
                 most_by_size = len(frame) // LEAST_PRODUCE_ELEMENT_BYTES
                 if most_by_size < at_once:
                     at_once = most_by_size
-            # One for all requests of the connection: only one is decoded at a time.
+            # One budget for all requests of the connection, because only one is decoded at a time.
             budget = self._budget
             budget.elements_left = at_once
             decode = route.decode
@@ -200,7 +200,7 @@ class Session:
         if decode_large is None:
             exchange.begin()
         else:
-            # Its records are handled where they arrived.
+            # Its records are not copied out of the frame.
             release = self._connection.keep_frame()
             if not self._connection.is_closed:
                 exchange.begin_large(submit(self._services.slices.codec, exchange.timed(decode_large)), release)
@@ -220,10 +220,10 @@ class Session:
         quotas, now_ms = self._quotas, self._services.clock.monotonic_ms()
         if self._client is not None:
             quotas.leave(self._client, now_ms)
-        # Here: not for each request.
+        # Here, so that it does not run for each request.
         self._connection.admit()
         client = self._client = quotas.enter(self._info.principal.name, client_id or "", now_ms)
-        # One that is too long to be kept is looked up again by each request.
+        # A client id that is too long to be stored is looked up again for each request.
         self._client_id = client.client_id if client_id else client_id
         self._is_new = True
         return client
@@ -231,20 +231,20 @@ class Session:
     def _on_part(self, part: memoryview, size: int) -> None:
         """Delay receiving the rest of a large request, if its client must wait."""
         is_asked = self._place is None and self._quotas.is_enabled[_PRODUCE]
-        # Before the login nobody is anybody's client.
+        # Before the login the connection belongs to no client.
         if not is_asked or self._connection.handler is not self:
             return
         try:
             api_key, _, _, client_id, _ = decode_request_header(part)
         except ProtocolError:
-            # It is not even a whole header yet, or what `on_frame` refuses.
+            # The header is incomplete, or `on_frame` will refuse it.
             return
         if api_key == PRODUCE_KEY:
             self._waits(_PRODUCE, client_id, size, self._services.clock.monotonic_ms(), False)
 
     def _waits(self, kind: QuotaKind, client_id: str | None, size: int, now_ms: int, is_whole: bool) -> bool:
-        """Have a request wait that finds its client's limit used up, on a connection that did not wait for it."""
-        # hot path: benchmarks/load (every produce request while anybody is throttled)
+        """Delay a request of a client over its limit, unless this connection has waited; return whether it waits."""
+        # hot path: benchmarks/load (every produce request while any client is throttled)
         if self._place is not None or not self._quotas.is_enabled[kind]:
             return False
         client = self._client
@@ -252,7 +252,7 @@ class Session:
             client = self._enter(client_id)
         bucket = client.bucket(kind, now_ms)
         if is_whole and now_ms >= bucket.used_up_until_ms:
-            # It is counted before anybody else comes.
+            # This request is counted before any other one.
             return False
         if bucket is self._waited_for:
             self._place = bucket, 0
@@ -264,7 +264,7 @@ class Session:
     def _waits_for_time(self, client: Client, request: object) -> bool:
         """Delay a new connection's first request if its client has exceeded the request quota."""
         self._is_new = False
-        # As `metering`: what wants no answer is not throttled for its time.
+        # As in `metering`, requests without an answer are not throttled for their time.
         if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
             return False
         now_ms = self._services.clock.monotonic_ms()
@@ -294,8 +294,8 @@ class Session:
         return rights >> Operation.CLUSTER_ACTION & 1 == 1
 
     def on_closed(self) -> None:
-        """Drop the pending answer, as the client disconnected."""
-        # differs from Kafka (leaving-peer): it notices when the answer is sent.
+        """Drop the pending answer, because the client disconnected."""
+        # differs from Kafka (leaving-peer): Kafka notices when it sends the answer.
         current, self._current = self._current, None
         if current is not None:
             current.cancel()
@@ -315,7 +315,7 @@ class Session:
         if client is not None:
             self._services.quotas.leave(client, self._services.clock.monotonic_ms())
 
-    # --- what an exchange asks for
+    # --- called by an exchange
 
     def wait_for_answer(self, exchange: Exchange) -> None:
         self._current = exchange
@@ -331,14 +331,14 @@ class Session:
     def _settle_late(self) -> None:
         current, self._current = self._current, None
         if current is None:
-            # The peer left meanwhile.
+            # The client has disconnected meanwhile.
             return
         try:
             current.settle_late()
         except (ProtocolError, UnanswerableError) as error:
             self._connection.close(str(error))
         except Exception:
-            # A bug in the refusal itself: even then nobody waits for ever.
+            # A bug in the refusal itself: close, so that the client does not wait for ever.
             log.exception("cannot send the error response to a request")
             self._connection.close("internal error")
 
@@ -359,7 +359,7 @@ class Session:
 
     def when_sent(self, then: Callable[[int | None], object]) -> None:
         if not self._when_sent:
-            # A request that comes before sets this in its place.
+            # Also in `_count_sent`, because a request that arrives meanwhile sets `on_sent` to that.
             self._connection.on_sent = self._count_sent = self._sent
         self._when_sent.append(then)
 
@@ -391,7 +391,7 @@ def _decode(route: Route, frame: memoryview, position: int, most_elements: int) 
     """Decode a large request; in a thread.
 
     Raises:
-        ProtocolError: The frame is no such request.
+        ProtocolError: The frame is not a valid request.
     """
     try:
         return route.decode(frame, position, Budget(most_elements))[0]
@@ -403,7 +403,7 @@ def _decode(route: Route, frame: memoryview, position: int, most_elements: int) 
 
 def _unserved(api_key: int, api_version: int) -> ProtocolError:
     if api_key in CONTROL_KEYS and api_version > APIS[api_key].max_version:
-        # A controller goes by its settings, and asks nobody what there is.
+        # A controller uses the version in its settings and does not send ApiVersions.
         newer = "the controller's inter.broker.protocol.version is above 2.7"
         return ProtocolError(f"{APIS[api_key].message} version {api_version} is not supported: {newer}")
     return ProtocolError(f"API key {api_key} version {api_version} is not supported")

@@ -25,12 +25,12 @@ from barnabas.core.pending import Pending
 
 T = TypeVar("T")
 
-# What names more array elements than this (partitions, mostly) is large. Up to here a request takes some milliseconds
-# at the most, and usually far less.
+# A request with more array elements (mostly partitions) is large. Up to this number a request takes at most some
+# milliseconds, and usually far less.
 MOST_ELEMENTS_AT_ONCE = 500
-# As long as a connection's turn (net/connection.py): a neighbour waits for either at the most.
+# As long as a connection's turn (net/connection.py): other connections wait at most this long for either.
 SLICE_NS = 100_000
-# What bounds a slice where the clock does not: on simulated time.
+# Bounds a slice on simulated time, where the clock does not.
 SLICE_STEPS = 100
 
 
@@ -49,7 +49,7 @@ class Step:
 
 MORE: Final = Step()
 
-# As many steps as need be, and then the answer or what will be one.
+# Any number of steps, then the answer or a pending answer.
 Steps: TypeAlias = Generator[Step | T | Pending[T], None, None]
 
 
@@ -57,7 +57,7 @@ class Slices:
     """Runs large requests in slices. Owned by the event loop.
 
     Attributes:
-        codec: Where large requests are decoded and their answers encoded.
+        codec: Decodes large requests and encodes their answers.
     """
 
     __slots__ = ("_now_ns", "_running", "_scheduler", "codec")
@@ -69,7 +69,7 @@ class Slices:
         self.codec = codec
 
     def answer(self, steps: Steps[T]) -> T | Pending[T]:
-        """Return the answer at once if the first step gives it, else later."""
+        """Return the answer if it is the first step, else a pending one."""
         first = next(steps)
         return self.go_on(steps, first) if isinstance(first, Step) else first
 
@@ -90,7 +90,7 @@ class Slices:
             return
 
         def go_on(_: object) -> None:
-            # An error is for the handler, which asks for the value.
+            # The handler gets an error when it reads the value.
             if not run.pending.is_done:
                 run.pending.on_cancel = run.close
                 self._queue(run)

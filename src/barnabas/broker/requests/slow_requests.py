@@ -1,15 +1,15 @@
 """Times of a slow request by stage, and the reason for its wait. Computed only for requests that were slow, so others
 cost nothing (except fetches with a large answer, whose sending must be measured).
 
-| stage  | from                         | to                                                      |
-| ------ | ---------------------------- | ------------------------------------------------------- |
-| queue  | its bytes were received      | its handling begins                                     |
-| local  | that                         | its answer is complete, or the handler waits            |
-| remote | that                         | the wait is over, and the answer complete               |
-| send   | that                         | the socket has taken all of it; None: the peer has left |
+| stage  | from                         | to                                                           |
+| ------ | ---------------------------- | ------------------------------------------------------------ |
+| queue  | its bytes were received      | its handling begins                                          |
+| local  | its handling begins          | its answer is complete, or the handler waits                 |
+| remote | the handler waits            | its answer is complete                                       |
+| send   | its answer is complete       | the socket has taken all of it; None: the client disconnected |
 
-A fetch that waits for records is not slow, as long as it asked to wait. One with a large answer is slow if its client
-takes long to read it, too, or disconnects after a long time.
+A fetch that waits for records is not slow during the wait that it requested. A fetch with a large answer is also slow
+if its client takes long to read it, or disconnects after a long time.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from barnabas.broker.requests.table import FETCH_KEY
 from barnabas.wire.protocol.messages.fetch import FetchRequest
 
 _NS_PER_MS: Final = 1_000_000
-# By API key, what their handlers wait for; Produce and Fetch say it themselves.
+# By API key, the reason for the handler's wait; Produce and Fetch set it themselves.
 _WAIT_FOR: Final = {
     **dict.fromkeys((8, 12, 22, 24, 25, 26, 28), "coordinator"),
     **dict.fromkeys((3, 19, 20, 37, 43, 45, 46), "controller"),
@@ -68,18 +68,18 @@ class Sends(Protocol):
 
 
 def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
-    """Record a slow request, or one whose answer is taken slowly, after its answer was sent or the client left."""
+    """Record a request that is slow, or whose answer is read slowly, after the answer was sent or the client left."""
     diagnostics, slow_ns = request.services.diagnostics, request.route.slow_ns
     if diagnostics is None:
         return
     is_slow = now_ns - request.admitted_ns - _asked_for_ns(request, now_ns) > slow_ns
-    # Of a pipelined request the time is that of the bytes that came last.
+    # For a pipelined request this is when the connection's last bytes arrived.
     received_ns = min(connection.received_ns, request.admitted_ns) or request.admitted_ns
     clock = request.services.clock
     began_ms = clock.now_ms() - (now_ns - received_ns) // _NS_PER_MS
 
     def sent(sent_ns: int | None) -> None:
-        # Who left had some time to take it.
+        # A client that disconnected had this time to read it.
         sending_ns = (sent_ns or max(clock.monotonic_ns(), now_ns)) - now_ns
         is_taken_slowly = sending_ns > slow_ns
         if is_slow or is_taken_slowly:
@@ -95,7 +95,7 @@ def _row(request: Finished, received_ns: int, now_ns: int, sending_ns: int | Non
 
     Args:
         now_ns: When its answer was complete.
-        is_slow: It was slow by then. Else what it waited for was short, or asked for, and is left out.
+        is_slow: Whether it was slow by then. If not, its wait was short or requested, and is omitted.
     """
     info, handled_ns = request.connection, request.handled_ns or now_ns
     waited_ns = now_ns - handled_ns if is_slow else 0
@@ -118,10 +118,10 @@ def _row(request: Finished, received_ns: int, now_ns: int, sending_ns: int | Non
 
 
 def _asked_for_ns(request: Finished, now_ns: int) -> int:
-    """Return how long a fetch waited because it asked to wait."""
+    """Return the part of a fetch's wait that it requested."""
     if request.route.api_key != FETCH_KEY or not request.handled_ns or request.waited_for:
         return 0
     waited_ns = now_ns - request.handled_ns
-    # A large one is let go of when its answer is made.
+    # A large request is released when its answer is made.
     wanted = request.request
     return min(waited_ns, wanted.max_wait_ms * _NS_PER_MS) if isinstance(wanted, FetchRequest) else waited_ns

@@ -1,4 +1,4 @@
-"""From an API key and version to the functions that decode, handle and encode it.
+"""Maps an API key and version to the functions that decode, handle and encode it.
 
 The one table (`barnabas.broker.requests.handlers.HANDLERS`) is also the source of the ApiVersions answer: exactly the
 handled versions are offered.
@@ -21,15 +21,15 @@ class Handler:
     """The handler of one API: request class, supported versions, and functions.
 
     Attributes:
-        handle: Takes the context and the request; gives the response, a `Pending` of it, or None where the
-            protocol knows no answer (Produce with acks=0). Typed loosely: each handler knows its own message.
-        refuse: Takes the context, the request and an error code; gives the answer when the request failed as a whole:
-            the error in every place where a client of that version looks for one.
-        goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
-        response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
+        handle: Takes the context and the request; returns the response, a `Pending` of it, or None if the protocol has
+            no answer (Produce with acks=0). Typed loosely: each handler knows its own message.
+        refuse: Takes the context, the request and an error code; returns the answer to a request that failed as a
+            whole, with the error in every field where a client of that version expects one.
+        goes_on: Whether a large request is completed after its client has disconnected, because it changes something.
+        response_class: The class that encodes the answers, if not the API's own class; it encodes those, too.
         is_private: ApiVersions does not list it.
-        first_strict_version: Before it a request creates or deletes more partitions than its client may, which is held
-            then; 0: it creates and deletes none.
+        first_strict_version: Earlier versions may create or delete more partitions than the quota allows, and their
+            client is throttled; 0: the API creates and deletes no partitions.
     """
 
     request_class: type[Message]
@@ -87,12 +87,12 @@ class Route:
         """Args:
         has_tagged_header: Whether the answer's header carries a tagged section.
         has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
-        is_limited: Whether the limit on array elements holds (all but Produce).
+        is_limited: Whether the limit on array elements applies (all but Produce).
         goes_on: As in the handler.
         waits_for: The quota to check before the request is handled: a client that has not waited for it waits now.
         """
         self.name = name
-        # As Kafka calls the API.
+        # Kafka's name of the API.
         self.api_name = name.removesuffix("Request")
         self.api_key = api_key
         self.api_version = api_version
@@ -105,9 +105,9 @@ class Route:
         self.is_limited = is_limited
         self.goes_on = goes_on
         self.waits_for = waits_for
-        # What takes longer is kept as a slow request; nothing does where nothing is kept.
+        # Longer requests are recorded as slow; by default none is.
         self.slow_ns = NEVER_SLOW_NS
-        # Where its requests are counted, and what counts the error codes of an answer; None where nobody looks.
+        # The counts of its requests, and the function that counts error codes; None: metrics are disabled.
         self.times: RequestTimes | None = None
         self.count_errors: Callable[[Any, defaultdict[int, int]], object] | None = None
 
@@ -116,10 +116,10 @@ class RouteTable:
     """All routes of a broker, keyed by API key and version.
 
     Attributes:
-        by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
-            every request asks it.
+        by_key: Returns the route of `API key << 16 | version`; None: not supported. It is the dictionary's own method,
+            because every request calls it.
         times: Request times of each API, without followers' fetches; empty if metrics are disabled.
-        follower_times: How long followers' fetches took.
+        follower_times: Request times of followers' fetches.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ class RouteTable:
     ) -> None:
         """Args:
         response_class: The class of the answers of an API key.
-        first_flexible: The first flexible version of an API key, above all others where there is none.
-        unsupported_api_versions: Answers ApiVersions in a version that is not served.
+        first_flexible: The first flexible version of an API key; above all versions if none is flexible.
+        unsupported_api_versions: Answers ApiVersions in a version that is not supported.
         """
         self.handlers = tuple(handlers)
         self._response_class = response_class
@@ -145,7 +145,7 @@ class RouteTable:
             for version in range(handler.min_version, handler.max_version + 1):
                 self._routes[handler.api_key << 16 | version] = self._route(handler, version, handler.handle)
         own = next(each for each in self.handlers if each.api_key == API_VERSIONS_KEY)
-        # Whatever version was asked for, this answer is read in version 0; the request is not decoded.
+        # Clients read this answer in version 0, whatever version they sent; the request is not decoded.
         self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
 
     def keep_slow_requests(self) -> None:
@@ -155,7 +155,7 @@ class RouteTable:
 
     def count_requests(self) -> None:
         """Begin to count requests and to measure their stages, because metrics are enabled."""
-        # Not at the top: a broker that nobody looks at starts without it.
+        # Imported here, because a broker without metrics does not need it.
         from barnabas.broker.requests.error_counts import error_counter
 
         for handler in self.handlers:
@@ -175,7 +175,7 @@ class RouteTable:
     def _route_followers(
         self, fetches: Handler, count_errors: Callable[[Any, defaultdict[int, int]], object] | None
     ) -> None:
-        """Give followers' fetches routes of their own, so that counting costs consumers' fetches nothing."""
+        """Create separate routes for followers' fetches, so that counting costs consumers' fetches nothing."""
         self.follower_times = RequestTimes(FOLLOWER_FETCHES, fetches.max_version)
         for route in self.of(fetches.api_key):
             for_followers = self._route(fetches, route.api_version, fetches.handle)
@@ -226,24 +226,24 @@ NEVER_SLOW_NS: Final = 1 << 62
 USUALLY_SLOW_NS: Final = 1_000_000_000
 SLOW_NS: Final = {
     **dict.fromkeys((0, 8, 12, 22, 24, 25, 26, 28), 500_000_000),  # Produce, OffsetCommit, Heartbeat, transactions
-    **dict.fromkeys((11, 14), NEVER_SLOW_NS),  # JoinGroup and SyncGroup wait for others; rebalances tell of that
-    **dict.fromkeys((4, 5, 6, 7, 19, 20, 37, 43, 45), 5_000_000_000),  # what is done to many partitions at once
+    **dict.fromkeys((11, 14), NEVER_SLOW_NS),  # JoinGroup and SyncGroup wait for other members; see rebalances
+    **dict.fromkeys((4, 5, 6, 7, 19, 20, 37, 43, 45), 5_000_000_000),  # changes of many partitions at once
 }
-"""By API key, how long a request may take before it is a slow one."""
+"""By API key, the time above which a request is slow."""
 PRODUCE_KEY: Final = 0
 FETCH_KEY: Final = 1
 API_VERSIONS_KEY: Final = 18
-# As Kafka calls them apart, beside Fetch for both.
+# Kafka's names for each of the two; "Fetch" is for both.
 CONSUMER_FETCHES: Final = "FetchConsumer"
 FOLLOWER_FETCHES: Final = "FetchFollower"
 CONTROL_KEYS: Final = (4, 5, 6)
-"""LeaderAndIsr, StopReplica and UpdateMetadata, by which a controller tells brokers of partitions."""
+"""LeaderAndIsr, StopReplica and UpdateMetadata: a controller's requests about partitions."""
 
 
 def _followers_apart(
     handle: Callable[[RequestContext, Any], object], for_followers: Route
 ) -> Callable[[RequestContext, Any], object]:
-    """Return a handler of fetches that counts those of followers on their own route."""
+    """Return a handler of fetches that counts followers' fetches on their own route."""
 
     def handle_fetch(ctx: Any, request: Any) -> object:
         if request.replica_id >= 0:

@@ -15,7 +15,7 @@ from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 from barnabas.wire.quotas.limits import QuotaKind
 
-# How many are looked at in one turn of the loop, after limits have changed.
+# Connections that are reviewed in one turn of the event loop, after limits have changed.
 _LOOKS_PER_TURN = 200
 
 
@@ -73,8 +73,8 @@ class ThrottledConnections:
         """Throttle a connection.
 
         Args:
-            bucket: The bucket that throttles it; None: none whose limit may change.
-            release: Called when it is over, unless it is ended before.
+            bucket: The bucket that throttles it; None: not throttled by a limit that may change.
+            release: Called when the throttle time is over, unless `end` was called before.
         """
         until_ms = self._clock.monotonic_ms() + throttle_ms
         connection: ThrottledConnection
@@ -106,11 +106,11 @@ class ThrottledConnections:
             self._quotas.throttled_connection_counts[bucket.kind] -= 1
 
     def _limits_changed(self) -> None:
-        """Review the throttled connections in several turns, as there may be very many."""
+        """Review the throttled connections in several turns, because there may be very many."""
         if not self._throttled:
             return
         is_planned = bool(self._to_review)
-        # Those that were looked at already, too: this is another change.
+        # Including those that were reviewed already, because limits have changed again.
         self._to_review = deque(self._throttled)
         if not is_planned:
             self._timers.call_later(0, self._review)
@@ -119,7 +119,7 @@ class ThrottledConnections:
         for _ in range(min(_LOOKS_PER_TURN, len(self._to_review))):
             connection = self._to_review.popleft()
             bucket = connection.bucket
-            # The other kind never throttles for longer than a window.
+            # The request quota never throttles for longer than a window.
             if bucket is not None and bucket.kind is not QuotaKind.REQUEST and connection in self._throttled:
                 self._recalculate(connection, bucket.kind)
         if self._to_review:
@@ -131,7 +131,7 @@ class ThrottledConnections:
         if self._quotas.is_enabled[kind]:
             bucket = connection.client.bucket(kind, now_ms)
             if bucket is connection.bucket and bucket.limit == connection.limit:
-                # It was another limit that changed.
+                # Another limit has changed.
                 return
             left_ms = bucket.excess_ms(now_ms)
         if now_ms + left_ms < connection.until_ms:

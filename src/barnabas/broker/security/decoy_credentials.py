@@ -1,15 +1,15 @@
-"""SCRAM credentials of users that do not exist, so that logins do not reveal which users exist.
+"""SCRAM credentials for nonexistent users, so that logins do not reveal which users exist.
 
-A name without a user gets a salt like a user's, always the same one, and no proof fits. It is derived from the name and
-a secret of the cluster, which only its brokers know:
+A name without a user gets a salt like a real user's, always the same one, and no proof matches. The salt is derived
+from the name and a secret of the cluster that only its brokers know:
 
-    salt of a user         as Kafka's and Barnabas' tools make it: a number of 130 bits in base 36, as text
-    salt of a token's id   24 bytes, those of a real token too: brokers make its credentials themselves
-    iterations             those of most users (`ScramUsers.usual_iterations`); tokens have the least
+    salt of a user         as Kafka's and Barnabas' tools generate it: a 130-bit number in base 36, as text
+    salt of a token's id   24 bytes; real tokens use the same salt, since brokers create their credentials
+    iterations             most common number of the users (`ScramUsers.usual_iterations`); the minimum for tokens
 
-Knowing the secret allows to tell decoys from users, and nothing else: no decoy can log in.
+The secret only allows distinguishing decoys from users: no decoy can log in.
 
-Source: RFC 5802, section 9 (a server should not tell); Kafka 2.7.2, ScramFormatter.secureRandomString.
+Source: RFC 5802, section 9 (servers should not reveal users); Kafka 2.7.2, ScramFormatter.secureRandomString.
 """
 
 from hmac import digest
@@ -40,7 +40,7 @@ class DecoyCredentials:
         return self._derived("tokenauth", token_id)[:_TOKEN_SALT_BYTES]
 
     def _nobody(self, mechanism: ScramMechanism, name: str, salt: bytes, iterations: int) -> KnownUser:
-        # As long as a key, and of nothing.
+        # Has the length of a key, but no password matches it.
         key = mechanism.hmac(self._secret, name.encode())
         return KnownUser(ScramCredential(salt, key, key, iterations), None)
 

@@ -14,16 +14,16 @@ from barnabas.wire.security.sasl.mechanism import Check, LoginError, SaslServer
 
 log = logging.getLogger(__name__)
 
-# What a client proved itself with may be over already, as clocks may be off by a little. It gets the shortest session,
-# long enough to log in again from: that may be done once a second, and clients do it when 85 % of a session is over.
+# Shortest session. A client's credential may have expired already, because clocks differ slightly. The session is long
+# enough to log in again: clients may do that once a second, and do it after 85 % of the session.
 LEAST_SESSION_MS = 1_500
 
-# Each holds its client's token and connection.
+# Each waiting check keeps its client's token and connection in memory.
 MOST_CHECKS = 1_024
 
-# While so many logins of a listener failed, or were given up, within the delay of a failed one, others wait.
+# New logins of a listener wait while this many have failed or were abandoned within the delay of a failed login.
 MOST_FAILURES = 50
-# Each holds what its client said first, 16 KiB at the most.
+# Each waiting login keeps its client's first message in memory, at most 16 KiB.
 MOST_WAITING = 1_024
 
 NewServer = Callable[[], SaslServer]
@@ -31,11 +31,11 @@ NewServer = Callable[[], SaslServer]
 
 @dataclass(slots=True)
 class LoginCounts:
-    """Counts the logins of a listener by how they ended, since the broker's start; for Kafka's metrics.
+    """Counts the logins of a listener by result, since the broker's start; for Kafka's metrics.
 
     Attributes:
-        no_reauthentication_count: Successful ones of clients that do not know how to log in again.
-        expired_connection_count: Connections closed as their session was over.
+        no_reauthentication_count: Successful logins of clients that do not support reauthentication.
+        expired_connection_count: Connections closed because their session had expired.
     """
 
     success_count: int = 0
@@ -49,12 +49,12 @@ class LoginCounts:
 class Checks:
     """Computes the slow steps of logins in a thread, in order.
 
-    A client waits for one at a time, so a flood of them holds up those who log in, by what each takes, and nobody else.
+    A client waits for one check at a time. So a flood of checks only delays logins, by the duration of each check.
     """
 
     def __init__(self, executor: Executor) -> None:
         """Args:
-        executor: A single thread of its own.
+        executor: A single thread used for nothing else.
         """
         self._executor = executor
         self._waiting_count = 0
@@ -83,10 +83,10 @@ def _fail() -> bytes:
 
 
 class LoginRateLimiter:
-    """Login rate limiter: begins logins at once, or delays them while very many fail.
+    """Login rate limiter: starts logins at once, or delays them while very many fail.
 
-    A failed login is answered late, so a client begins few that fail; but who hangs up in the middle could begin again
-    at once. So both count for as long as an answer is held back, and who comes next waits where there are too many.
+    The answer to a failed login is delayed, which limits failures per client. A client that disconnects during a login
+    could retry at once, so abandoned logins also count. Each failure counts for the duration of that delay.
     """
 
     def __init__(self, call_later: Callable[[int, Callable[[], object]], object], delay_ms: Callable[[], int]) -> None:
@@ -96,7 +96,7 @@ class LoginRateLimiter:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def enter(self, begin: Callable[[], object]) -> bool:
-        """Begin a login now or later; return False if too many are waiting."""
+        """Start a login now or later; return False if too many are waiting."""
         if self._failure_count < MOST_FAILURES and not self._waiting:
             begin()
         elif len(self._waiting) < MOST_WAITING:
@@ -106,13 +106,13 @@ class LoginRateLimiter:
         return True
 
     def failed(self) -> None:
-        """Count a login that failed, or was abandoned."""
+        """Count a login that failed or was abandoned."""
         self._failure_count += 1
         self._call_later(self._delay_ms(), self._forget)
 
     def _forget(self) -> None:
         self._failure_count -= 1
-        # One for one, so that they don't all come at once; all where nothing else would let them in.
+        # One per failure, so that they do not all start at once; all if no other failure is left to release them.
         for _ in range(1 if self._failure_count else len(self._waiting)):
             if self._waiting:
                 self._waiting.popleft()()
@@ -123,10 +123,10 @@ class ListenerLogins:
 
     Attributes:
         mechanisms: Their names, in the order of the setting.
-        checks: Of all listeners.
-        rate_limiter: Of this listener.
-        counts: Of this listener.
-        failure_delay_ms: How long the answer to a failed login is delayed.
+        checks: Shared by all listeners.
+        rate_limiter: The rate limiter of this listener.
+        counts: The counts of this listener.
+        failure_delay_ms: Returns for how long the answer to a failed login is delayed.
     """
 
     def __init__(
@@ -138,8 +138,8 @@ class ListenerLogins:
         timers: Timers,
     ) -> None:
         """Args:
-        servers: For each mechanism, the function that begins a login.
-        max_reauth_ms: For each mechanism, how long a session lasts (connections.max.reauth.ms); 0: for ever.
+        servers: For each mechanism, the function that starts a login.
+        max_reauth_ms: For each mechanism, the lifetime of a session (connections.max.reauth.ms); 0: unlimited.
         """
         self._servers = dict(servers)
         self._max_reauth_ms = {name: lifetime_ms or None for name, lifetime_ms in max_reauth_ms.items()}
@@ -150,18 +150,18 @@ class ListenerLogins:
         self.counts = LoginCounts()
 
     def new_server(self, mechanism: str) -> SaslServer:
-        """Begin a login by one of the mechanisms."""
+        """Start a login with one of the mechanisms."""
         return self._servers[mechanism]()
 
     def session_lifetime_ms(self, mechanism: str, now_ms: int, expires_ms: int | None) -> int | None:
-        """Return how long a session that begins now lasts; None: for ever.
+        """Return the lifetime of a session that begins now; None: unlimited.
 
         Args:
-            now_ms, expires_ms: Now, and when what the client proved itself with runs out, since the epoch.
+            now_ms, expires_ms: The current time, and the expiry of the client's credential, since the epoch.
         """
         lifetime_ms = self._max_reauth_ms[mechanism]
         if lifetime_ms is None or expires_ms is None:
-            # With connections.max.reauth.ms=0 not even a token's end ends the session, as in Kafka.
+            # With connections.max.reauth.ms=0, not even an expired token ends the session, as in Kafka.
             return lifetime_ms
-        # differs from Kafka (ended-tokens): a token that is over by now gives a session without end.
+        # differs from Kafka (ended-tokens): Kafka gives an unlimited session for a token that has expired by now.
         return min(lifetime_ms, max(LEAST_SESSION_MS, expires_ms - now_ms))

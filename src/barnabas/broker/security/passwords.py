@@ -1,10 +1,10 @@
-"""Encrypt and decrypt passwords kept in the registry, with a key derived from password.encoder.secret.
+"""Encrypts and decrypts passwords stored in the registry, with a key derived from password.encoder.secret.
 
-    key:value, divided by commas, in any order
+    pairs key:value, separated by commas, in any order
     encryptedPassword, initializationVector, salt     Base64
     keyFactoryAlgorithm                               PBKDF2WithHmacSHA512, ... (its salt and iterations)
     cipherAlgorithm, keyLength                        AES/CBC/PKCS5Padding; bits
-    passwordLength                                    characters, looked at when it is decrypted
+    passwordLength                                    in characters, checked after decryption
 
 Source: zookeeper.md, configs; Kafka 2.7.2, kafka.utils.PasswordEncoder; KIP-226.
 """
@@ -25,7 +25,7 @@ _KEY_FACTORIES = re.compile(r"PBKDF2WithHmac(SHA(?:1|224|256|384|512))")
 _KEY_BITS = (128, 192, 256)
 _SALT_BYTES = 256
 _BLOCK_BYTES = 16
-# What somebody may have written by hand must not hold up the loop.
+# An entry written by hand must not block the loop.
 _MOST_ITERATIONS = 1_000_000
 
 
@@ -41,7 +41,7 @@ def encode_passwords(
     """Return settings in their stored form.
 
     Raises:
-        ConfigError: There is a password among them and no secret, or one that is used in a way that is not there.
+        ConfigError: There is a password but no secret, or the encryption settings are not supported.
     """
     return {
         name: _encode(config, text, random_bytes) if is_password(name) else text for name, text in overrides.items()
@@ -51,7 +51,7 @@ def encode_passwords(
 def decode_passwords(config: BrokerConfig, stored: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return settings in plain form, and the names of passwords that cannot be decrypted and are omitted.
 
-    The secret of before (password.encoder.old.secret) is tried, too.
+    Also tries the previous secret (password.encoder.old.secret).
     """
     overrides: dict[str, str] = {}
     unreadable: list[str] = []
@@ -97,7 +97,7 @@ def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes
 
 
 def _decode(secret: str, encoded: str) -> str | None:
-    """Return the password; None: it was encrypted with another secret, or in an unknown way."""
+    """Return the password; None if it was encrypted with another secret or in an unsupported way."""
     fields = dict(item.split(":", 1) for item in encoded.split(",") if ":" in item)
     try:
         if fields["cipherAlgorithm"] != CIPHER:
@@ -123,7 +123,7 @@ def _key(secret: str, factory: str, salt: bytes, iterations: int, bits: int) -> 
 
 def _encrypt(key: bytes, iv: bytes, plain: bytes) -> bytes:
     """Encrypt with AES-CBC and PKCS#7 padding."""
-    # Not at the top: hardly any broker stores a password.
+    # Imported here: few brokers store a password.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     from cryptography.hazmat.primitives.padding import PKCS7
 
@@ -132,7 +132,7 @@ def _encrypt(key: bytes, iv: bytes, plain: bytes) -> bytes:
 
 
 def _decrypt(key: bytes, iv: bytes, data: bytes) -> bytes:
-    """Undo `_encrypt`. Raises ValueError: it was not encrypted so, or with another key."""
+    """Undo `_encrypt`. Raises ValueError if the data was encrypted differently or with another key."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     from cryptography.hazmat.primitives.padding import PKCS7
 

@@ -1,7 +1,7 @@
 """The SCRAM credentials of users: the contents of /config/users, decoded.
 
-A malformed credential is ignored, with one line in the log that names user and mechanism; so is one with too few
-iterations: it is stored, but cannot be used to log in.
+A malformed credential is ignored; one log line names user and mechanism. A credential with too few iterations is logged
+as well: it is stored, but cannot be used to log in.
 
 Source: zookeeper.md, configs; Kafka 2.7.2, CredentialProvider.
 """
@@ -21,15 +21,15 @@ log = logging.getLogger(__name__)
 
 
 class ScramUsers:
-    """The SCRAM credentials of all users as they are now. Owned by the event loop; fed by the registry's watcher."""
+    """The current SCRAM credentials of all users. Owned by the event loop; updated by the registry's watcher."""
 
     def __init__(self) -> None:
         self._credentials: dict[str, dict[str, ScramCredential]] = {}
-        # By how many users; none that nobody has.
+        # Number of users per number of iterations; without zero entries.
         self._iterations = {mechanism: Counter[int]() for mechanism in _MECHANISMS}
 
     def find(self, mechanism: str, user: str) -> ScramCredential | None:
-        """Return a user's credential for logins; None: the user has none."""
+        """Return a user's credential for logins; None if the user has none."""
         credential = self._credentials.get(user, {}).get(mechanism)
         return None if credential is None or credential.iterations < LEAST_ITERATIONS else credential
 
@@ -39,7 +39,7 @@ class ScramUsers:
         return max(counts, key=lambda each: (counts[each], each), default=LEAST_ITERATIONS)
 
     def of_user(self, user: str) -> Mapping[str, ScramCredential]:
-        """Return a user's credentials by mechanism; empty: none."""
+        """Return a user's credentials by mechanism; may be empty."""
         return self._credentials.get(user, {})
 
     def names(self) -> list[str]:

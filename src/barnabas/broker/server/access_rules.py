@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 class AccessRules(NamedTuple):
     """Attributes:
-    admin: Changes the rules; None: there are none.
+    admin: Changes the rules; None: ACLs are disabled.
     """
 
     authorizer: Authorizer
@@ -51,7 +51,7 @@ async def open_access_rules(
     """
     if not config.authorizer_class_name:
         return AccessRules(AllowAll(), None)
-    # Only here: who has no rules does not pay for them.
+    # Imported here, because a broker without access rules does not need them.
     from barnabas.broker.security.acls.authorizer import AclAuthorizer
     from barnabas.broker.security.acls.store import AclStore
 

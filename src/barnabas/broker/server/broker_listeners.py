@@ -36,14 +36,14 @@ CONNECTION_LIMITS = (
 LISTENER_SETTINGS = ("advertised.listeners", "listener.security.protocol.map", "listeners")
 TLS_SETTINGS = tuple(name for name in BROKER_SETTINGS if name.startswith(("ssl.", "barnabas.ssl.")))
 _WITH_TLS = ("SSL", "SASL_SSL")
-# So many connections that are too many are closed in one turn of the loop.
+# Excess connections that are closed in one turn of the event loop.
 _CLOSED_PER_TURN = 100
 
 NewHandler = Callable[[Connection], FrameHandler]
 
 
 class _Open(NamedTuple):
-    """A listener, as the settings had it when it was opened, and its host and port."""
+    """An open listener: its endpoint in the settings when it was opened, and its bound host and port."""
 
     endpoint: Endpoint
     address: tuple[str, int]
@@ -51,16 +51,16 @@ class _Open(NamedTuple):
 
     @property
     def bound_endpoint(self) -> Endpoint:
-        """Return the endpoint with the port that the system chose, if the settings left that to it."""
+        """Return the endpoint with its actual port, which the system chose if the setting is 0."""
         return self.endpoint._replace(port=self.address[1])
 
 
 class BrokerListeners:
-    """Binds, starts, limits and closes them. Owned by the event loop."""
+    """Binds, starts, limits and closes all listeners. Owned by the event loop."""
 
     def __init__(self, config: BrokerConfig, env: Environment, executor: Executor) -> None:
         """Args:
-        executor: Where names of hosts are looked up.
+        executor: Looks up host names.
         """
         self._config = config
         self._env = env
@@ -99,7 +99,7 @@ class BrokerListeners:
         """Bind the ports of new listeners in the settings, and close listeners that are no longer in them.
 
         Raises:
-            StartupError: One can't be had.
+            StartupError: A port cannot be bound.
         """
         for gone in self._gone():
             gone.listener.close()
@@ -107,10 +107,10 @@ class BrokerListeners:
             self._bind(endpoint)
 
     def prepare(self) -> None:
-        """Read the keys of listeners with TLS, as the settings now have them.
+        """Read the keys of TLS listeners from the current settings.
 
         Raises:
-            StartupError: They can't be used.
+            StartupError: The keys are unusable.
         """
         for each in self._open.values():
             self._prepare(each.endpoint)
@@ -121,7 +121,7 @@ class BrokerListeners:
             self._tls.check(config)
 
     def tls_changed(self) -> None:
-        """Go by the settings of TLS as they are now."""
+        """Apply the current TLS settings."""
         if self._tls is not None:
             self._tls.settings_changed()
 
@@ -136,10 +136,10 @@ class BrokerListeners:
         return channel if self._tls is None else self._tls.wrap_link(channel, listener_name, host)
 
     def start(self, new_handler_of: Callable[[str], NewHandler], reactor: Reactor) -> None:
-        """Accept from now on.
+        """Begin to accept connections.
 
         Args:
-            new_handler_of: For a listener's name: makes the frame handler of a fresh connection.
+            new_handler_of: Takes a listener's name; returns a function that makes a new connection's frame handler.
         """
         self._new_handler_of, self._reactor = new_handler_of, reactor
         self.limits_changed()
@@ -150,13 +150,13 @@ class BrokerListeners:
         """Open new listeners in the settings; failures are logged.
 
         Returns:
-            To be called when clients are told of what is open now: ends those that left the settings.
+            A function that closes removed listeners; call it once the new endpoints are advertised.
         """
         gone = self._gone()
         taken = {endpoint.port for endpoint in self._missing()}
         for each in gone:
             if each.address[1] in taken:
-                # It stands in the way of one that comes.
+                # A new listener needs its port.
                 each.listener.stop_accepting()
         for endpoint in self._missing():
             try:
@@ -223,7 +223,7 @@ class BrokerListeners:
 
     def _gone(self) -> list["_Open"]:
         """Remove and return the open listeners that are not in the settings, or differ from them."""
-        # differs from Kafka (listener-address): it looks at the names alone.
+        # differs from Kafka (listener-address): Kafka compares only the names.
         wanted = self._config.endpoints
         gone = [
             each for each in self._open.values() if each.endpoint not in wanted and each.bound_endpoint not in wanted
@@ -256,7 +256,7 @@ class BrokerListeners:
             config.connections_max_idle_ms,
             endpoint.listener_name,
             self._quotas,
-            # Where nobody logs in a client may be silent as long as it likes.
+            # Without logins, clients may stay silent for any time.
             config.barnabas_login_timeout_ms if endpoint.security_protocol != "PLAINTEXT" else 0,
         )
         self._open[endpoint.listener_name] = _Open(endpoint, acceptor.address, listener)
@@ -267,7 +267,7 @@ class BrokerListeners:
 
     def _tls_of_listeners(self) -> "ListenerTls":
         if self._tls is None:
-            # Not at the top: a broker without TLS starts without it.
+            # Imported here, because a broker without TLS does not need it.
             from barnabas.broker.server.listener_tls import ListenerTls
 
             self._tls = ListenerTls(self._config, self._env)
@@ -283,7 +283,7 @@ class BrokerListeners:
         def take(found: dict[str, list[str]]) -> None:
             unknown = [name for name, addresses in found.items() if not addresses]
             if unknown:
-                # Rather than to shut out whom the old ones let in.
+                # Keep the old limits, so that no client is rejected that they admit.
                 log.error("max.connections.per.ip.overrides not changed: unknown hosts: %s", ", ".join(unknown))
             elif parse_counts_by_host(self._config.max_connections_per_ip_overrides) == counts:
                 by_address = {address: counts[name] for name in found for address in found[name]}
@@ -302,7 +302,7 @@ class BrokerListeners:
         count = min(self._quotas.excess_count(), _CLOSED_PER_TURN)
         listeners = [each.listener for name, each in self._open.items() if not self._quotas.is_protected(name)]
         idle = [found for listener in listeners for found in listener.by_idleness()]
-        # By the first alone: where that is the same, in the order in which they came.
+        # By the idle time alone: connections with the same idle time stay in order of arrival.
         idle.sort(key=lambda found: -found[0])
         for _, connection in idle[:count]:
             connection.close("the broker has more connections than max.connections")

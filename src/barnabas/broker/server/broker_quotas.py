@@ -22,7 +22,7 @@ from barnabas.wire.registry import paths
 
 log = logging.getLogger(__name__)
 
-# As often as Kafka looks for what was not used for an hour.
+# Kafka's interval between checks for clients that were idle for an hour.
 _MAINTENANCE_MS = 30_000
 
 _LEADER_RATE: Final = "leader.replication.throttled.rate"
@@ -44,18 +44,18 @@ def quotas_of(config: BrokerConfig) -> Quotas:
 
 
 class QuotaMaintenance:
-    """Applies quotas of the registry, and forgets clients after an idle hour. Owned by the event loop."""
+    """Applies quotas of the registry, and drops clients after an idle hour. Owned by the event loop."""
 
     def __init__(self, quotas: Quotas, clock: Clock, timers: Timers) -> None:
         self._quotas = quotas
         self._clock = clock
         self._timers = timers
         self._timer: Timer | None = None
-        # What is wrong with an entity's settings, as it was told last.
+        # The last reported problems of each entity's settings.
         self._reported: dict[Entity, list[str]] = {}
 
     def start(self, configs: ConfigWatcher, live: LiveConfig, config: BrokerConfig) -> None:
-        """Apply the settings of users and client ids from their first reading on, which is still to come."""
+        """Apply the settings of users and client ids; must be called before they are first read."""
         for entity_type in (paths.CLIENTS, paths.USERS):
             configs.subscribe(entity_type, self._taker(entity_type), is_watched=True)
 
@@ -74,7 +74,7 @@ class QuotaMaintenance:
 
     def _take(self, entity: Entity | None, settings: Mapping[str, str]) -> None:
         if entity is None:
-            # Below a user there is nothing else yet.
+            # A node below a user that is not a client id.
             return
         problems = self._quotas.set_settings(entity, settings)
         if problems != self._reported.pop(entity, []):
@@ -92,13 +92,13 @@ class ReplicationThrottles:
     """Applies replication throttles of the registry to both quotas. Owned by the event loop.
 
     Attributes:
-        leader, follower: The quotas for sending to followers, and for fetching as one.
-        on_follower_change: Called when something else may be held back by the latter than before.
+        leader, follower: The quotas for sending to followers, and for fetching as a follower.
+        on_follower_change: Called when the rate or the throttled partitions of `follower` have changed.
     """
 
     def __init__(self, config: BrokerConfig) -> None:
         """Args:
-        config: Its broker.id is known before the first topic.
+        config: Its broker.id must be set before the first topic is applied.
         """
         windows = Windows(config.replication_quota_window_num, config.replication_quota_window_size_seconds * 1_000)
         self.leader = ReplicationQuota(windows)
@@ -107,7 +107,7 @@ class ReplicationThrottles:
         self._config = config
 
     def start(self, configs: ConfigWatcher, live: LiveConfig) -> None:
-        """Apply the settings of topics and of this broker from their first reading on, which is still to come."""
+        """Apply the settings of topics and of this broker; must be called before they are first read."""
         configs.subscribe(paths.TOPICS, self._take_topic)
         live.subscribe([_LEADER_RATE, _FOLLOWER_RATE], self._take_rates)
 
@@ -124,7 +124,7 @@ class ReplicationThrottles:
         led: Collection[int] = ()
         followed: Collection[int] = ()
         if not _LISTS.isdisjoint(overrides):
-            # What can't be is left out: whoever puts the topic's settings together tells of it.
+            # Without invalid overrides, which `TopicSettings` reports.
             config, _ = TopicConfig.from_broker(self._config).with_possible(overrides)
             led = throttled_partitions(config.leader_replication_throttled_replicas, self._config.broker_id)
             followed = throttled_partitions(config.follower_replication_throttled_replicas, self._config.broker_id)

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class BrokerState(IntEnum):
-    """From its start to its end."""
+    """The states of a broker, from its start to its end."""
 
     NOT_RUNNING = 0
     STARTING = 1

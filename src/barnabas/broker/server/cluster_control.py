@@ -4,8 +4,9 @@ The registration is renewed in every session with the registry.
 
 Invariants:
 
-- A broker is registered before it stands for election, again in every session, each time with a new broker epoch.
-- It registers when it can answer: from then on the controller sends it requests.
+- A broker registers before it takes part in controller elections, and again in every session, each time with a new
+  broker epoch.
+- It registers once it can answer requests, because the controller sends requests from then on.
 
 Source: zookeeper.md, broker registration; replication.md, failover and controlled shutdown;
  design page, a single broker is a cluster of one.
@@ -58,10 +59,10 @@ class Membership:
         registers: Callable[[], object],
     ) -> None:
         """Args:
-        registry: One that waits for a connection.
-        view: Gets the broker epoch.
+        registry: A registry that waits for a connection.
+        view: Receives the broker epoch.
         registration: Returns the current registration.
-        session_timeout_ms: After which the registration of a killed broker expires.
+        session_timeout_ms: The time after which the registration of a killed broker expires.
         registers: Called at the start before each attempt to register.
         """
         self._registry = registry
@@ -74,12 +75,12 @@ class Membership:
         self._broker_id = registration().broker_id
         # The session that it is registered in; 0: none yet.
         self._session_id = 0
-        # Since when there is no connection, so that the session may have ended; None: there is one.
+        # When the connection was lost, so that the session may have expired; None: connected.
         self._suspended_ms: int | None = None
 
     @property
     def is_registered(self) -> bool:
-        """Return whether other brokers can know of this broker, as far as it can tell: silent sessions expire."""
+        """Return whether this broker is registered, as far as it knows: sessions without a connection expire."""
         is_lost = (
             self._suspended_ms is not None
             and self._clock.monotonic_ms() - self._suspended_ms >= self._session_timeout_ms
@@ -90,7 +91,7 @@ class Membership:
         """Register at the start; wait for the session of a killed predecessor to expire.
 
         Raises:
-            StartupError: Another broker has this one's id.
+            StartupError: Another broker has registered with this broker's id.
         """
         self._registry.on_session(self._on_session)
         deadline_ms = self._clock.monotonic_ms() + self._session_timeout_ms + _GRACE_MS
@@ -102,7 +103,7 @@ class Membership:
                 return
             except bootstrap.BrokerIdTakenError as error:
                 conflict = str(error)
-            # differs from Kafka (killed-broker): it ends where the broker that it was is still registered.
+            # differs from Kafka (killed-broker): Kafka does not start while its earlier registration exists.
             if self._clock.monotonic_ms() >= deadline_ms:
                 raise StartupError(conflict)
             if not was_reported:
@@ -116,7 +117,7 @@ class Membership:
         """Register, unless the registration of this session exists.
 
         Raises:
-            BrokerIdTakenError: Another session has this id.
+            BrokerIdTakenError: Another session has registered this id.
         """
         session_id = self._registry.session_id
         if session_id == self._session_id:
@@ -129,7 +130,7 @@ class Membership:
         if self._session_id:
             log.info("broker %d is registered again, with epoch %d", self._broker_id, epoch)
         self._view.broker_epoch = epoch
-        # The one that it has by now: another may have begun while this waited for a connection.
+        # The current session: a new one may have begun while this waited for a connection.
         self._session_id = self._registry.session_id
 
     async def update(self) -> None:
@@ -162,7 +163,7 @@ class Membership:
 class ClusterControl:
     """Attributes:
     requests: Applies the requests of the controller to the replicas.
-    channels: From this broker's controller to other brokers.
+    channels: The channels from this broker's controller to other brokers.
     """
 
     requests: ControlRequests
@@ -203,7 +204,7 @@ def build_cluster_control(
     def link_to(other_id: int) -> BrokerLink:
         if other_id == broker_id:
             return local
-        # Not at the top: a single broker does without it.
+        # Imported here, because a single broker does not need it.
         from barnabas.broker.controller.remote_channel import RemoteChannel
 
         return RemoteChannel(other_id, channels, lambda: config.inter_broker_protocol_version)
@@ -228,7 +229,7 @@ def build_controlled_shutdown(context: NodeContext) -> "ControlledShutdown | Non
     config = context.config
     if not (config.controlled_shutdown_enable and config.zookeeper_connect):
         return None
-    # Not at the top: a broker that keeps its state itself has no others, and does without it.
+    # Imported here, because a broker with an embedded registry is alone and does not need it.
     from barnabas.broker.server.controlled_shutdown import ControlledShutdown
 
     def new_channels(address_of: AddressOf) -> BrokerChannels:

@@ -1,7 +1,7 @@
 """Asks the controller, before a broker stops, to move its leaderships to other brokers.
 
-It asks again after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and sooner
-after another controller was elected. It does not wait if no other broker is left to lead: a single broker stops at
+It repeats the request after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and
+sooner if another controller is elected. It does not wait if no other broker is left to lead: a single broker stops at
 once.
 
 Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaServer.controlledShutdown.
@@ -44,8 +44,9 @@ class ControlledShutdown:
         timers: Timers,
     ) -> None:
         """Args:
-        registry: The session: a lost connection counts as an attempt, and is not waited for.
-        new_channels: Makes ways to brokers; the controller's is by its registration, as the image may not know it yet.
+        registry: The session, which does not wait for a connection: a lost one counts as an attempt.
+        new_channels: Makes channels to brokers with these addresses. The controller's address is read from its
+            registration, because the image may not contain it yet.
         """
         self._config = config
         self._registry = registry
@@ -55,7 +56,7 @@ class ControlledShutdown:
         self._timers = timers
 
     async def ask(self) -> None:
-        """Ask until no leadership that can move is left, or the retries are used up."""
+        """Repeat the request until all leaderships that can move have moved, or the retries are used up."""
         try:
             for attempts_left in reversed(range(self._config.controlled_shutdown_max_retries)):
                 if self._is_alone():
@@ -63,7 +64,7 @@ class ControlledShutdown:
                 controller = self._controller()
                 if await self._is_relieved():
                     return
-                # differs from Kafka (controlled-shutdown): it waits here whatever happens meanwhile.
+                # differs from Kafka (controlled-shutdown): Kafka always waits for the full backoff.
                 if attempts_left:
                     await self._back_off(controller)
         finally:
@@ -79,7 +80,7 @@ class ControlledShutdown:
         return self._view.image.controller_id, self._view.image.controller_epoch
 
     async def _is_relieved(self) -> bool:
-        """Ask once; return whether every leadership that can move has moved."""
+        """Send the request once; return whether every leadership that can move has moved."""
         try:
             answer = await self._send()
         except NoNodeError:
@@ -100,7 +101,7 @@ class ControlledShutdown:
         return not self._may_be_led_by_others(left)
 
     async def _send(self) -> ControlledShutdownResponse:
-        """Send the request. Raises BarnabasError: there is no answer; NoNodeError: there is no controller."""
+        """Send the request. Raises BarnabasError: no answer arrived; NoNodeError: no controller exists."""
         config = self._config
         data, _ = await self._registry.get(paths.CONTROLLER)
         controller_id = decode_controller(data)
@@ -117,14 +118,14 @@ class ControlledShutdown:
         ).future()
 
     def _may_be_led_by_others(self, partitions: Sequence[RemainingPartition]) -> bool:
-        """Return whether a live broker has a replica of any of these, and may get in sync meanwhile."""
+        """Return whether a live broker has a replica of any of these, which may join the ISR meanwhile."""
         image = self._view.image
         others = image.brokers.keys() - {self._config.broker_id}
         states = (image.partition(each.topic_name, each.partition_index) for each in partitions)
         return any(others & set(state.replicas) - set(state.offline) for state in states if state is not None)
 
     async def _back_off(self, controller: tuple[int, int]) -> None:
-        """Wait until it is worth asking again.
+        """Wait for the backoff time, for another controller, or until no other broker is left.
 
         Args:
             controller: The controller at the time of the request.

@@ -27,12 +27,12 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
 from barnabas.wire.security.principals import Principal
 
-# While memory is short there are very many shorter ones, which nobody notices.
+# Shorter waits are very frequent while memory is short, and nobody notices them.
 _LEAST_WAIT_NS: Final = 100_000_000
 
 
 class DiagnosticCallbacks:
-    """Owned by the event loop."""
+    """Records events when it is called. Owned by the event loop."""
 
     def __init__(self, diagnostics: DiagnosticStore, clock: Clock) -> None:
         self._diagnostics = diagnostics
@@ -44,7 +44,7 @@ class DiagnosticCallbacks:
 
     def waited(self, handler: object, waited_ns: int) -> None:
         """Record a connection that waited for receive memory; see `Reactor`."""
-        # Who logs in, or asks for the first time, waits for the memory of strangers and is nobody's client.
+        # A connection before its login or first request has no client, and waits for unauthenticated memory.
         client = handler.client if isinstance(handler, Session) else None
         if client is not None and waited_ns >= _LEAST_WAIT_NS:
             self._throttle(client, "queued.max.request.bytes", waited_ns // 1_000_000)
@@ -69,7 +69,7 @@ class DiagnosticCallbacks:
         name: str,
         request: NamedRequest | None,
     ) -> None:
-        """Access rules deny something; see `AclAuthorizer`."""
+        """Record a denial by access rules; see `AclAuthorizer`."""
         context = request if isinstance(request, RequestContext) else None
         self._diagnostics.note_refusal(
             self._clock.now_ms(),
@@ -124,7 +124,7 @@ class DiagnosticCallbacks:
         self.partition(key, "isr", partition.leader, partition.leader_epoch, isr, replicas, reason)
 
     def removal(self, topic_partition: TopicPartition, going: Sequence[Going]) -> None:
-        """Retention has removed old segments; see `apply_retention`."""
+        """Record old segments that retention has removed; see `apply_retention`."""
         topic, index = topic_partition
         for rule, base_offset, size_bytes in going:
             self._diagnostics.segments.add(

@@ -4,8 +4,8 @@
     events of the broker (`diagnostic_callbacks.py`) ─► events ─► two files (`event_files.py`)
     quotas' history, the watchdog, request times ─ every minute ─► minutes
 
-A minute's rates are those of clients' use. Quantiles of request times exist only if metrics are enabled
-(`barnabas.http.listeners`), as nothing else measures requests.
+A minute's rates are rates of clients' use. Quantiles of request times exist only if metrics are enabled
+(`barnabas.http.listeners`), because nothing else measures requests.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _NS_PER_MS = 1_000_000
 _MINUTE_S = 60
 
 Limits = Callable[[], list[tuple[str, int, int]]]
-"""Of each limit its name, how much of it is used, and the most."""
+"""Name, current use and maximum of each limit."""
 
 
 class DiagnosticsService:
@@ -58,18 +58,18 @@ class DiagnosticsService:
         self._started_ms = diagnostics.kept_since_ms
         self._files = EventFiles(diagnostics, directory, env.files, env.timers, executor)
         self._sampler = Sampler(diagnostics, env.clock, env.timers, self._ends, self._commits, self._note_minute)
-        # As they were when the last minute was over.
+        # The counters at the end of the last minute.
         self._sums = self._sums_now()
         self._totals: dict[str, list[int]] = {}
 
     def start(self) -> None:
-        """Begin."""
+        """Begin to record."""
         self._diagnostics.figures = self._figures
         self._files.start()
         self._sampler.start()
 
     async def close(self) -> None:
-        """Write the last of it."""
+        """Stop, and write the remaining events."""
         self._sampler.close()
         await self._files.close()
 

@@ -40,17 +40,17 @@ class TopicSettings:
         self._config = config
         self._overrides_of = overrides_of
         self._warned_topics: set[str] = set()
-        # What is wrong with the settings of a topic, as it was told last.
+        # The last reported problems of each topic's settings.
         self._left_out: dict[str, list[str]] = {}
 
     def of(self, topic: str) -> TopicConfig:
         """Return the settings in force for a topic."""
         config, reasons = TopicConfig.from_broker(self._config).with_possible(self._overrides_of(topic))
         if reasons != self._left_out.get(topic, []):
-            # Not for each partition again.
+            # Reported once, not for each partition.
             self._left_out[topic] = reasons
             for reason in reasons:
-                # differs from Kafka (impossible-topic-setting): there the partition fails.
+                # differs from Kafka (impossible-topic-setting): in Kafka the partition fails.
                 log.warning("a setting of topic %s is ignored: %s", topic, reason)
         if config.ignored_format is not None and topic not in self._warned_topics:
             self._warned_topics.add(topic)
@@ -73,7 +73,7 @@ class DynamicSettings:
     Attributes:
         configs: Reads the settings in the registry.
         live: The broker's dynamic settings.
-        replication, controller, membership: Set when they are built; a change before then does not concern them.
+        replication, controller, membership: Set when they are built; earlier changes do not affect them.
     """
 
     def __init__(self, context: NodeContext, *, logs: LogManager, topics: TopicSettings) -> None:
@@ -102,7 +102,7 @@ class DynamicSettings:
         live.subscribe_check(listeners.check)
 
     async def start(self) -> None:
-        """Read and apply all settings, then watch them; the other subscribers have subscribed before."""
+        """Read and apply all settings, then watch them; the other subscribers must subscribe before."""
         await self.configs.start()
         self.live.is_serving = True
 

@@ -1,7 +1,8 @@
 """Everything that a broker uses of the outside world: time, random numbers, threads, disk, network, registry.
 
-`lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
-takes these things when it is built and reads the world nowhere (tests/unit/broker/server/test_one_environment.py).
+`lifecycle` builds the machine's own environment; a simulation builds another one. All other parts of a broker receive
+these things when they are built, and never access the outside world themselves
+(tests/unit/broker/server/test_one_environment.py).
 
 Source: design page, section 2; style page, one direction.
 """
@@ -53,31 +54,31 @@ class Limits(Protocol):
         ...
 
     def core_use(self) -> CoreUse:
-        """Return the loop thread's use of cores; zero if unknown."""
+        """Return the event loop thread's use of cores; zero if unknown."""
         ...
 
     def close(self) -> None:
-        """Close the files that the answers are read from."""
+        """Close the files from which the limits are read."""
         ...
 
 
 class RegistryOpener(Protocol):
-    """Opens a broker's session with the registry, which keeps the cluster's state."""
+    """Opens a broker's session with the registry, which stores the cluster's state."""
 
     def holds(self, path: Path) -> bool:
-        """Return whether a registry was ever kept here."""
+        """Return whether a registry exists at this path."""
         ...
 
     async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> Registry:
         """Begin a session.
 
         Args:
-            path: Where a single broker keeps its registry.
+            path: The file of a single broker's registry.
             executor: A single thread of its own, for everything that blocks.
             keeps_sessions: Keep other processes' sessions.
 
         Raises:
-            StartupError: Another process has it, or it can't be read.
+            StartupError: Another process uses the registry, or it cannot be read.
         """
         ...
 
@@ -86,7 +87,7 @@ class HttpListeners(Protocol):
     """Addresses at which pages are served.
 
     Attributes:
-        addresses: Host and port of each, as they were had.
+        addresses: The bound host and port of each.
     """
 
     addresses: list[tuple[str, int]]
@@ -100,20 +101,20 @@ class HttpEndpoint(Protocol):
     """Serves pages about the broker over HTTP without blocking it."""
 
     def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
-        """Serve pages from now on.
+        """Begin to serve pages.
 
         Raises:
-            StartupError: An address can't be had.
+            StartupError: An address cannot be bound.
         """
         ...
 
     def process(self) -> Mapping[str, float]:
-        """Return the system's figures of the process, by the names of Prometheus; not for the event loop."""
+        """Return the process metrics by their Prometheus names; not for the event loop."""
         ...
 
 
 async def _open_zookeeper(options: "ZooKeeperOptions") -> Registry:
-    # Not at the top: a broker that keeps its own state starts without it.
+    # Imported here, because a broker with an embedded registry does not need it.
     from barnabas.broker.server.zookeeper import open_zookeeper
 
     return await open_zookeeper(options)
@@ -126,15 +127,15 @@ class Environment:
     Attributes:
         loop: The event loop; only `timers` uses its time.
         clock, timers: Time.
-        dice: Random numbers, of which new ids are made too.
-        new_executor: Makes threads by name and number; with 1, work runs in the order it was given.
+        dice: Random numbers, also for new ids.
+        new_executor: Makes an executor with a name and a number of threads; with one thread, work runs in order.
         new_stop_signal: Makes the flags that tell work in executors to stop.
         files, page_cache: The disk.
         network: Addresses and connections.
-        registry: The cluster's state, where a single broker keeps it.
-        limits: How many connections, partitions and bytes the machine allows.
+        registry: Opens the embedded registry, in which a single broker stores the cluster's state.
+        limits: The number of connections, partitions and bytes that the machine allows.
         http: The HTTP server for pages about the broker.
-        open_zookeeper: Begins a session with ZooKeeper, where the cluster's state is there.
+        open_zookeeper: Begins a session with ZooKeeper, if the cluster's state is there.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -189,7 +190,7 @@ class MachineHttp:
         self._loop = loop
 
     def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
-        # Not at the top: a broker that nobody looks at starts without it.
+        # Imported here, because a broker without metrics does not need it.
         from barnabas.broker.server.http_server import HttpServer
 
         return HttpServer(self._loop, addresses, pages)

@@ -1,7 +1,7 @@
-"""Keeps events over a restart, in two files that are written in turn.
+"""Stores events across restarts, in two files that are written in turn.
 
     <first of log.dirs>/facts-events       a line of JSON for each event: ["kind",{...}]
-    <first of log.dirs>/facts-events.1     the one before; together they take 8 MB at the most
+    <first of log.dirs>/facts-events.1     the previous file; together they take at most 8 MB
 
 Events are written within a second, in an executor, and read by the next start once clients can connect, some lines in
 each turn of the loop: all of them at once would be 60 MB of rows. A malformed line (the last one may be torn by a power
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 NAME: Final = "facts-events"
 MOST_FILE_BYTES: Final = 4_000_000
 _WRITE_AFTER_MS: Final = 1_000
-# What is more than a disk that is stuck will take is not waited for.
+# Events beyond this are dropped, such as while the disk is stuck.
 _MOST_WAITING_BYTES: Final = 1_000_000
 _RESTORED_AT_ONCE: Final = 200
 
@@ -49,19 +49,19 @@ class EventFiles:
         self._executor = executor
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        # Of the file; only the work in the executor knows it, one after the other.
+        # The size of the file; only work in the executor uses it, one piece at a time.
         self._file_bytes = 0
         self._timer: Timer | None = None
         self._is_writing = self._is_failing = self._is_closed = False
         diagnostics.set_listener(self._ended)
 
     def start(self) -> None:
-        """Restore earlier events; until that is done nothing is written."""
+        """Restore earlier events; nothing is written before that is done."""
         self._is_writing = True
         self._executor.run(self._read, self._restore, self._failed)
 
     async def close(self) -> None:
-        """Write the last of it."""
+        """Write the remaining events."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -94,7 +94,7 @@ class EventFiles:
         return partial(self._append, data)
 
     def _append(self, data: bytes) -> None:
-        """Add to the file, or to a new one in its place; for the executor."""
+        """Append to the file, or to a new one if it is full; for the executor."""
         if self._file_bytes + len(data) > MOST_FILE_BYTES and self._file_bytes:
             self._files.rename(self._path, self._older)
             self._file_bytes = 0
@@ -117,7 +117,7 @@ class EventFiles:
         found = [self._files.read(path) or b"" for path in (self._older, self._path)]
         self._file_bytes = len(found[-1])
         if found[-1] and not found[-1].endswith(b"\n"):
-            # What is written now must not be one line with what was torn.
+            # New events must not continue a torn line.
             self._append(b"\n")
         return found
 
@@ -125,7 +125,7 @@ class EventFiles:
         self._go_on(chain.from_iterable(map(BytesIO, found)))
 
     def _go_on(self, lines: Iterator[bytes]) -> None:
-        """Restore some; others of the loop have their turn in between."""
+        """Restore some events; the event loop runs other work in between."""
         for number, line in enumerate(lines, 1):
             try:
                 self._diagnostics.restore(*event_in(line))
@@ -138,10 +138,10 @@ class EventFiles:
 
 
 def event_in(line: bytes) -> tuple[str, Row]:
-    """Return kind and row of a line; the names in it are the program's own, not kept with each row.
+    """Return kind and row of a line; member names are interned, so that rows share them.
 
     Raises:
-        RecursionError, ValueError: It is no event.
+        RecursionError, ValueError: The line is not an event.
     """
     match json.loads(line, object_hook=_named):
         case [str(kind), dict(row)]:

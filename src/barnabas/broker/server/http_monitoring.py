@@ -1,6 +1,6 @@
 """A broker's HTTP server: builds the pages and opens the addresses of `barnabas.http.listeners`.
 
-The addresses are open from the first moment of a start to the last of a stop, so that a client sees that a recovering
+The addresses are open from the beginning of a start to the end of a stop, so that a client sees that a recovering
 broker is alive, and why it is not ready.
 
 Source: design page, section 2.
@@ -63,14 +63,14 @@ class HttpMonitoring:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """The addresses that it is served at."""
+        """Host and port of each open address."""
         return [] if self._http is None else self._http.addresses
 
     def open(self) -> None:
         """Serve the pages of a starting broker.
 
         Raises:
-            StartupError: An address can't be had.
+            StartupError: An address cannot be bound.
         """
         self._http = open_pages(self._env, self._config, self._pages)
 
@@ -86,7 +86,7 @@ class HttpMonitoring:
         logins: Logins,
         membership: Membership,
     ) -> None:
-        """Enable detailed counting and the metrics page, as all parts are started."""
+        """Enable detailed counting and the metrics page, once all parts have started."""
         routes.count_requests()
         sources = Sources(
             services,

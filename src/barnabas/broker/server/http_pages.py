@@ -24,7 +24,7 @@ def open_pages(env: Environment, config: BrokerConfig, pages: Pages) -> HttpList
     """Serve pages, including those added later.
 
     Raises:
-        StartupError: An address can't be had.
+        StartupError: An address cannot be bound.
     """
     http = env.http.open(parse_addresses(config.barnabas_http_listeners, "127.0.0.1:9644"), pages)
     for host, port in http.addresses:
@@ -35,14 +35,14 @@ def open_pages(env: Environment, config: BrokerConfig, pages: Pages) -> HttpList
 
 
 class RegistryHealth:
-    """Serves both pages from its making until `close`. Owned by the event loop.
+    """Serves both pages from its construction until `close`. Owned by the event loop.
 
     Attributes:
         is_serving: Whether clients can connect.
     """
 
     def __init__(self, env: Environment, config: BrokerConfig) -> None:
-        """Raises StartupError: an address can't be had."""
+        """Raises StartupError: an address cannot be bound."""
         self.is_serving = False
         self._watchdog = Watchdog(env.clock, env.timers, env.limits.core_use)
         self._http = open_pages(env, config, Pages([health_page(self._condition), ready_page(self._checks)]))

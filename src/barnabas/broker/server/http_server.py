@@ -3,15 +3,16 @@
 It serves GET and HEAD of the paths in a table (`broker/metrics/pages.py`), queries the event loop, and sends the answer
 itself. One request per connection.
 
-Invariants, whatever peers do:
-- the event loop spends time on `Page.ask` alone, and never waits for this thread;
+Invariants, whatever clients do:
+- the event loop spends time only on `Page.ask`, and never waits for this thread;
 - a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for reading the answer;
-- `MOST_CONNECTIONS` may be silent: one more replaces the longest silent; as many are answered: one more is refused; and
-  as many again are reserved for probes, which other clients cannot delay;
-- a cached page (`Page.kept_s`) is made once for all requests of that time, and not cached longer; the answers being
-  sent are `MOST_HELD_BYTES` together, otherwise the clients of the oldest are disconnected;
-- the thread's CPU time, which it takes from the event loop, is at most a share of `SHARE` beyond short bursts: clients
-  that ask without end wait, except for `PROBES_PER_S` probes.
+- at most `MOST_CONNECTIONS` connections are silent: a further one replaces the longest silent one;
+- as many connections are answered at a time, and further ones are refused; probes have the same number of their own,
+  so that other clients cannot delay them;
+- a cached page (`Page.kept_s`) is made once for all requests of that time, and not cached longer;
+- answers being sent take at most `MOST_HELD_BYTES` together, otherwise the clients of the oldest are disconnected;
+- the thread's CPU time, which the event loop loses, is at most `SHARE` of the time beyond short bursts: the requests of
+  very active clients wait, except for `PROBES_PER_S` probes.
 
 Source: RFC 9112 (requests and answers), RFC 9110 (methods, status codes).
 """
@@ -40,7 +41,7 @@ PROBES_PER_S = 50
 REQUEST_S = 5.0
 ANSWER_S = 30.0
 SHARE = 0.2
-# So much computing may come at once; a large answer takes some tenths of that.
+# CPU time that a burst may take; a large answer takes some tenths of it.
 _MOST_AT_ONCE_S = 2.0
 _CHUNK_BYTES = 64 * 1024
 _BACKLOG = 128
@@ -48,7 +49,7 @@ _METHODS = ("GET", "HEAD")
 
 
 class HttpServer:
-    """Listens from its making until `close`."""
+    """Listens from its construction until `close`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, addresses: Sequence[tuple[str, int]], pages: Pages) -> None:
         """Args:
@@ -56,7 +57,7 @@ class HttpServer:
         addresses: Host and port of each; port 0 lets the system choose.
 
         Raises:
-            StartupError: One can't be had.
+            StartupError: An address cannot be bound.
         """
         self._broker_loop = loop
         self._pages = pages
@@ -71,12 +72,12 @@ class HttpServer:
         self.addresses = [sock.getsockname()[:2] for sock in self._sockets]
         self._loop = asyncio.new_event_loop()
         self._stopping = self._loop.create_future()
-        # Those that have not said what they want yet, the longest silent first; and all.
+        # Connections without a complete request, the longest silent first; and the tasks of all connections.
         self._silent: dict[asyncio.StreamWriter, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        # How many of each kind are answered: probes, and others.
+        # Connections being answered: probes (True), and others.
         self._counts = {False: 0, True: 0}
-        # Who takes which answer, the longest first.
+        # The answer being sent to each connection, the oldest first.
         self._taking: dict[asyncio.StreamWriter, Answer] = {}
         self._kept: dict[Page, asyncio.Task[Answer]] = {}
         self._budget = _Budget()
@@ -136,7 +137,7 @@ class HttpServer:
                 writer, refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's header is too large")
             )
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
-            # It left, or says or takes nothing: nobody is told anything.
+            # The client has disconnected, or sends or reads nothing: no answer, no log line.
             pass
         finally:
             self._silent.pop(writer, None)
@@ -185,7 +186,7 @@ class HttpServer:
         if kept is None:
             kept = self._kept[page] = self._loop.create_task(self._make(page))
             kept.add_done_callback(lambda _: self._loop.call_later(page.kept_s, self._kept.pop, page))
-        # Who leaves takes it from nobody else.
+        # A client that disconnects must not cancel the page for others.
         return await asyncio.shield(kept)
 
     async def _make(self, page: Page) -> Answer:
@@ -238,7 +239,7 @@ class HttpServer:
         try:
             self._broker_loop.call_soon_threadsafe(ask)
         except RuntimeError as error:
-            # The only reason that asyncio has: the loop is closed.
+            # asyncio raises this only if the loop is closed.
             raise _StoppedError from error
         return future
 
@@ -246,7 +247,7 @@ class HttpServer:
         try:
             self._loop.call_soon_threadsafe(tell, *args)
         except RuntimeError:
-            # Closed meanwhile: nobody waits any more.
+            # The loop has closed meanwhile, so no request waits any more.
             return
 
 
@@ -269,7 +270,7 @@ def _parsed(head: bytes) -> _Request:
 
 
 class _Budget:
-    """Limits the thread's CPU time: to `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
+    """Limits the thread's CPU time to `SHARE` of the time, with bursts of `_MOST_AT_ONCE_S`."""
 
     def __init__(self) -> None:
         self._left_s = _MOST_AT_ONCE_S
@@ -278,21 +279,21 @@ class _Budget:
 
     async def wait(self) -> None:
         """Wait until some of the budget is left."""
-        # Time and computing are what it waits for: there is no event to be told of.
+        # It waits for elapsed time and CPU time, for which no event exists.
         while self._refill() <= 0:  # noqa: ASYNC110
             await asyncio.sleep(-self._left_s / SHARE + 0.001)
 
     def _refill(self) -> float:
         now_s, used_s = time.monotonic(), time.thread_time()
         gained_s = (now_s - self._refilled_s) * SHARE
-        # Of all connections, so that what makes and ends one counts as well.
+        # CPU time of all connections, so that opening and closing them counts as well.
         self._left_s = min(self._left_s + gained_s, _MOST_AT_ONCE_S) - (used_s - self._used_s)
         self._refilled_s, self._used_s = now_s, used_s
         return self._left_s
 
 
 class _ProbeBudget:
-    """Bounds how many probes are answered at once whatever else the thread has to do: `PROBES_PER_S`."""
+    """Allows `PROBES_PER_S` probes that do not wait for the CPU time limit."""
 
     def __init__(self) -> None:
         self._second = 0
@@ -328,7 +329,7 @@ async def _send(writer: asyncio.StreamWriter, answer: Answer, has_body: bool = T
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         head.append(f"Allow: {', '.join(_METHODS)}")
     writer.write("\r\n".join([*head, "", ""]).encode("latin-1"))
-    # Piece by piece: what the peer has not taken is not copied.
+    # In chunks, so that bytes which the client does not read are not copied.
     body = memoryview(answer.body) if has_body else memoryview(b"")
     for start in range(0, len(body), _CHUNK_BYTES):
         writer.write(body[start : start + _CHUNK_BYTES])

@@ -1,4 +1,4 @@
-"""The broker's end of the socket by which the test kit that started it intercepts requests.
+"""The broker's end of the socket through which the test kit that started it intercepts requests.
 
 The kit sends the APIs that it watches before it starts the broker, so that it misses no request: that message is read
 before anything else, and applied before the first request can be handled (`attach` is called in the turn of the event
@@ -47,7 +47,7 @@ class InterceptionChannel(asyncio.Protocol):
         self._waiting.clear()
 
     def close(self) -> None:
-        """Listen no longer; every request that the kit holds is handled."""
+        """Close the channel; requests that wait for the kit are then handled."""
         if self._transport is not None:
             self._transport.close()
 
@@ -78,10 +78,10 @@ class InterceptionChannel(asyncio.Protocol):
 
 
 async def open_interception_channel(fd: int) -> InterceptionChannel:
-    """Begin to listen to the kit, and wait for its initial requests.
+    """Open the channel, and wait for the kit's first messages.
 
     Args:
-        fd: A connected socket of the kit's; owned from here on.
+        fd: A socket connected to the kit; the channel takes ownership.
     """
     channel = InterceptionChannel()
     kit = socket.socket(fileno=fd)

@@ -18,10 +18,10 @@ FILE_SETTING = "barnabas.jaas.config.file"
 
 
 def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
-    """Return the sections of the JAAS file; none without one.
+    """Return the sections of the JAAS file; empty if no file is set.
 
     Raises:
-        ConfigError: It can't be read, or is none; names it.
+        ConfigError: The file cannot be read or is invalid; the error names it.
     """
     path = config.barnabas_jaas_config_file
     if path is None:
@@ -37,15 +37,15 @@ def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
 
 
 def listener_setting(listener_name: str, mechanism: str) -> str:
-    """Return the setting of a listener's line for a mechanism."""
+    """Return the name of a listener's JAAS setting for a mechanism."""
     return f"listener.name.{listener_name.lower()}.{mechanism.lower()}.sasl.jaas.config"
 
 
 def listener_entry(config: BrokerConfig, listener_name: str, mechanism: str) -> JaasEntry | None:
-    """Return a listener's JAAS entry for a mechanism; None: it has none.
+    """Return a listener's JAAS entry for a mechanism; None: not set.
 
     Raises:
-        ConfigError: What is there can't be read; names where it stands.
+        ConfigError: The entry is invalid; the error names its setting or file.
     """
     text = config.of_listener(listener_name, f"{mechanism.lower()}.sasl.jaas.config")
     if text is None:

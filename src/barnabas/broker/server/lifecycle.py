@@ -1,4 +1,4 @@
-"""From a configuration to a running broker and back.
+"""Runs a broker from its start to its stop.
 
 Source: design page, section 2; operations, start and stop.
 """
@@ -27,19 +27,19 @@ def run(
     """Run a broker until SIGTERM or SIGINT.
 
     Args:
-        ready_fd: Gets one line of JSON once clients can connect, and is then closed.
-        control_fd: A socket by which the test kit intercepts requests; see `interception_channel.py`.
-        page_options: Options of the page beside it; None: there is none.
+        ready_fd: Receives one line of JSON once clients can connect, and is then closed.
+        control_fd: A socket through which the test kit intercepts requests; see `interception_channel.py`.
+        page_options: Options of the web console to run beside the broker; None: no web console.
 
     Raises:
-        BarnabasError: The broker can't start, or can't go on.
+        BarnabasError: The broker cannot start or continue.
     """
     run_on_loop(_serve(config, ready_fd, control_fd, page_options))
 
 
 def problems_of_a_start(config: BrokerConfig) -> list[str]:
     """Return the errors of a start for settings that are valid by themselves; see `settings_check.py`."""
-    # Not at the top: a start does without it.
+    # Imported here, because a start does not need it.
     from barnabas.broker.server import settings_check
 
     found: list[str] = []
@@ -83,14 +83,14 @@ async def _serve(
 
 
 async def _open_control(control_fd: int) -> "InterceptionChannel":
-    # Not at the top: a broker that no test kit started does without it.
+    # Imported here, because only a broker of a test kit needs it.
     from barnabas.broker.server.interception_channel import open_interception_channel
 
     return await open_interception_channel(control_fd)
 
 
 def _start_page(node: Node, env: Environment, options: Sequence[str]) -> "PageProcess":
-    # Not at the top: a broker without a page starts without it.
+    # Imported here, because a broker without a web console does not need it.
     from barnabas.broker.server.page_process import PageProcess, plan_page, server_of
 
     plan = plan_page(node.config, options)

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 WITH_TLS = ("SSL", "SASL_SSL")
 
-# differs from Kafka (keystore-files): it looks at them when their setting is set anew.
+# differs from Kafka (keystore-files): Kafka reads replaced files when their setting is set again.
 _LOOK_AGAIN_MS = 2_000
 
 _Marks = tuple[tuple[int, int, int] | None, ...]
@@ -41,7 +41,7 @@ class _Keys:
     """The TLS context and settings for a listener's new connections; without a context before the first read.
 
     Attributes:
-        links: What connections to other brokers' listeners of this name go by, where this broker reaches them there.
+        links: The TLS context for connections to other brokers' listeners of this name; None: no such connections.
         refused: The last unusable settings and marks, which were logged.
     """
 
@@ -67,13 +67,13 @@ class ListenerTls:
         self, config: BrokerConfig, env: Environment, endpoints: Callable[[], Sequence[Endpoint]] | None = None
     ) -> None:
         """Args:
-        endpoints: Returns the current endpoints; None: those of the settings for Kafka's clients.
+        endpoints: Returns the current endpoints; None: the endpoints for Kafka clients in the settings.
         """
         self._config = config
         self._env = env
         self._endpoints = endpoints or (lambda: config.endpoints)
         self._executor = env.new_executor("tls", 1)
-        # Handshakes of clients come and go there; nothing else waits behind them.
+        # Separate from the executor of clients' handshakes, so that reading files does not wait for those.
         self._files_executor = env.new_executor("tls-files", 1)
         self._loop = TlsLoop(self._executor, env.timers, env.loop.call_soon, env.clock.monotonic_ns)
         self.on_refused: Callable[[str, str, str], object] = lambda listener_name, host, reason: None
@@ -98,7 +98,7 @@ class ListenerTls:
         """Read the keys of a listener that is about to be opened.
 
         Raises:
-            StartupError: They can't be used.
+            StartupError: The keys are unusable.
         """
         name = endpoint.listener_name
         try:
@@ -120,7 +120,7 @@ class ListenerTls:
             self.check_listener(config, endpoint)
 
     def check_listener(self, config: BrokerConfig, endpoint: Endpoint) -> None:
-        """Refuse settings if a listener's keys can't be used. Raises ConfigError."""
+        """Refuse settings if a listener's keys are unusable. Raises ConfigError."""
         known = self._keys.get(endpoint.listener_name)
         try:
             settings = listener_settings(config, endpoint)
@@ -138,7 +138,7 @@ class ListenerTls:
         return TlsChannel(channel, keys.links, self._loop, self._config.barnabas_ssl_handshake_timeout_ms, host)
 
     def settings_changed(self) -> None:
-        """Go by the settings as they are now."""
+        """Apply the current settings."""
         self._look_at(is_forced=True)
 
     def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
@@ -152,7 +152,7 @@ class ListenerTls:
         self._files_executor.close()
         self._executor.close()
 
-    # differs from Kafka (keystore-names): it compares the names in an old and a new certificate.
+    # differs from Kafka (keystore-names): Kafka compares the names in the old and the new certificate.
     def _take(self, found: "_Found") -> None:
         keys = self._keys.setdefault(found.listener_name, _Keys())
         keys.mapping = PrincipalMapping(_rules(self._config, found.listener_name))
@@ -192,7 +192,7 @@ class ListenerTls:
         self._files_executor.run(read, self._looked, self._failed)
 
     def _linked(self) -> tuple[str, ...]:
-        """Return the listeners on which this broker reaches others."""
+        """Return the listeners on which this broker connects to others."""
         return self._config.inter_broker_listener, self._config.control_plane_listener
 
     def _looked(self, found: list["_Found"]) -> None:
@@ -219,8 +219,8 @@ class _Found:
     """The result of reading a listener's keys.
 
     Attributes:
-        is_known: Nothing is another one than it was.
-        context: None: they can't be used, for a reason.
+        is_known: Whether settings and files are unchanged.
+        context: The new TLS context; None: unchanged, or unusable for `reason`.
     """
 
     __slots__ = ("context", "is_known", "links", "listener_name", "marks", "reason", "settings")
@@ -252,12 +252,12 @@ def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
     """Return a listener's TLS settings: its own ones override the general ones.
 
     Raises:
-        ConfigError: They can't be together.
+        ConfigError: The settings contradict each other.
     """
 
     def text(name: str) -> str | None:
         if name == "ssl.client.auth" and endpoint.security_protocol == "SASL_SSL":
-            # As Kafka up to 2.7: who logs in by SASL is not asked for a certificate.
+            # As in Kafka up to 2.7, SASL clients are not asked for a certificate.
             return "none"
         return setting_of(config, endpoint.listener_name, name)
 
@@ -280,7 +280,7 @@ def with_tls(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
 
 
 def _marks(settings: TlsSettings) -> _Marks:
-    """Return the marks by which a file's replacement is seen."""
+    """Return the marks that change when a file is replaced."""
     return tuple(_mark(path) for path in settings.files)
 
 

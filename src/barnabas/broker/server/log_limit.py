@@ -1,9 +1,9 @@
 """Writes log lines, with limits on the lines and bytes of each call site and on the bytes of all.
 
-An error of one client is often an error of thousands at once, or repeats; a log that grows by megabytes a second fills
-the disk that holds the data. So every call site may write a number of lines and of bytes in a period, and all together
-a number of bytes. Lines beyond that are counted, and the counts are written with the next line of any kind once the
-period is over. The first line of a call site in a period is always written: a flood of some lines cannot hide others.
+An error of one client often occurs for thousands of clients, or repeatedly. A log that grows by megabytes a second
+fills the disk of the data. So the lines and bytes of each call site in a period are limited, and the bytes of all call
+sites together. Lines beyond that are counted, and the counts are written with the next line of any kind once the period
+is over. The first line of a call site in a period is always written: a flood of some lines cannot hide others.
 
 Source: printk_ratelimited of the Linux kernel: an interval and a burst.
 """
@@ -15,9 +15,9 @@ from barnabas.core.clock import Clock
 from barnabas.core.peer_text import on_one_line
 
 PERIOD_MS = 10_000
-# One for each partition or connection of a middling broker.
+# One for each partition or connection of a medium-sized broker.
 LINES_PER_PERIOD = 100
-# Twice what so many lines usually have: half a gigabyte a day from one place, two from all of them.
+# Twice the usual size of so many lines: half a gigabyte a day from one call site, two from all call sites.
 BYTES_PER_PERIOD = 64 << 10
 BYTES_PER_PERIOD_IN_ALL = 256 << 10
 _SHOWN_CHARACTERS = 80
@@ -30,8 +30,8 @@ class _Site:
         until_ms: When the period ends.
         line_count: Lines written in this period.
         byte_count: Bytes written in this period.
-        sample: The first line that was left out; None: none was.
-        left_out_count: How many lines were left out.
+        sample: The first omitted line; None: no line was omitted.
+        left_out_count: Number of omitted lines.
     """
 
     __slots__ = ("byte_count", "left_out_count", "line_count", "sample", "until_ms")
@@ -49,7 +49,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         super().__init__(stream)
         self._clock = clock
         self._sites: dict[tuple[str, int], _Site] = {}
-        # Those that left out something.
+        # Call sites with omitted lines.
         self._silenced: list[_Site] = []
         # Bytes of all sites.
         self._until_ms = 0
@@ -67,7 +67,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         if now_ms >= self._until_ms:
             self._until_ms, self._byte_count = now_ms + PERIOD_MS, 0
         if site.sample is not None:
-            # Nor is it formatted: one request may be denied for a hundred thousand partitions.
+            # Not even formatted: one request may be denied for a hundred thousand partitions.
             site.left_out_count += 1
             return
         try:
@@ -113,12 +113,12 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             self.handleError(record)
 
     def _report_counts(self, now_ms: int | None = None) -> None:
-        """Write how many lines were omitted in completed periods; None stands for all periods."""
+        """Write how many lines were omitted in completed periods; None: in all periods."""
         over = [site for site in self._silenced if now_ms is None or now_ms >= site.until_ms]
         for site in over:
             self._silenced.remove(site)
             assert site.sample is not None
-            # By those that were written.
+            # Estimated by the lines that were written.
             byte_count = site.left_out_count * site.byte_count // site.line_count
             left_out = f"{site.left_out_count:,} lines (about {byte_count:,} bytes)"
             self._report(site.sample, f"{left_out} like this one were left out")

@@ -1,9 +1,9 @@
 """Formats log lines so that no peer can inject lines, control a terminal, or write long texts.
 
-Every line passes here, so no call site has to care. A line's arguments may come from a peer, or contain its words, as
-an error does: each is on one line, cut at `MOST_OF_AN_ARGUMENT`. A message of several lines is then the broker's own or
-a traceback, whose exception may have a peer's message: all of its lines but the first are indented, so none of them
-looks like the beginning of another line of the log, which is a time.
+All log lines are formatted here, so call sites need no escaping. A line's arguments, such as errors, may contain a
+peer's text: each argument is put on one line and cut at `MOST_OF_AN_ARGUMENT`. A message of several lines is then the
+broker's own, or a traceback, whose exception may contain a peer's text. All lines but the first are indented, so none
+of them looks like the beginning of a log line, which is a time.
 """
 
 import logging
@@ -18,7 +18,7 @@ MOST_OF_A_TRACEBACK: Final = 16_000
 _INDENT: Final = "\n    "
 
 
-# differs from Kafka (log-of-names): it writes what clients send as it came.
+# differs from Kafka (log-of-names): Kafka writes clients' texts unchanged.
 class _Argument:
     """An argument of a log line, for `%s` and `%r`."""
 

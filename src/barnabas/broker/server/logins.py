@@ -40,7 +40,7 @@ _URL_TIMEOUT_S = 10.0
 MAX_DOCUMENT_BYTES = 1024 * 1024
 
 Step = Callable[[Connection, ConnectionInfo, FrameHandler], FrameHandler]
-"""Gives the handler of a connection's first frames, before the session that is given."""
+"""Returns the handler of a connection's first frames, which precedes the given session."""
 
 
 class Logins:
@@ -69,7 +69,7 @@ class Logins:
         self._executors: list[OwnedExecutor] = []
         self._checks: Checks | None = None
         self._refresher: KeyRefresher | None = None
-        # Checked at the start, taken when they are opened.
+        # Built when the settings are checked, used when the listeners are opened.
         self._checked: dict[str, ListenerLogins] = {}
 
     def new_scram_admin(self, registry: Registry, watcher: ConfigWatcher) -> "Callable[[], ScramAdmin]":
@@ -89,7 +89,7 @@ class Logins:
         """Read the cluster's secret and the delegation tokens, if tokens are enabled.
 
         Args:
-            executor: Where their credentials are made.
+            executor: Computes the credentials of tokens.
         """
         config = self._config
         self._secret = await ensure_login_secret(registry, self._dice)
@@ -114,7 +114,7 @@ class Logins:
         await self.tokens.start()
 
     def expire_tokens(self, spawner: Spawner, is_controller: Callable[[], bool]) -> None:
-        """Remove expired delegation tokens, now and again, while this broker is the controller."""
+        """Remove expired delegation tokens, now and periodically, while this broker is the controller."""
         if self.tokens is None:
             return
         if is_controller():
@@ -149,14 +149,14 @@ class Logins:
         """Return the first frame handler for a listener's connections; None if it has no logins.
 
         Raises:
-            ConfigError: By its settings nobody could.
+            ConfigError: With the listener's settings no client could log in.
         """
         if not _is_sasl(security_protocol):
             return None
         from barnabas.broker.requests.authentication import Authentication
 
         logins = self._checked.pop(listener_name, None) or self._logins_of(listener_name)
-        # A listener that is opened again goes on counting.
+        # A listener that is opened again continues its counts.
         logins.counts = self.counts.setdefault(listener_name, logins.counts)
         return lambda connection, info, session: Authentication(connection, info, session, services, routes, logins)
 
@@ -181,7 +181,7 @@ class Logins:
         servers: dict[str, NewServer] = {}
         max_reauth_ms = {}
         for mechanism in self._enabled(listener_name):
-            # differs from Kafka (gssapi): it has it, and by default nothing else.
+            # differs from Kafka (gssapi): Kafka supports it, and enables only this mechanism by default.
             if mechanism == GSSAPI:
                 raise ConfigError(
                     f"listener {listener_name}: sasl.enabled.mechanisms={GSSAPI} (the default) is not there: "
@@ -241,7 +241,7 @@ class Logins:
         return lambda: ScramServer(scram, find, new_nonce(self._dice.randbytes))
 
     def _token_judge(self, listener_name: str, entry: "JaasEntry | None") -> "Judge":
-        """Return the judge of delegation tokens."""
+        """Return the function that validates OAUTHBEARER tokens."""
         config, now_ms = self._config, self._clock.now_ms
         url = config.sasl_oauthbearer_jwks_endpoint_url
         if url:
@@ -261,7 +261,7 @@ class Logins:
         from barnabas.broker.security.oauth.unsecured import UnsecuredTokens, is_asked_for
 
         name = f"listener.name.{listener_name.lower()}.oauthbearer.sasl.jaas.config"
-        # differs from Kafka (unsecured-tokens): it takes them wherever nothing else is set.
+        # differs from Kafka (unsecured-tokens): Kafka accepts them if nothing else is set.
         if entry is None or not is_asked_for(entry.options):
             raise ConfigError(
                 f"listener {listener_name}: OAUTHBEARER needs sasl.oauthbearer.jwks.endpoint.url, or, for tests, "
@@ -276,7 +276,7 @@ class Logins:
             raise ConfigError(f"{name}: {error}") from None
 
     def _key_refresher(self, url: str) -> "KeyRefresher":
-        """Return the key refresher that all listeners share; it reads the keys at once."""
+        """Return the key refresher that all listeners share; it starts to read the keys when it is created."""
         if self._refresher is None:
             from barnabas.broker.security.oauth.jwks import KeyRefresher
 
@@ -318,7 +318,7 @@ class Logins:
 
         def find(name: str, is_token: bool) -> KnownUser:
             decoys = DecoyCredentials(self._secret)
-            # In any case: how long it takes tells nothing either.
+            # Computed in any case, so that the time does not reveal whether the user exists.
             if is_token:
                 nobody = decoys.token(mechanism, name)
                 return (self.tokens and self.tokens.find(mechanism.name, name)) or nobody
@@ -337,10 +337,10 @@ def read_url(url: str) -> bytes:
     """Return the document at a URL with `https`, `http` or `file`; blocks, so call it in an executor.
 
     Raises:
-        OSError: It can't be had, or is larger than 1 MiB.
-        ValueError: It is no such URL.
+        OSError: The document cannot be read, or is larger than 1 MiB.
+        ValueError: The URL is invalid, or has another scheme.
     """
-    # Not at the top: only brokers with public keys need it.
+    # Imported here, because only brokers with public keys need it.
     from urllib.request import urlopen
 
     if url.partition(":")[0] not in ("https", "http", "file"):

@@ -3,8 +3,8 @@
 Kept apart from the rest of the command line because it must start in a fraction of a second. `barnabas broker` and
 `python -m barnabas.broker.server.main` both end here.
 
-Exit codes: 0 after SIGTERM or Ctrl-C, 1 with one line on stderr where an option is wrong or the broker can't start or
-go on.
+Exit codes: 0 after SIGTERM or Ctrl-C; 1 if an option is invalid, or the broker cannot start or continue, with a line on
+stderr for each problem.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from barnabas.core.process import open_standard_streams
 
 log = logging.getLogger(__name__)
 
-# Where Kafka's scripts are told of it.
+# The option in KAFKA_OPTS by which Kafka's scripts name the file.
 _JAAS_FILE = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("barnabas broker: Windows is not supported; use Linux (or WSL), or macOS", file=sys.stderr)
         return 1
     open_standard_streams()
-    # Start-up makes many objects and no garbage; `lifecycle` lets the collector in again.
+    # The start makes many objects and no garbage; `lifecycle` enables the collector again.
     gc.disable()
     try:
         options = parser().parse_args(argv)
@@ -109,11 +109,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"barnabas broker: {on_one_line(str(error))}; --help shows the options", file=sys.stderr)
         return 1
     if options.die_with_parent:
-        # Not at the top: a broker that nobody asked for this starts without ctypes.
+        # Imported here, because it imports ctypes.
         from barnabas.core.parent import die_with_parent
 
         die_with_parent(options.parent_pid or os.getppid())
-    # differs from Kafka (private-files): it makes what the umask of who starts it lets everybody read.
+    # differs from Kafka (private-files): Kafka creates files with the umask of the user who starts it.
     os.umask(0o077)
     set_up_logging(options.log_level)
     try:
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_descriptor("--ready-fd", options.ready_fd)
         _check_descriptor("--control-fd", options.control_fd)
         config = load_config(options)
-        # Not at the top: it brings what a broker is made of, and help needs none of that.
+        # Imported here, because it imports the whole broker, which --help does not need.
         from barnabas.broker.server.private_files import exposed_secrets
 
         for path in exposed_secrets(config, options.file):
@@ -153,7 +153,7 @@ def _page_options(options: argparse.Namespace, config: BrokerConfig) -> list[str
     """
     if not options.page and options.page_options is None:
         return None
-    # Not at the top: a broker without a page starts without them.
+    # Imported here, because a broker without a web console does not need them.
     import shlex
 
     from barnabas.broker.server.page_process import plan_page
@@ -167,8 +167,8 @@ def _page_options(options: argparse.Namespace, config: BrokerConfig) -> list[str
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print a start's findings about the settings; return 1 if it would fail, else 0. Raises ConfigError."""
-    # Not at the top: a start does without the one, and help without the other.
+    """Print the problems of the settings; return 1 if a start would fail, else 0. Raises ConfigError."""
+    # Imported here, because a start does not need `settings_check`, and --help does not need `lifecycle`.
     from barnabas.broker.server.lifecycle import problems_of_a_start
     from barnabas.broker.server.settings_check import SettingsCheck
 
@@ -178,10 +178,10 @@ def check(options: argparse.Namespace) -> int:
 
 
 def load_config(options: argparse.Namespace) -> BrokerConfig:
-    """Put the file and the options together.
+    """Build the configuration from the file and the options.
 
     Raises:
-        ConfigError: The file or an option is invalid; one line that says what is allowed.
+        ConfigError: The file or an option is invalid; one line with the allowed values.
     """
     if options.file is None:
         return BrokerConfig.single_broker(_overrides(options))
@@ -192,7 +192,7 @@ def _settings(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, in
     """Return the settings of the file and the options, the lines of those from the file, and its name.
 
     Raises:
-        ConfigError: The file can't be read, or an option is invalid.
+        ConfigError: The file cannot be read, or an option is invalid.
     """
     overrides = _overrides(options)
     if options.file is None:
@@ -201,7 +201,7 @@ def _settings(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, in
     if options.embedded:
         properties.pop("zookeeper.connect", None)
     if "listeners" in overrides:
-        # The address asked for on the command line replaces all that the file says about addresses.
+        # The address of the command line replaces all settings of addresses in the file.
         for name in ("advertised.listeners", "host.name", "port", "advertised.host.name", "advertised.port"):
             properties.pop(name, None)
     return properties | overrides, {name: line for name, line in lines.items() if name not in overrides}, options.file
@@ -236,7 +236,7 @@ def set_up_logging(level: str) -> None:
     handler = LimitedHandler(sys.stderr, SystemClock())
     handler.setFormatter(LineFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # A record is built for every line: leave out what the format does not show.
+    # A record is built for every line: omit values that the format does not show.
     logging.logThreads = False
     logging.logProcesses = False
     logging.logMultiprocessing = False

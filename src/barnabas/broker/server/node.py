@@ -1,10 +1,10 @@
 """The composition root: builds the object graph of one broker, starts it in order, stops it in reverse.
 
 Order of a start: lock and check the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
-groups ─► accept connections ─► register ─► controller ─► metadata of the cluster. A broker that fails on the way leaves
-the directories unchanged, except for what recovery repaired.
+groups ─► accept connections ─► register ─► controller ─► metadata of the cluster. A broker that fails during its start
+leaves the directories unchanged, except for repairs by recovery.
 
-Each area has a builder, which is given the parts that it needs:
+Each area has a builder, which receives the parts that it needs:
 
     settings        dynamic_settings.py           groups, transactions    replication.py
     threads, logs   storage.py                    controller              cluster_control.py
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Clients come first.
+# Delays diagnostics after a start, so that clients are served first.
 _DIAGNOSTICS_AFTER_MS = 1_000
 
 
@@ -90,15 +90,15 @@ class Node:
         failure: The error that ended the broker; None after an orderly stop.
         routes: The handlers by API and version; None before it is started.
         state: Its state.
-        quotas: How much clients may ask of it.
+        quotas: The quotas of clients.
         diagnostics: Diagnostic events; None: disabled.
-        http_monitoring: Its HTTP server; None if disabled.
-        registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
+        http_monitoring: Its HTTP server; None: disabled.
+        registry_listeners: Serves the embedded registry to ZooKeeper clients; None: disabled.
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
         """Args:
-        env: The world.
+        env: The outside world.
         stop: Requests the process to stop, with the reason.
         """
         self.config = config
@@ -113,7 +113,7 @@ class Node:
         self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
         self.watchdog = Watchdog(env.clock, env.timers, env.limits.core_use)
         self._scheduler = Scheduler(env.loop.call_soon, env.clock.monotonic_ns)
-        # Fetches that wait, groups and transactional ids may each take as much as what is received.
+        # Waiting fetches, groups and transactional ids may each take as much memory as received requests.
         self._most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
         self._fetches = Purgatory(env.timers, self._scheduler.add_check, self._most_bytes)
         self._listeners = BrokerListeners(config, env, self._executors.log)
@@ -145,7 +145,7 @@ class Node:
         """Start; once this returns clients can connect.
 
         Raises:
-            BarnabasError: The broker can't start; one line that says why.
+            BarnabasError: The broker cannot start; one line with the reason.
         """
         env, config = self._env, self.config
         for warning in startup_warnings(config):
@@ -153,7 +153,7 @@ class Node:
         self.logins.check()
         self.state = BrokerState.STARTING
         self._open_observation()
-        # First: a port in use must not cost a recovery.
+        # Before the recovery, so that a port in use fails the start at once.
         self._listeners.bind()
         logs = self._logs = build_logs(
             env=env,
@@ -167,7 +167,7 @@ class Node:
         context = await self._open_registry(logs)
         settings = await self._follow_settings(context, logs)
         features = await self._follow_features(context.registry)
-        # Before logs are recovered: keys that can't be used must not cost that.
+        # Before the recovery, so that unusable keys fail the start at once.
         self._listeners.prepare()
         self.state = BrokerState.RECOVERING
         await logs.load(self.cluster_id, self.broker_id)
@@ -209,13 +209,13 @@ class Node:
         control.requests.registered()
         await control.controller.start()
         if not control.controller.is_active:
-            # Not at the top: a single broker is its own controller.
+            # Imported here, because a single broker is its own controller and does not need it.
             from barnabas.broker.cluster.missing_metadata import wait_for_metadata
 
             await wait_for_metadata(context.view, context.registry)
         services.cluster_known.set()
         self._controlled_shutdown = build_controlled_shutdown(context)
-        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
+        # Kafka's defaults need three brokers; with fewer, clients only see that they must wait.
         services.topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
         services.topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
         transactions.begin_markers()
@@ -279,7 +279,7 @@ class Node:
 
     def _open_observation(self) -> None:
         if self.config.barnabas_http_listeners:
-            # Not at the top: a broker that nobody looks at starts without it.
+            # Imported here, because a broker without metrics does not need it.
             from barnabas.broker.server.http_monitoring import HttpMonitoring
 
             self.http_monitoring = HttpMonitoring(
@@ -290,7 +290,7 @@ class Node:
     def _build_diagnostic_callbacks(self) -> "DiagnosticCallbacks | None":
         if self.diagnostics is None:
             return None
-        # Not at the top: a broker without diagnostic events does without it.
+        # Imported here, because a broker without diagnostic events does not need it.
         from barnabas.broker.server.diagnostic_callbacks import DiagnosticCallbacks
 
         return DiagnosticCallbacks(self.diagnostics, self._env.clock)
@@ -301,7 +301,7 @@ class Node:
         session = await open_registry(env, config, logs, executors.registry)
         registry = self._registry = PatientRegistry(session, env.timers)
         if config.barnabas_registry_listeners or config.barnabas_registry_ssl_listeners:
-            # Not at the top: most brokers do without it.
+            # Imported here, because most brokers do not need it.
             from barnabas.broker.server.registry_listeners import RegistryListeners
 
             self.registry_listeners = RegistryListeners(env, config, session)
@@ -321,10 +321,10 @@ class Node:
         return settings
 
     async def _follow_features(self, registry: Registry) -> "FinalizedFeatures | None":
-        """Watch the epoch of finalized features, if the tree has it."""
+        """Watch the epoch of finalized features, if the cluster's state is in ZooKeeper."""
         if not self.config.zookeeper_connect:
             return None
-        # Not at the top: a broker that keeps its state itself does without it.
+        # Imported here, because a broker with an embedded registry does not need it.
         from barnabas.broker.cluster.features import FinalizedFeatures
 
         features = FinalizedFeatures(registry, self._spawner)
@@ -365,7 +365,7 @@ class Node:
                 groups.on_topics_deleted(change.deleted_topics)
 
         context.view.on_change(on_image)
-        # As they are set in the registry, too.
+        # Again, because settings in the registry may have changed the listeners.
         self._listeners.bind()
         self.address = self._listeners.address
         control = self._control = build_cluster_control(
@@ -386,7 +386,7 @@ class Node:
     ) -> None:
         if self.state is not BrokerState.RUNNING:
             return
-        # Not at the top: a broker serves before it needs this.
+        # Imported here, because a broker serves clients before it needs this.
         from barnabas.broker.server.diagnostics_service import DiagnosticsService
 
         services, env = handling.services, self._env

@@ -35,7 +35,7 @@ class ListenerLinks:
 
     def __init__(self, config: BrokerConfig, env: Environment, listeners: BrokerListeners, listener_name: str) -> None:
         """Args:
-        listener_name: Of all brokers: what is reached, in the way that this broker's own asks for.
+        listener_name: The other brokers' listener to connect to, with the security of this broker's own one.
         """
         self._config = config
         self._env = env
@@ -51,7 +51,7 @@ class ListenerLinks:
         protocol = next(each.security_protocol for each in config.endpoints if each.listener_name == listener_name)
         if not protocol.startswith("SASL_"):
             return None
-        # Not at the top: most brokers do not log in at others.
+        # Imported here, because most brokers do not log in to others.
         from barnabas.broker.server.jaas_settings import listener_entry, listener_setting
         from barnabas.clients.login import Login
         from barnabas.clients.security import ClientSecurity
@@ -70,8 +70,8 @@ class NodeContext:
     """The parts that most areas of a broker need, once the broker knows its cluster.
 
     Attributes:
-        session: The registry; fails without a connection.
-        registry: The same, but waits for a connection.
+        session: The registry; calls fail without a connection.
+        registry: The registry; calls wait for a connection.
     """
 
     env: Environment
@@ -89,7 +89,7 @@ class NodeContext:
     def build_channels(
         self, listener_name: str, client_id: str, timeout_ms: Callable[[], int], address_of: AddressOf | None = None
     ) -> BrokerChannels:
-        """Return channels to a listener of all brokers; `address_of`, or else the metadata, has their addresses."""
+        """Return channels to a listener of all brokers; addresses come from `address_of`, or else the metadata."""
 
         def address_in_metadata(broker_id: int) -> tuple[str, int] | None:
             broker = self.view.image.brokers.get(broker_id)

@@ -1,11 +1,11 @@
-"""The web console beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
+"""The web console beside a broker (`barnabas broker --page`): a process of its own, which ends with the broker.
 
 It starts once clients can connect, and connects to the broker like any client: its failures do not affect the broker's
-clients. If it exits it is started again, after 1 s, then after twice as long each time, up to a minute; after a
-minute's run the delay is 1 s again.
+clients. If it exits it is restarted after 1 s. Each further delay is twice as long, up to a minute; after a run of a
+minute the delay is 1 s again.
 
-It uses a listener on which users log in with a password, so that they see what they are authorized for; otherwise one
-without logins. By a pipe it gets the settings to reach that listener, and no login: it has no rights of its own.
+It uses a listener on which users log in with a password, so that each user's rights apply; otherwise a listener without
+logins. It receives the settings of that listener through a pipe, but no login: it has no rights of its own.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _FIRST_WAIT_S: Final = 1
 _LONGEST_WAIT_S: Final = 60
 _ENDS_WITHIN_S: Final = 5
-# What a pipe holds before anybody reads.
+# Fits into a pipe before the other end reads.
 _MOST_BYTES: Final = 60_000
 _MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 _TRUST: Final = tuple(f"ssl.truststore.{each}" for each in ("location", "type", "password", "certificates"))
@@ -43,9 +43,9 @@ class PagePlan(NamedTuple):
     """How a page is started.
 
     Attributes:
-        endpoint: The listener by which it reaches the broker.
-        properties: Its settings as a client, as a properties file has them.
-        options: Those of `barnabas page`, but for where the broker is.
+        endpoint: The listener to which it connects.
+        properties: Its client settings, in the format of a properties file.
+        options: The options of `barnabas page`, without the broker's address.
     """
 
     endpoint: Endpoint
@@ -57,10 +57,10 @@ def plan_page(config: BrokerConfig, options: Sequence[str]) -> PagePlan:
     """Choose the page's listener.
 
     Args:
-        options: More of `barnabas page`.
+        options: More options of `barnabas page`.
 
     Raises:
-        ConfigError: There is none that it can use.
+        ConfigError: No listener is usable.
     """
     by_rank: dict[int, Endpoint] = {}
     for each in config.endpoints:
@@ -84,7 +84,7 @@ def plan_page(config: BrokerConfig, options: Sequence[str]) -> PagePlan:
 
 
 def _rank(config: BrokerConfig, endpoint: Endpoint) -> int | None:
-    """Return how well a listener suits the page, the best one first; None: not at all."""
+    """Return a listener's rank for the page, 0 being the best; None: unusable."""
     match endpoint.security_protocol:
         case "PLAINTEXT":
             return 1
@@ -119,11 +119,11 @@ def server_of(plan: PagePlan, config: BrokerConfig, bound: tuple[str, int]) -> s
 
 
 class PageProcess:
-    """Keeps a page running, from its making until `end`. Owned by the event loop."""
+    """Keeps a page running, from its construction until `end`. Owned by the event loop."""
 
     def __init__(self, plan: PagePlan, server: str, clock: Clock) -> None:
         """Args:
-        server: Where the broker is: `host:port`.
+        server: The broker's address, `host:port`.
         """
         self._plan = plan
         self._server = server
@@ -131,7 +131,7 @@ class PageProcess:
         self._keeping = asyncio.get_running_loop().create_task(self._keep())
 
     def end(self) -> None:
-        """End it in good order."""
+        """Begin to stop the process; `wait` returns when it has ended."""
         self._keeping.cancel()
 
     async def wait(self) -> None:
@@ -153,10 +153,10 @@ class PageProcess:
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     async def _run(self) -> int:
-        """Run it to its end; its exit status."""
+        """Run the process to its end; return its exit status."""
         process, loop = self._start(), asyncio.get_running_loop()
         ended: asyncio.Future[int] = loop.create_future()
-        # No executor's: those are waited for at the exit, and this one waits for the page, which ends with the broker.
+        # Not in an executor: Python joins its threads at exit, but this thread waits for the page, which ends later.
         threading.Thread(target=_follow, args=(process, loop, ended), name="page", daemon=True).start()
         try:
             return await asyncio.shield(ended)
@@ -174,15 +174,15 @@ class PageProcess:
             # Variables, not options: --page-options may name others.
             settings = {ENVIRONMENT["--bootstrap-server"]: self._server}
             settings[ENVIRONMENT["--command-config"]] = f"/dev/fd/{read_fd}"
-            # On the loop's thread, with which the child ends, and as Python starts one: that copies no page tables.
-            # With 600 MB the loop stands still for 5 to 30 ms; by uvloop it were 150 ms.
+            # On the loop's thread, because the child ends with the thread that starts it. By `subprocess`, which copies
+            # no page tables: with 600 MB the loop is blocked for 5 to 30 ms, with uvloop for 150 ms.
             return subprocess.Popen(
                 child_command("barnabas.cli.main", ["page", *self._plan.options]),
                 env=os.environ | settings,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 pass_fds=(read_fd,),
-                # What a terminal sends to the broker, the broker tells it.
+                # A terminal's signals reach only the broker, which then stops the page.
                 start_new_session=True,
             )
         finally:

@@ -41,7 +41,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _is_open_to_all(path: Path) -> bool:
-    # What can't be looked at, or is not there, says so where it is used.
+    # A missing or inaccessible file is reported where it is used.
     with contextlib.suppress(OSError):
         path = path.resolve(strict=True)
         can_come_near = all(parent.stat().st_mode & stat.S_IXOTH for parent in path.parents)

@@ -1,8 +1,8 @@
 """The resources of this process: its receive memory, its file descriptors, and its standard Prometheus metrics.
 
 Memory: Kafka's default is no limit, so a few hundred clients with large requests can end the process. The limit here is
-a part of this process's memory: of the machine's memory, its control group's (a container's limit), and the room that
-its own limits (`ulimit -v`, `ulimit -d`) leave.
+a quarter of the least of these: the machine's memory, the control group's limit (a container's), and the room that the
+process's own limits (`ulimit -v`, `ulimit -d`) leave.
 
 File descriptors: each segment and each connection needs one. Without free descriptors no log can roll, and a broker
 that cannot write ends. So limits on connections and new partitions leave enough of them: clients' requests are refused
@@ -17,12 +17,12 @@ import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Of what the machine has: the page cache and other programs want the rest.
+# The memory is divided by this: the page cache and other programs need the rest.
 _PART_OF_MEMORY = 4
-# With less than this hardly a request would get through.
+# With less than this hardly any request would be accepted.
 _LEAST_BYTES = 1024 * 1024
 _STAT, _SYSTEM_STAT, _DESCRIPTORS = "/proc/self/stat", "/proc/stat", "/proc/self/fd"
-# Of the fields behind the command's name.
+# Indexes of the fields after the command's name.
 _USER, _SYSTEM, _START, _RESIDENT = 11, 12, 19, 21
 
 
@@ -30,12 +30,12 @@ def receive_memory_bytes(configured_bytes: int, root: Path = Path("/")) -> int:
     """Return the bound of the receive memory.
 
     Args:
-        configured_bytes: `queued.max.request.bytes`; 0 or less stands for ours.
-        root: Where /proc and /sys are.
+        configured_bytes: `queued.max.request.bytes`; 0 or less: use this process's own limit.
+        root: The directory of /proc and /sys.
     """
     if configured_bytes > 0:
         return configured_bytes
-    # differs from Kafka (receive-memory): -1 is no bound there.
+    # differs from Kafka (receive-memory): in Kafka -1 means no limit.
     most = min((_physical_bytes(), *_control_group_bytes(root), *_room_bytes(root)))
     return max(most // _PART_OF_MEMORY, _LEAST_BYTES)
 
@@ -54,7 +54,7 @@ def _control_group_bytes(root: Path) -> Iterator[int]:
             mount, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
         else:
             continue
-        # In a container the path may be the host's, which is not there: then the mount itself is the group.
+        # In a container the path may be the host's and not exist: then the mount itself is the group.
         group = mount / path.lstrip("/")
         for directory in (group, *group.parents):
             if not directory.is_relative_to(mount):
@@ -89,14 +89,14 @@ def raise_open_file_limit() -> None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         except (OSError, ValueError):
-            # macOS names a hard limit that it does not grant.
+            # macOS reports a hard limit that it does not grant.
             return
 
 
 def highest_connection_descriptor() -> int:
     """Return the highest file descriptor for connections: a quarter of all is reserved for files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # differs from Kafka (connections-open-files): it takes connections to the last descriptor.
+    # differs from Kafka (connections-open-files): Kafka accepts connections up to the last descriptor.
     return -1 if soft == resource.RLIM_INFINITY else soft - soft // 4
 
 
@@ -107,10 +107,10 @@ def most_partitions() -> int:
 
 
 def process_figures() -> Mapping[str, float]:
-    """Return metrics by name, none if the system lacks them; reads files, so not on the event loop."""
+    """Return metrics by name, empty if the system lacks them; reads files, so not on the event loop."""
     try:
         with open(_STAT, encoding="ascii", errors="replace") as file:
-            # The name may hold anything, also brackets and blanks.
+            # The command's name may contain anything, even brackets and blanks.
             fields = file.read().rpartition(")")[2].split()
         with open(_SYSTEM_STAT, encoding="ascii") as file:
             boot_s = next(int(line.split()[1]) for line in file if line.startswith("btime "))

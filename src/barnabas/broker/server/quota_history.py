@@ -1,10 +1,10 @@
-"""Keeps the traffic history of a broker's clients: each second in memory, each minute in a file.
+"""Records the traffic history of a broker's clients: each second in memory, each minute in a file.
 
-    <first of log.dirs>/quota-history     `broker/quotas/history_file.py`; a kill loses what came after it was written
-    last
+    <first of log.dirs>/quota-history     format: `broker/quotas/history_file.py`
 
-The file is read before the first client connects, and written, off the event loop. A failed write is logged once and
-changes nothing else: no client waits for it. Without traffic nothing is written.
+An executor reads the file before the first client connects, and writes it. A killed broker loses the traffic since the
+last write. A failed write is logged once and changes nothing else: no client waits for it. Without traffic nothing is
+written.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _WRITE_EVERY_S = 60
 # A client takes some microseconds, and there may be twenty thousand.
 _CLIENTS_AT_ONCE = 1_000
-# A moment after the second is over, so that it is the whole second that is collected.
+# Shortly after the end of a second, so that the whole second is collected.
 _AFTER_SECOND_MS = 5
 
 
@@ -49,7 +49,7 @@ class QuotaHistory:
     ) -> None:
         """Args:
         directory: The directory of the file.
-        executor: Reads and writes it.
+        executor: Reads and writes the file.
         clients: The counted clients, a live mapping.
         """
         self.history = History()
@@ -78,7 +78,7 @@ class QuotaHistory:
         self._collect_later()
 
     async def close(self) -> None:
-        """Write the last of it."""
+        """Write the remaining history."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -106,7 +106,7 @@ class QuotaHistory:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Collect some of them; others of the loop have their turn in between."""
+        """Collect some clients; the event loop runs other work in between."""
         for _ in self._collecting or ():
             self._timer = self._timers.call_later(0, self._go_on)
             return

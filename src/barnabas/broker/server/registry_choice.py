@@ -25,22 +25,22 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
     """Begin a session with the registry that the settings name.
 
     Args:
-        logs: Knows the owner of the directories; locked.
-        executor: For blocking work of an embedded one.
+        logs: The locked log directories, which contain the ids of their owner.
+        executor: For blocking work of an embedded registry.
 
     Raises:
-        StartupError: The directories' state is elsewhere, or the registry can't be reached or read.
+        StartupError: The directories' state is elsewhere, or the registry cannot be reached or read.
     """
     path = Path(config.log_dirs[0]) / REGISTRY_FILE
     if config.zookeeper_connect:
-        # With ZooKeeper the first directory is like any other: the broker goes on without it.
+        # With ZooKeeper the first directory is like any other: the broker continues if it fails.
         is_kept_here = any(each.path == path.parent for each in logs.directories) and env.registry.holds(path)
         return await _open_zookeeper(env, config, is_kept_here)
     cluster_id, broker_id = logs.known_cluster_id, logs.known_broker_id
-    # Kafka before 2.4 names only the broker.
+    # Kafka before 2.4 stores only the broker id.
     if (cluster_id is not None or broker_id is not None) and not env.registry.holds(path):
         owner = f"broker {broker_id}" if cluster_id is None else f"cluster {cluster_id}"
-        # Not at the top: a start does without it.
+        # Imported here, because a successful start does not need it.
         from barnabas.core.advised_commands import NAME, command
 
         raise StartupError(
@@ -48,7 +48,7 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
             f"(no {REGISTRY_FILE}); if it is in ZooKeeper, start with zookeeper.connect, or "
             f"`{command('adopt', (NAME, config.log_dirs[0]))}` takes it over"
         )
-    # Who hears of nobody must not wait for their ends.
+    # Without registry listeners the broker must not wait for sessions of other processes to expire.
     serves = bool(config.barnabas_registry_listeners or config.barnabas_registry_ssl_listeners)
     return await env.registry.open(path, env.clock, executor, serves)
 
@@ -63,7 +63,7 @@ async def _open_zookeeper(env: Environment, config: BrokerConfig, is_kept_here: 
             f"{config.log_dirs[0]} keeps its cluster's state in {REGISTRY_FILE}, and zookeeper.connect is {connect}: "
             f"`{move}` moves it there, --embedded leaves it here"
         )
-    # Not at the top: a broker that keeps its own state starts without it.
+    # Imported here, because a broker with an embedded registry does not need it.
     from barnabas.broker.server.zookeeper import zookeeper_options
 
     return await env.open_zookeeper(zookeeper_options(config, env.dice))
@@ -78,7 +78,7 @@ async def identify(env: Environment, config: BrokerConfig, registry: Registry, l
 
 
 async def _write_what_kafka_reads(config: BrokerConfig, registry: Registry) -> None:
-    """Write only formats that the Kafka version noted in the registry reads: the directories may go back to it."""
+    """Write only formats that the Kafka version stored in the registry reads, so that it can be used again."""
     noted = await bootstrap.kafka_version(registry)
     if noted is None:
         return

@@ -31,7 +31,7 @@ _LOOPBACK = ("127.", "::1")
 
 
 class RegistryListeners:
-    """The addresses, from the opening of the registry on.
+    """The listeners for ZooKeeper clients, bound as soon as the registry is open.
 
     Attributes:
         addresses: Host and port of each.
@@ -41,7 +41,7 @@ class RegistryListeners:
         """Bind the addresses.
 
         Raises:
-            StartupError: One can't be had, or the registry is not this broker's own.
+            StartupError: An address cannot be bound, or the registry is not this broker's own.
         """
         if not isinstance(registry, EmbeddedRegistry):
             raise StartupError(
@@ -79,11 +79,11 @@ class RegistryListeners:
         """Wrap an address's connections in TLS.
 
         Raises:
-            StartupError: The keys can't be used.
+            StartupError: The keys are unusable.
         """
         endpoint = Endpoint(NAME, *acceptor.address, "SSL")
         if self._tls is None:
-            # Not at the top: who asks for no TLS starts without it.
+            # Imported here, because a registry without TLS does not need it.
             from barnabas.broker.server.listener_tls import ListenerTls
 
             self._tls = ListenerTls(config, env, lambda: [endpoint])
@@ -95,7 +95,7 @@ class RegistryListeners:
             self._tls.close()
 
     def start(self, reactor: Reactor) -> None:
-        """Serve from now on."""
+        """Begin to serve clients."""
         self._server.start(reactor)
         for host, port in self.addresses:
             log.info("registry for ZooKeeper clients: %s:%d", f"[{host}]" if ":" in host else host, port)

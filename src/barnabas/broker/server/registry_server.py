@@ -1,4 +1,4 @@
-"""A standalone registry: serves the tree for several brokers by ZooKeeper's protocol, without a broker.
+"""A standalone registry: serves the tree to several brokers by ZooKeeper's protocol, without being a broker.
 
 It is a single server. Sessions and their ephemeral nodes outlive it: if it restarts within their timeout, brokers
 continue without noticing. While it is down clients still produce and consume, and no leader is elected.
@@ -24,7 +24,7 @@ from barnabas.core.process import has_started
 if TYPE_CHECKING:
     from barnabas.broker.server.http_pages import RegistryHealth
 
-# What requests may take until they are whole: each is at most a megabyte.
+# Memory of requests that are not yet complete; each takes at most a megabyte.
 _RECEIVE_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -37,8 +37,8 @@ class RegistryServer:
 
     def __init__(self, env: Environment, config: BrokerConfig) -> None:
         """Args:
-        env: The world.
-        config: `log.dirs` is where the tree is kept, `barnabas.registry.*` how it is served.
+        env: The outside world.
+        config: `log.dirs` names the directory of the tree, `barnabas.registry.*` its listeners.
         """
         self._env = env
         self._config = config
@@ -52,17 +52,17 @@ class RegistryServer:
         """Start; once this returns clients can connect.
 
         Raises:
-            BarnabasError: It can't; one line that says why.
+            BarnabasError: It cannot start; one line with the reason.
         """
         env, config = self._env, self._config
         if config.barnabas_http_listeners:
-            # Not at the top: where nobody looks it starts without it.
+            # Imported here, because a registry without health pages does not need it.
             from barnabas.broker.server.http_pages import RegistryHealth
 
             self._health = RegistryHealth(env, config)
         path = Path(config.log_dirs[0]) / REGISTRY_FILE
         registry = self._registry = await EmbeddedRegistry.open(path, env.clock, self._executor)
-        # Brokers come as everybody else does.
+        # Brokers connect like all other clients.
         registry.tree.is_brokers_own = False
         self._listeners = RegistryListeners(env, config, registry)
         self.addresses = self._listeners.addresses
@@ -75,7 +75,7 @@ class RegistryServer:
             self._health.is_serving = True
 
     async def stop(self) -> None:
-        """Stop after pending requests are finished; sessions live on."""
+        """Stop after pending requests are finished; sessions are kept."""
         if self._health is not None:
             self._health.is_serving = False
         if self._listeners is not None:
@@ -91,10 +91,10 @@ def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Args:
-        ready_fd: Gets one line of JSON once clients can connect, and is then closed.
+        ready_fd: Receives one line of JSON once clients can connect, and is then closed.
 
     Raises:
-        BarnabasError: It can't start.
+        BarnabasError: It cannot start.
     """
     run_on_loop(_serve(config, ready_fd))
 

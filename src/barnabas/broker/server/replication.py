@@ -1,7 +1,7 @@
 """The replicas of this broker, their replication, and the coordinators of groups and transactions.
 
-    followed ─► fetchers ─────────────────────► their leaders
-    led ──────► changes of in-sync replicas ──► the controller, or before 2.7-IV2 the registry
+    follower replicas ─► fetchers ─────────────────────► their leaders
+    leader replicas ───► changes of in-sync replicas ──► the controller, or before 2.7-IV2 the registry
 
 Source: semantics, replication, groups and transactions; `inter.broker.protocol.version`.
 """
@@ -39,8 +39,8 @@ from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrR
 class Replication:
     """Attributes:
     fetchers: Fetch the partitions that this broker follows.
-    channels: To the inter-broker listeners.
-    controller_channels: To the controller, which may have a listener for that purpose only.
+    channels: Channels to the inter-broker listeners.
+    controller_channels: Channels to the controller, which may have a listener for that purpose only.
     """
 
     replicas: ReplicaManager

@@ -131,7 +131,7 @@ def accept_connections(
 ) -> ReceiveMemory:
     """Accept connections at all listeners; return the memory for received requests.
 
-    Everything else has its memory before: the receive memory is a share of the rest.
+    Must be called after the other parts are built: the receive memory is a share of the memory that they leave.
     """
     env, config, listeners = context.env, context.config, context.listeners
     memory = ReceiveMemory(env.limits.receive_memory_bytes(config.queued_max_request_bytes))

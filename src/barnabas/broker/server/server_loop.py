@@ -1,4 +1,4 @@
-"""The event loop of a server's process, a broker's or a registry's: signals, orderly stop.
+"""The event loop of a broker's or registry's process: signals, orderly stop.
 
 It imports no broker modules: a standalone registry starts without them.
 

@@ -1,6 +1,6 @@
-"""`barnabas broker --check`: a start's findings about the settings, without a start.
+"""`barnabas broker --check`: finds the problems of settings that a start would find, without a start.
 
-It reads the files that the settings name (keys, JAAS), opens no port, connects to nobody and writes nothing.
+It reads the files that the settings name (keys, JAAS), opens no port, makes no connection and writes nothing.
 """
 
 import textwrap
@@ -28,7 +28,7 @@ class SettingsCheck:
     Attributes:
         problems: Errors that stop a start; a line for each.
         ignored: Known settings without an effect.
-        unknown: Names that are no settings.
+        unknown: Names that are not settings.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class SettingsCheck:
         """Check settings; see `BrokerConfig.from_properties`.
 
         Args:
-            problems_of_a_start: Finds what a start would refuse later of settings that are valid by themselves.
+            problems_of_a_start: Returns the errors of a start for settings that are valid by themselves.
         """
 
         try:
@@ -58,7 +58,7 @@ class SettingsCheck:
         self.unknown = formatted({name: f"{name}{hint(name)}" for name in unknown(properties)})
 
     def report(self, source: str) -> str:
-        """Return all of it for a terminal of 80 columns."""
+        """Return the report for a terminal of 80 columns."""
         verdict = "does not start" if self.problems else "starts"
         counts = f"{len(self.problems)} stop it, {len(self.ignored)} without effect, {len(self.unknown)} unknown"
         return "\n".join(
@@ -111,7 +111,7 @@ def _checks(config: BrokerConfig, env: Environment, tls: ListenerTls, logins: Lo
     if config.authorizer_class_name:
         yield partial(super_users_of, config)
     if config.zookeeper_connect:
-        # Not at the top: kazoo is large.
+        # Imported here, because kazoo is large.
         from barnabas.broker.server.zookeeper import zookeeper_options
 
         yield partial(zookeeper_options, config, env.dice)

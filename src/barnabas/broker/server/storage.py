@@ -11,24 +11,24 @@ from barnabas.broker.transactions.loading import coordinated_transactions
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import OwnedExecutor
 
-# As many reads as a disk gets at once for consumers that lag.
+# Concurrent disk reads for consumers that lag.
 _COLD_READ_THREAD_COUNT = 4
-# Each may hold a batch that unpacks to 128 MiB; with two, one of those does not hold up all others.
+# Each thread may process a batch that unpacks to 128 MiB; with two threads, such a batch does not delay all others.
 _APPEND_THREAD_COUNT = 2
-# It computes, mostly in Python: with more threads the event loop waits longer for the interpreter, and no more is done.
+# Conversion computes, mostly in Python: with more threads the event loop waits longer, and no more batches are done.
 _CONVERSION_THREAD_COUNT = 1
 
 
 class Executors:
-    """All of them, from the broker's first moment to its last.
+    """All executors of a broker, from its start to its end.
 
     Attributes:
         registry: Blocking work of the registry, in order.
-        log: Files of logs, and whatever else is short; `background.threads`.
-        cleaner: Rounds of the log cleaner, beside the others as one takes long; `log.cleaner.threads`.
+        log: Log files, and all other short work; `background.threads`.
+        cleaner: Runs of the log cleaner, separate because they take long; `log.cleaner.threads`.
         cold_read: Reads of bytes outside the page cache.
-        append: Looks into large batches.
-        conversion, large_conversion: Convert batches for old clients; the latter those that unpack to much.
+        append: Prepares appends of large batches.
+        conversion, large_conversion: Convert batches for old clients; the latter converts large ones.
         codec: Decodes and encodes large requests, one after the other.
         closing: Closes the logs at the end.
     """
@@ -54,7 +54,7 @@ class Executors:
         return executor
 
     def close_recovery(self) -> None:
-        """End the recovery threads, as all logs are loaded or the start failed."""
+        """End the recovery threads, because all logs are loaded or the start failed."""
         while self._recovery:
             self._recovery.pop().close()
 

@@ -1,9 +1,8 @@
 """Measures for how long the event loop was blocked, during which every client of this broker waits.
 
-A thread would see a stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing and
-knows its length. That is enough for a log line. A stall is measured from the moment at which the timer was due: the
-part before it is missed, at most one interval, which is short while there is work or the figures are read, and long
-otherwise.
+A timer on the loop itself detects a stall once it is over, knows its length, and costs next to nothing. That is enough
+for a log line. A stall is measured from the time at which the timer was due, so its first part is missed: at most one
+interval. Intervals are short while there is work or stalls are queried, and long otherwise.
 
 Time in which this thread was ready to run and the machine had no free core does not count, if the system reports it
 (Linux). Waiting for a disk, a lock or the interpreter's other threads counts; the computing part of a stall is reported
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 IDLE_INTERVAL_MS = 50
 BUSY_INTERVAL_MS = 10
 ASKED_INTERVAL_MS = 2
-# So much computing in an interval makes it a busy one.
+# The computing time that makes an interval a busy one.
 _BUSY_FROM_MS = 2
 INFORM_FROM_MS = 50
 WARN_FROM_MS = 500
@@ -52,7 +51,7 @@ NO_CORE_USE = CoreUse(0, 0)
 
 
 class ThreadCoreUse:
-    """This thread's use of cores; zero if the system does not report it."""
+    """Returns the creating thread's use of cores; zero if the system does not report it."""
 
     __slots__ = ("_fd",)
 
@@ -62,7 +61,7 @@ class ThreadCoreUse:
             self._fd = os.open(_SCHEDULER_STATISTICS, os.O_RDONLY | os.O_CLOEXEC)
 
     def __call__(self) -> CoreUse:
-        """Only the thread's own."""
+        """Return that thread's use, whichever thread calls."""
         if self._fd < 0:
             return NO_CORE_USE
         # Time on a core, time waiting for one (both in ns), number of turns.
@@ -79,8 +78,8 @@ class Stalls(NamedTuple):
     """The longest stalls of the event loop, in milliseconds.
 
     Attributes:
-        longest_ms: For whatever reason but the lack of a core.
-        longest_computing_ms: Because it computed.
+        longest_ms: The longest stall for any reason but the lack of a core.
+        longest_computing_ms: The longest computing part of a stall.
     """
 
     longest_ms: int
@@ -94,15 +93,15 @@ class Watchdog:
     """Measures how late a periodic timer of the event loop runs.
 
     Attributes:
-        stalls: The longest ones since the start.
-        stall_count, stalled_ms: How many of `INFORM_FROM_MS` or more there were, and how long they were together.
-        on_stall: Told of each of these: how long it was, how much of it was computing, and what was done on the loop.
-        noted_count: How often something was done on the loop that should have been done elsewhere.
+        stalls: The longest stalls since the start.
+        stall_count, stalled_ms: Number and total length of the stalls of `INFORM_FROM_MS` or more.
+        on_stall: Called for each of these, with its length, its computing part, and the noted work on the loop.
+        noted_count: Number of calls of `note`.
     """
 
     def __init__(self, clock: Clock, timers: Timers, core_use: Callable[[], CoreUse] = lambda: NO_CORE_USE) -> None:
         """Args:
-        core_use: How the loop's thread has used cores.
+        core_use: Returns the use of cores by the loop's thread.
         """
         self._clock = clock
         self._timers = timers
@@ -120,7 +119,7 @@ class Watchdog:
 
     @property
     def longest_stall_ms(self) -> int:
-        """The longest one since the start."""
+        """The longest stall since the start."""
         return self.stalls.longest_ms
 
     def start(self) -> None:
@@ -136,7 +135,7 @@ class Watchdog:
     def stalls_of_late(self) -> Stalls:
         """Return the longest stalls since the last call; the first call begins to measure them closely."""
         self._is_asked = True
-        # What is going on now may be one of them.
+        # A stall may be in progress.
         self._look(self._core_use())
         stalls, self._stalls_of_late = self._stalls_of_late, NO_STALLS
         return stalls

@@ -30,13 +30,13 @@ _VERSIONS = ("TLSv1.2", "TLSv1.3")
 
 
 def zookeeper_options(config: BrokerConfig, dice: "Random") -> ZooKeeperOptions:
-    """Read how to reach the ensemble from the settings.
+    """Return the options of the connection to the ensemble, from the settings.
 
     Args:
         dice: For the login.
 
     Raises:
-        ConfigError: The settings can't be together, or name what can't be read.
+        ConfigError: The settings contradict each other, or name an unreadable file.
     """
     connect, timeout_ms = config.zookeeper_connect, config.zookeeper_connection_timeout_ms
     assert connect is not None
@@ -69,15 +69,15 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
 
     Raises:
         StartupError: No server answers, or the login is refused.
-        RegistryError: The chroot can't be created.
+        RegistryError: The chroot cannot be created.
     """
-    # Not at the top: kazoo is large.
+    # Imported here, because kazoo is large.
     from barnabas.clients.zookeeper.registry import ZooKeeperRegistry
 
     if options.tls is not None:
         from barnabas.clients.zookeeper.tls import new_context
 
-        # Here what is wrong with the files is said; kazoo would try again for ever.
+        # Report invalid files here, because kazoo would retry for ever.
         if options.tls.context is None:
             new_context(options.tls)
     registry = await ZooKeeperRegistry.open(options)
@@ -103,7 +103,7 @@ def _login(config: BrokerConfig, dice: "Random") -> ZooKeeperLogin | None:
         return None
     module, options = entries[0].module, entries[0].options
     if module != _DIGEST_MODULE:
-        # differs from Kafka (zookeeper-kerberos): it also logs in by Kerberos.
+        # differs from Kafka (zookeeper-kerberos): Kafka can also log in by Kerberos.
         raise ConfigError(f"{name}={path}: section {_SECTION}: only {_DIGEST_MODULE} is supported, not {module}")
     if "username" not in options or "password" not in options:
         raise ConfigError(f"{name}={path}: section {_SECTION} needs a username and a password")
@@ -143,7 +143,7 @@ def _is_pkcs12(store: str, location: str | None, kind: str | None) -> bool:
         return False
     found = kind.upper() if kind else STORE_TYPES.get(location.rpartition(".")[2].lower())
     if found not in STORE_TYPES.values():
-        # differs from Kafka (zookeeper-keystores): it also reads JKS.
+        # differs from Kafka (zookeeper-keystores): Kafka also reads JKS.
         raise ConfigError(
             f"zookeeper.ssl.{store}.location={location}: only PEM and PKCS12 are read for ZooKeeper; "
             "`keytool -importkeystore -srckeystore FILE -destkeystore FILE.p12 -deststoretype pkcs12` makes it from JKS"

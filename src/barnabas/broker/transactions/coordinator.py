@@ -1,10 +1,10 @@
 """The transaction coordinator: the shell around the pure transaction state machine.
 
 It finds the transactional id, applies one event to it, and carries out the effects: records of `__transaction_state`,
-markers, waiting answers. Owned by the event loop.
+markers, answers. Owned by the event loop.
 
-Invariants: the ids in memory are those of the partitions that this broker owns or is loading; appends and markers that
-complete after an id was unloaded change nothing, and their waiting requests get NOT_COORDINATOR.
+Invariants: all ids in memory belong to partitions that this broker owns or is loading; appends and markers that
+complete after an id was unloaded change nothing, and requests that wait for them get NOT_COORDINATOR.
 
 Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """
@@ -76,7 +76,7 @@ class TransactionCoordinator:
     """The transactional ids of one broker.
 
     Attributes:
-        kept_bytes: Their memory, an estimate.
+        kept_bytes: Their estimated memory.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class TransactionCoordinator:
         aborts: Aborts | None = None,
     ) -> None:
         """Args:
-        executor: Where partitions of `__transaction_state` are read.
-        partition_count: How many of them there are, or are to be.
-        channels: The ways to the brokers, for markers.
+        executor: Reads partitions of `__transaction_state`.
+        partition_count: Number of these partitions, or the number to create.
+        channels: The channels to the brokers, for markers.
         spawner: Runs the fetch of producer ids.
-        most_bytes: The memory bound of all transactional ids.
-        aborts: Records the causes of aborts; None: disabled.
+        most_bytes: The memory limit for all transactional ids.
+        aborts: Records the causes of aborts; None disables that.
         """
         self._aborts = aborts
         self._most_bytes = most_bytes
@@ -113,14 +113,14 @@ class TransactionCoordinator:
         self._producer_ids = producer_ids
         self._spawner = spawner
         self._markers = MarkerSender(channels, cluster, timers)
-        # The longest unchanged first.
+        # In the order of their last change, the oldest first.
         self._transactions: OrderedDict[str, Transaction] = OrderedDict()
-        # Those that may take too long.
+        # The ongoing transactions, which may exceed their timeout.
         self._ongoing: dict[str, Transaction] = {}
-        # What stops the markers that are on their way.
+        # By transactional id: functions that stop sending its markers.
         self._given_up_by: dict[str, Callable[[], object]] = {}
         self._leader_epochs: dict[int, int] = {}
-        # By partition that is being loaded: those whose outcome is to be told again.
+        # By partition being loaded: transactions whose markers must be sent again.
         self._prepared: dict[int, list[Transaction]] = {}
         self._partitions: OwnedPartitions[Transaction] = OwnedPartitions(
             TRANSACTION_STATE_TOPIC,
@@ -135,7 +135,7 @@ class TransactionCoordinator:
         self._is_active = False
 
     def start(self) -> None:
-        """Begin to serve, and to look for transactions over their timeout and expired ids."""
+        """Begin to serve, and to check for transactions that exceed their timeout and for expired ids."""
         self._is_active = True
         config = self._config
         self._watch(0, lambda: config.transaction_abort_timed_out_transaction_cleanup_interval_ms, self._look_for_late)
@@ -144,7 +144,7 @@ class TransactionCoordinator:
         )
 
     def begin_markers(self) -> None:
-        """Send pending markers, and later ones at once, as this broker's own listener is open."""
+        """Send pending markers, and later ones at once; call this when this broker's own listener is open."""
         self._markers.open()
 
     def close(self) -> None:
@@ -159,11 +159,11 @@ class TransactionCoordinator:
         self._ongoing.clear()
 
     def partition_for(self, transactional_id: str) -> int:
-        """Return the partition of `__transaction_state` that an id belongs to; another broker may lead it."""
+        """Return the partition of `__transaction_state` for an id; another broker may lead it."""
         return partition_of(transactional_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
-        """Load the ids of a partition of `__transaction_state` that this broker leads now."""
+        """Load the ids of a partition of `__transaction_state` of which this broker has become leader."""
         self._leader_epochs[partition] = leader_epoch
         self._partitions.begin(partition)
 
@@ -189,10 +189,12 @@ class TransactionCoordinator:
         client_id: str = "",
         client_host: str = "",
     ) -> Pending[Answer]:
-        """InitProducerId with a transactional id.
+        """Handle InitProducerId with a transactional id.
 
         Args:
-            expected: The producer's current id and epoch; None: it is new.
+            transactional_id: The transactional id.
+            timeout_ms: The transaction timeout.
+            expected: The producer's current id and epoch; None if it is new.
             client_id, client_host: The requester.
         """
         if not transactional_id:
@@ -207,14 +209,14 @@ class TransactionCoordinator:
     def add_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: frozenset[TopicPartition]
     ) -> Pending[Answer]:
-        """AddPartitionsToTxn, AddOffsetsToTxn."""
+        """Handle AddPartitionsToTxn and AddOffsetsToTxn."""
         if self._is_full(transactional_id, partitions):
             return completed(Answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return self._request(transactional_id, AddPartitions(producer_id, producer_epoch, partitions))
 
     def _is_full(self, transactional_id: str, partitions: frozenset[TopicPartition]) -> bool:
-        """Return whether a new id, or more partitions of one, exceed the memory bound; if so, evict some unused ids."""
-        # differs from Kafka (transactional-id-bytes): memory is its only limit.
+        """Return whether the memory limit forbids a new id or more partitions; if so, evict some unused ids."""
+        # differs from Kafka (transactional-id-bytes): in Kafka, memory is the only limit.
         if self.kept_bytes <= self._most_bytes:
             return False
         txn = self._transactions.get(transactional_id)
@@ -222,20 +224,20 @@ class TransactionCoordinator:
             return False
         some = list(islice(self._transactions.values(), _IDS_PER_TURN))
         for each in some:
-            # Those that are in use stay, and others are looked at next.
+            # At the end of the order, so that the next call checks other ids.
             self._transactions.move_to_end(each.transactional_id)
         self._look_at(Expire(0), some)
         return True
 
     def end(self, transactional_id: str, event: End) -> Pending[Answer]:
-        """EndTxn; answered once the outcome is decided, not when all know it."""
+        """Handle EndTxn; answered when the outcome is in the log, before the markers are written."""
         return self._request(transactional_id, event)
 
     def unended(self, transactional_ids: Iterable[str] | None = None) -> Iterator[Transaction]:
-        """Return the transactions that are open, or whose markers are not all written; to be read only.
+        """Return the transactions that are open, or whose markers are not all written; read-only.
 
         Args:
-            transactional_ids: Of which ids; None: of all.
+            transactional_ids: The ids to return; None for all.
         """
         if transactional_ids is None:
             transactional_ids = [*self._ongoing, *self._given_up_by]
@@ -266,7 +268,7 @@ class TransactionCoordinator:
         return ErrorCode.NOT_COORDINATOR
 
     def _initialize(self, transactional_id: str, event: Initialize, caller: Caller) -> None:
-        """Handle InitProducerId; a first one waits for a new producer id."""
+        """Handle InitProducerId; the first request of an id waits for a new producer id."""
         error_code = self._refusal(transactional_id)
         if error_code is not ErrorCode.NONE:
             caller.complete(Answer(error_code))
@@ -275,7 +277,7 @@ class TransactionCoordinator:
         if txn is None:
             producer_id = event.new_producer_id
             if self._is_full(transactional_id, frozenset()):
-                # Clients wait and ask again.
+                # Clients retry after a backoff.
                 caller.complete(Answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
                 return
             if producer_id is None:
@@ -345,7 +347,7 @@ class TransactionCoordinator:
         """Apply an event, and carry out its effects.
 
         Returns:
-            Whether the id is to be removed, which its finder does for several at once.
+            Whether the id must be removed; the caller removes several ids together.
         """
         is_removed = False
         for effect in step(txn, event, self._clock.now_ms()):
@@ -391,7 +393,7 @@ class TransactionCoordinator:
         )
 
     def _write(self, partition: int, batch: bytearray, timeout_ms: int, then: Callable[[ErrorCode], object]) -> None:
-        """Append a batch; `then` gets the clients' error code, also if the append raised or failed later."""
+        """Append a batch; `then` gets the error code for clients, even if the append raised or failed later."""
         topic_partition = TopicPartition(TRANSACTION_STATE_TOPIC, partition)
 
         def written(result: AppendResult) -> None:
@@ -427,7 +429,7 @@ class TransactionCoordinator:
         if caller is not None:
             caller.complete(answer)
 
-    # --- what takes too long, what nobody uses
+    # --- timeouts and expiration
 
     def _watch(self, index: int, interval_ms: Callable[[], int], look: Callable[[], object]) -> None:
         def fire() -> None:
@@ -444,7 +446,7 @@ class TransactionCoordinator:
         self._look_at_some(event, iter(list(self._transactions.values())))
 
     def _look_at_some(self, event: TimeOut | Expire, transactions: Iterator[Transaction]) -> None:
-        """Check as many ids as fit into one turn of the event loop."""
+        """Check ids, some in each turn of the event loop."""
         if not self._is_active:
             return
         some = list(islice(transactions, _IDS_PER_TURN))

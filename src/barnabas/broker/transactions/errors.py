@@ -20,5 +20,5 @@ _ERRORS: Mapping[ErrorCode, ErrorCode] = {
 
 
 def append_error(error_code: ErrorCode) -> ErrorCode:
-    """Return the client's answer when a transaction's new state could not be stored."""
+    """Return the error code for clients if a transaction's new state could not be stored."""
     return _ERRORS.get(error_code, error_code)

@@ -1,7 +1,7 @@
 """The events of a transactional id's state machine, and the effects that it requests.
 
-Each event has the current time; the coordinator carries out the effects in order. The sender of an event is answered
-once: by an `Answer`, or by the answer in an `Append` when its record is in the log.
+The coordinator carries out the effects in order. The sender of an event is answered once: by an `Answer`, or by the
+answer in an `Append` when its record is in the log.
 
 Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """
@@ -20,8 +20,8 @@ class Initialize(NamedTuple):
     """InitProducerId: a producer begins to use the id, or resumes after an error.
 
     Attributes:
-        expected: Producer id and epoch that it had; None: it is new.
-        new_producer_id: For the case that one is needed; None: not fetched yet.
+        expected: The producer's previous id and epoch; None if it is new.
+        new_producer_id: The new producer id to use if one is needed; None if not fetched yet.
         client_id, client_host: The requester.
     """
 
@@ -33,7 +33,7 @@ class Initialize(NamedTuple):
 
 
 class AddPartitions(NamedTuple):
-    """AddPartitionsToTxn, AddOffsetsToTxn: the transaction will write to partitions; begins one if there is none."""
+    """AddPartitionsToTxn, AddOffsetsToTxn: adds partitions to the transaction; begins one if none is open."""
 
     producer_id: int
     producer_epoch: int
@@ -73,7 +73,7 @@ class AppendFailed(NamedTuple):
 
     Attributes:
         error_code: The code for clients.
-        is_fence: As the effect said.
+        is_fence: The `is_fence` of the `Append` effect.
     """
 
     error_code: ErrorCode
@@ -81,11 +81,11 @@ class AppendFailed(NamedTuple):
 
 
 class MarkersWritten(NamedTuple):
-    """Every partition that the transaction touched knows how it ended."""
+    """Every partition of the transaction has its marker."""
 
 
 class Loaded(NamedTuple):
-    """It was read from the log, and is coordinated here from now on."""
+    """The id was read from the log, and is coordinated here from now on."""
 
 
 Event: TypeAlias = (
@@ -112,10 +112,10 @@ class Append(NamedTuple):
 
     Attributes:
         transition: The pending state.
-        answer: For the event's sender, when the record is in the log.
-        is_fence: Whether the producer is fenced with it.
-        after_ms: How long to wait before.
-        abort: The reason if the transaction is aborted with it, for diagnostics; None: it is not.
+        answer: The answer for the event's sender when the record is in the log.
+        is_fence: Whether the pending state fences the producer.
+        after_ms: Delay before the append.
+        abort: The reason for diagnostics if the pending state aborts the transaction, else None.
     """
 
     transition: Transition
@@ -139,7 +139,7 @@ class SendMarkers(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """Drop the id from memory."""
+    """Remove the id from memory."""
 
 
 Effect: TypeAlias = Answer | NeedProducerId | Append | AppendTombstone | SendMarkers | Forget

@@ -1,7 +1,7 @@
 """Reads the transactional ids of one partition of `__transaction_state`. Runs off the event loop.
 
-Invariants: of several records with one key the last counts; memory grows with the live contents of the partition; the
-result consists of new objects that no other code has seen yet.
+Invariants: only the last record of a key counts; memory grows with the live contents of the partition; the result
+consists of new objects that no other code uses yet.
 
 Source: KIP-98; semantics, coordinator moves.
 """
@@ -29,7 +29,7 @@ def read_transactions(
 
     Args:
         batches: Its record batches, oldest first.
-        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
+        is_stopped: Called before each batch; if it returns True, the result is incomplete and must not be used.
     """
     loaded: LoadedPartition[Transaction] = LoadedPartition()
     found: dict[str, Transaction] = {}
@@ -44,8 +44,8 @@ def read_transactions(
                 loaded.record_count += 1
                 _read(found, record)
         except (CorruptRecordsError, ProtocolError) as error:
-            # differs from Kafka (transaction-record-unreadable): what cannot be read is left out; Kafka 2.7 stops
-            # loading there, and forgets the rest.
+            # differs from Kafka (transaction-record-unreadable): unreadable batches are skipped; Kafka 2.7 stops
+            # loading at the first one, and ignores the rest.
             loaded.skipped_count += 1
             log.warning("skipped the batch at offset %d of __transaction_state: %s", header.last_offset, error)
     loaded.items = list(found.values())
@@ -56,7 +56,7 @@ def coordinated_transactions(logs: Iterable[StateLog]) -> frozenset[tuple[int, T
     """Return producer id and partition of each unfinished transaction in `__transaction_state`. Blocks.
 
     Args:
-        logs: Its partitions'. One that can't be read has none.
+        logs: The logs of its partitions; logs that can't be read are skipped.
     """
     found = []
     for log_of_state in logs:

@@ -1,10 +1,11 @@
 """Sends transaction markers to the leaders of a transaction's partitions (WriteTxnMarkers).
 
-    SendMarkers ─► by leader ─► one request in flight to each broker, the next one takes all waiting ones ─► errors by
+    SendMarkers ─► by leader ─► one request in flight to each broker, the next one has all waiting markers ─► errors by
     partition ─► done, retried, or given up
 
-Invariants: markers of a transaction are sent until every partition has them, unless the partition is deleted, cannot
-store them, or answers that a newer coordinator decides; a marker may be written twice, which readers do not notice.
+Invariants: markers of a transaction are sent until every partition has its marker. Sending ends early for a partition
+that is deleted or cannot store markers, and for all if a partition reports a newer coordinator. A marker may be written
+twice; this does not affect readers.
 
 Source: KIP-98; semantics, WriteTxnMarkers.
 """
@@ -32,17 +33,17 @@ log = logging.getLogger(__name__)
 
 _VERSION = 0
 RETRY_MS = 100
-# A request stays far below what a broker takes as one.
+# Keeps a request far below the maximum request size of brokers.
 _PARTITIONS_PER_REQUEST = 10_000
 
-# The partition has no room for it and never will, or the topic is gone: nothing reads the transaction there.
+# The partition's message format does not support markers, so it has no transactional readers.
 _CANNOT_HOLD_IT = frozenset((ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION))
-# Somebody newer decides.
+# A newer producer epoch or coordinator exists.
 _OVERTAKEN = frozenset((ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED))
 
 
 class Channels(Protocol):
-    """The ways to the brokers; `interbroker.BrokerChannels` is one."""
+    """The channels to the brokers, such as `interbroker.BrokerChannels`."""
 
     def send(
         self,
@@ -80,15 +81,15 @@ class MarkerSender:
 
     def __init__(self, channels: Channels, cluster: ClusterView, timers: Timers) -> None:
         """Args:
-        channels: The ways to the brokers.
-        cluster: Knows the leaders of partitions.
+        channels: The channels to the brokers.
+        cluster: The metadata with the leaders of partitions.
         """
         self._channels = channels
         self._cluster = cluster
         self._timers = timers
         self._waiting: dict[int, list[_Part]] = {}
         self._busy: set[int] = set()
-        # What is to be told before `open`; afterwards None.
+        # Outcomes that wait for `open`; afterwards None.
         self._early: list[_Outcome] | None = []
         self._is_closed = False
 
@@ -96,11 +97,12 @@ class MarkerSender:
         """Send the markers of a transaction to all its partitions.
 
         Args:
-            coordinator_epoch: The leader epoch of the partition of `__transaction_state` that says so.
-            written: Called once when all of them know it; never within this call.
+            markers: The transaction's outcome and partitions.
+            coordinator_epoch: The leader epoch of the id's partition of `__transaction_state`.
+            written: Called once when all partitions have their markers; never within this call.
 
         Returns:
-            Stops it: another coordinator goes on with it.
+            A function that stops sending, for example because another broker has become coordinator.
         """
         outcome = _Outcome(markers, coordinator_epoch, written)
         if self._early is not None:
@@ -114,7 +116,7 @@ class MarkerSender:
         return give_up
 
     def open(self) -> None:
-        """Begin to send, as this broker listens and may be a receiver itself."""
+        """Begin to send; call this when this broker's listener is open, because it may be a receiver itself."""
         early, self._early = self._early or [], None
         for outcome in early:
             self._begin(outcome)
@@ -131,12 +133,12 @@ class MarkerSender:
             self._timers.call_later(0, self._finish_if_done, outcome)
 
     def _route(self, outcome: _Outcome, partitions: Iterable[TopicPartition]) -> None:
-        """Put partitions before the brokers that lead them now."""
+        """Queue partitions for the brokers that lead them now."""
         if outcome.is_given_up or self._is_closed:
             return
         image = self._cluster.image
         if TRANSACTION_STATE_TOPIC not in image.topics:
-            # This broker was told what it leads, and not yet which topics there are: none of them is deleted.
+            # This broker has no complete metadata yet: a topic missing in it is not deleted.
             self._timers.call_later(RETRY_MS, self._route, outcome, list(partitions))
             return
         by_leader: dict[int, list[TopicPartition]] = {}
@@ -180,7 +182,7 @@ class MarkerSender:
         )
 
     def _failed(self, broker_id: int, parts: list[_Part], error: BaseException) -> None:
-        """Send a failed request again, to the leaders at that time: it may have arrived or not."""
+        """Send a failed request's markers again, to the current leaders; the request may have arrived or not."""
         self._busy.discard(broker_id)
         if self._is_closed:
             return
@@ -196,7 +198,7 @@ class MarkerSender:
             for topic in marker.topics
             for partition in topic.partitions
         }
-        # Before anybody is told: they may begin something that sends markers again.
+        # Before the callbacks, because they may send markers again.
         self._busy.discard(broker_id)
         for part in parts:
             self._take(part, errors)

@@ -1,8 +1,8 @@
 """The transaction state machine: applies one event to one transactional id. Pure.
 
-Invariants: an event changes a transaction only through a new state once that is in the log, except for the epoch that
-fences a producer; while a state is pending every request of its producer is answered CONCURRENT_TRANSACTIONS; a
-prepared outcome is never reversed.
+Invariants: an event changes a transaction only through a new state that is in the log, except for the epoch that fences
+a producer; while a state is pending, each request of the producer is answered with CONCURRENT_TRANSACTIONS; a prepared
+outcome is never reversed.
 
 Source: KIP-98, KIP-360; semantics, transactions.
 """
@@ -42,8 +42,9 @@ def step(txn: Transaction, event: Event, now_ms: int) -> list[Effect]:
     """Apply an event, and return the effects.
 
     Args:
-        txn: Changed in place.
-        now_ms: The wall clock.
+        txn: The transaction; changed in place.
+        event: The event.
+        now_ms: The wall clock time.
 
     Returns:
         The effects, in order.
@@ -80,7 +81,7 @@ def _initialize(txn: Transaction, event: Initialize, now_ms: int) -> list[Effect
     if txn.state.is_prepared:
         return [Answer(ErrorCode.CONCURRENT_TRANSACTIONS)]
     if txn.state is TransactionState.ONGOING:
-        # The producer that began it is fenced; the one that asks comes again when it is aborted.
+        # Fences the producer that began the transaction; the requester retries until the abort is complete.
         abort = Abort(AbortReason.NEWER_PRODUCER, event.client_id, event.client_host)
         return _abort_and_fence(txn, Answer(ErrorCode.CONCURRENT_TRANSACTIONS), abort, now_ms)
     expected_epoch = None if expected is None else expected[1]
@@ -94,14 +95,14 @@ def _initialize(txn: Transaction, event: Initialize, now_ms: int) -> list[Effect
     if expected_epoch == txn.producer_epoch or txn.producer_epoch == NO_EPOCH:
         return _give(txn, event, txn.producer_id, txn.producer_epoch + 1, txn.producer_epoch, now_ms)
     if expected_epoch == txn.last_producer_epoch:
-        # It asks again, as it did not get the answer: nobody else can have become the producer since.
-        # differs from Kafka (last-epoch-asked-again): where that was the last epoch it answers UNKNOWN_SERVER_ERROR.
+        # A repeated request whose answer was lost: no other producer can have used the id since.
+        # differs from Kafka (last-epoch-asked-again): Kafka returns UNKNOWN_SERVER_ERROR if that was the last epoch.
         return _give(txn, event, txn.producer_id, txn.producer_epoch, txn.last_producer_epoch, now_ms)
     return [Answer(ErrorCode.PRODUCER_FENCED)]
 
 
 def _may_continue(txn: Transaction, producer_id: int, producer_epoch: int) -> bool:
-    """Return whether a producer may be the one that is known; its epoch is looked at later."""
+    """Return whether a producer may be the known one; the caller checks its epoch."""
     return (
         txn.producer_epoch == NO_EPOCH
         or producer_id == txn.producer_id
@@ -112,7 +113,7 @@ def _may_continue(txn: Transaction, producer_id: int, producer_epoch: int) -> bo
 def _give(
     txn: Transaction, event: Initialize, producer_id: int, producer_epoch: int, last_producer_epoch: int, now_ms: int
 ) -> list[Effect]:
-    """Give a transactional id to a producer."""
+    """Assign a producer id and epoch to a transactional id."""
     txn.pending = Transition(
         TransactionState.EMPTY,
         producer_id,
@@ -168,7 +169,7 @@ def _end(txn: Transaction, event: End, now_ms: int) -> list[Effect]:
 
 
 def _prepare(txn: Transaction, event: End, now_ms: int) -> list[Effect]:
-    """Decide how the transaction ends."""
+    """Decide the outcome of the transaction."""
     state = TransactionState.PREPARE_COMMIT if event.is_commit else TransactionState.PREPARE_ABORT
     txn.pending = _transition(txn, state, txn.partitions, txn.start_timestamp_ms, now_ms)
     abort = None if event.is_commit else Abort(AbortReason.PRODUCER, event.client_id, event.client_host)
@@ -229,7 +230,7 @@ def _on_append_failed(txn: Transaction, event: AppendFailed) -> list[Effect]:
     pending = txn.pending
     assert pending is not None
     if txn.state.is_prepared and event.error_code is not ErrorCode.NOT_COORDINATOR:
-        # All partitions know how it ended: nothing else may happen before that is in the log.
+        # All partitions have their markers: nothing else may happen before the completed state is in the log.
         return _append_pending(txn, _RETRY_MS)
     txn.pending = None
     if event.is_fence:

@@ -1,4 +1,4 @@
-"""Encodes the records of `__transaction_state` as Kafka 2.7, and decodes them.
+"""Encodes and decodes the records of `__transaction_state` in Kafka 2.7's format.
 
 | part | prefix | fields |
 | --- | --- | --- |
@@ -59,7 +59,7 @@ def transition_batch(transactional_id: str, transition: Transition, now_ms: int)
 
 
 def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray:
-    """Return the batch that removes one or more ids of a partition."""
+    """Return the batch with tombstones for one or more ids of a partition."""
     builder = BatchBuilder(Codec.NONE)
     for transactional_id in transactional_ids:
         builder.append(now_ms, encode_key(transactional_id), None)
@@ -70,7 +70,7 @@ def decode_key(key: bytes) -> str | None:
     """Return the transactional id of a record's key; None for an unknown version.
 
     Raises:
-        ProtocolError: The bytes are no such key.
+        ProtocolError: The key is malformed.
     """
     if _read_prefix(key) != _KEY_VERSION:
         return None
@@ -82,7 +82,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
     """Decode a record's value into a transaction.
 
     Raises:
-        ProtocolError: The bytes are no such value, or of an unknown version.
+        ProtocolError: The value is malformed, or has an unknown version.
     """
     decoded, _ = TransactionLogValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
     try:

@@ -3,8 +3,8 @@
     EMPTY ─► ONGOING ─► PREPARE_COMMIT ─► COMPLETE_COMMIT ─► ONGOING, EMPTY
                    └──► PREPARE_ABORT ──► COMPLETE_ABORT ──► ONGOING, EMPTY
 
-Invariants: a state is entered when its record is in `__transaction_state`, not before; until then it is the pending
-one, and nothing else begins. A prepared outcome is final, whichever broker coordinates it.
+Invariants: a state is entered only when its record is in `__transaction_state`; until then it is the pending state, and
+no other change begins. A prepared outcome is final, even if another broker becomes coordinator.
 
 Source: KIP-98, KIP-360; semantics, transactions.
 """
@@ -16,16 +16,16 @@ from typing import NamedTuple
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition
 
 LAST_EPOCH = 2**15 - 1
-"""Never given to a producer: what it fences needs one more."""
-# What is kept of an id, and of each partition, beside the id; a character may take four bytes.
+"""Never assigned to a producer, because fencing a producer needs one more epoch."""
+# Memory of an id without its name, and of each of its partitions; a character of the name may take four bytes.
 _ID_BYTES, _PARTITION_BYTES, _CHARACTER_BYTES = 2_000, 200, 4
 
 
 class TransactionState(IntEnum):
-    """The state of a transaction; the numbers are those of the records.
+    """The state of a transaction, with its number in the records.
 
-    Kafka has one more in memory, the fencing of a producer before its transaction is aborted: here that is one step
-    with the abort.
+    Kafka has one more state, only in memory: the fencing of a producer before its transaction is aborted. Here, fencing
+    and abort are one step.
     """
 
     EMPTY = 0
@@ -38,17 +38,17 @@ class TransactionState(IntEnum):
 
     @property
     def is_prepared(self) -> bool:
-        """Return whether the outcome is decided, and not all markers are written."""
+        """Return whether the outcome is decided, but not all markers are written."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def is_idle(self) -> bool:
-        """Return whether there is no unfinished transaction."""
+        """Return whether the id has no unfinished transaction."""
         return self in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 class Transition(NamedTuple):
-    """The next state of a transactional id, in force once it is in the log.
+    """The next state of a transactional id, which applies once it is in the log.
 
     Attributes: see `Transaction`.
     """
@@ -69,17 +69,17 @@ class Transaction:
     """One transactional id.
 
     Attributes:
-        producer_id, producer_epoch: The producer that may write; -1: none yet.
-        last_producer_id, last_producer_epoch: The previous one, which may repeat a request without an answer; -1: none.
-            They are not stored.
-        timeout_ms: How long a transaction may take.
-        partitions: The partitions that it wrote to.
-        start_timestamp_ms: When it began; -1: none did.
-        update_timestamp_ms: When it changed last.
+        producer_id, producer_epoch: The producer that may write; -1 if none.
+        last_producer_id, last_producer_epoch: The previous producer, which may repeat a request if it got no answer; -1
+            if none. Not stored in the log.
+        timeout_ms: The transaction timeout.
+        partitions: The partitions in the transaction.
+        start_timestamp_ms: When the transaction began; -1 if none.
+        update_timestamp_ms: When the state last changed.
         pending: The next state, not in the log yet.
-        has_failed_fence: Whether its epoch was raised to fence a producer, and the abort could not be stored: nobody
-            was told that epoch, so that it need not be raised again.
-        partition: Of `__transaction_state`.
+        has_failed_fence: Whether its epoch was raised to fence a producer, but the abort could not be stored. No
+            producer got that epoch, so it need not be raised again.
+        partition: Its partition of `__transaction_state`.
         counted_bytes: The memory that the coordinator has counted for it.
     """
 
@@ -100,16 +100,16 @@ class Transaction:
 
     @property
     def kept_bytes(self) -> int:
-        """Its memory, an estimate."""
+        """Its estimated memory."""
         return _ID_BYTES + _CHARACTER_BYTES * len(self.transactional_id) + _PARTITION_BYTES * len(self.partitions)
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Return whether no producer can get another epoch of this producer id."""
+        """Return whether this producer id has no more epochs for producers."""
         return self.producer_epoch >= LAST_EPOCH - 1
 
     def become(self, transition: Transition) -> None:
-        """Apply the state that is in the log now."""
+        """Apply a state that is now in the log."""
         self.state = transition.state
         self.producer_id = transition.producer_id
         self.producer_epoch = transition.producer_epoch

@@ -5,7 +5,7 @@ A batch that is copied whole keeps its record bytes, compressed or not. These he
     base offset 0, leader epoch -1    as produce requires
     producer id, epoch, sequence      the mirror's
     attributes                        the codec and the transactional bit, nothing else
-    CRC                               of all that
+    CRC                               recomputed
 
 Other batches are rewritten with the same codec, because brokers would reject or change them: message formats 0 and 1,
 compacted batches (their offsets have gaps), batches with append times (the times must be kept), and batches whose first
@@ -47,7 +47,7 @@ from barnabas.wire.records.record import iterate_records
 
 # The size of rewritten batches: below every max.message.bytes except a very small one.
 REWRITTEN_BYTES: Final = 100_000
-# KIP-534: Kafka 3 keeps a time in the header of what its cleaner has been in.
+# KIP-534: with this bit, Kafka 3 stores the delete horizon in the header of cleaned batches.
 _DELETE_HORIZON_BIT: Final = 0x40
 _PRODUCER: Final = Struct(">qhi")
 
@@ -56,9 +56,9 @@ class FoundBatch(NamedTuple):
     """One batch of the source's log, or adjacent messages of an old format.
 
     Attributes:
-        data: All of it.
-        header: Its header; of messages the last one's.
-        is_data: Whether it holds records that a read_committed reader sees.
+        data: The whole batch.
+        header: Its header; for old messages, the header of the last one.
+        is_data: Whether it contains records that are visible to read_committed consumers.
     """
 
     data: memoryview
@@ -96,8 +96,8 @@ def find_batches(
         partition: The source partition.
         data: The fetched data.
         aborted: Producer ids and first offsets of the transactions that were aborted, as reported by the broker.
-        position: The first offset that is wanted.
-        end_offset: Nothing is wanted that begins here or later.
+        position: The first offset to return.
+        end_offset: Batches that begin here or later are left out.
 
     Raises:
         CorruptRecordsError: The data is invalid; names the partition and the offset.
@@ -165,12 +165,12 @@ def outgoing(batch: FoundBatch, position: int, rewritten_bytes: int | None = Non
     """Yield the batches for the target: the same batch, or rewritten ones.
 
     Args:
-        batch: Of the source.
-        position: Records from this offset on are wanted.
+        batch: A batch of the source.
+        position: First offset to write.
         rewritten_bytes: Rewrite it in batches of about this size; None: rewrite only if necessary.
 
     Raises:
-        CorruptRecordsError: It had to be unpacked, and holds other things than its header says.
+        CorruptRecordsError: The batch had to be unpacked, and its content contradicts its header.
     """
     header = batch.header
     if rewritten_bytes is None and isinstance(header, BatchHeader) and can_be_copied(header, position):
@@ -208,11 +208,11 @@ def mark_at(data: memoryview, offset: int) -> BatchMark | None:
     None: unknown, because compaction has removed or rewritten it.
 
     Args:
-        data: Batches from there on, the first of them whole.
-        offset: The last one of a batch that was read.
+        data: Batches from that offset on; the first is complete.
+        offset: The last offset of a batch that was read.
 
     Raises:
-        CorruptRecordsError: It is no batch.
+        CorruptRecordsError: The data is not a batch.
     """
     for batch in batches_of_any_magic(data):
         header = read_any_header(batch)

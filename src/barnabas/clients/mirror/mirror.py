@@ -21,7 +21,7 @@ _IDLE_S: Final = 0.5
 _LOOK_S: Final = 10.0
 _FIRST_RETRY_S: Final = 0.5
 _LONGEST_RETRY_S: Final = 10.0
-# Errors that a restart resolves: another writer, the fate of a transaction, a new log start.
+# Errors that a restart may resolve: another writer, a transaction of unknown outcome, a new log start.
 _PASSING: Final = RETRIABLE | {
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -39,11 +39,11 @@ class MirrorFigures:
     """Progress figures of a mirror.
 
     Attributes:
-        run: Its name.
-        record_count, payload_bytes: Of the records mirrored to the target.
-        skipped_count: Records that it has left out, as they have been in the target.
-        lag: Offsets that are still to be mirrored, as it was looked last.
-        restart_count: How often it has failed, and was started again.
+        run: The mirror's name.
+        record_count, payload_bytes: Records mirrored to the target, and the bytes of their batches.
+        skipped_count: Records that were skipped, because they came from the target.
+        lag: Offsets still to be mirrored, by the last known log ends.
+        restart_count: Number of restarts after a failure.
     """
 
     run: str
@@ -59,7 +59,7 @@ class Mirror:
     """The mirror of one source.
 
     Attributes:
-        figures: How it fares.
+        figures: Progress figures.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Mirror:
         Args:
             plan: What to mirror.
             report: Called with the figures when something was mirrored.
-            warn: Receives warnings for people, one line each.
-            give_up_s: How long a cluster may be away.
+            warn: Called with warnings for the operator, one line each.
+            give_up_s: Maximum time without progress before an error is raised.
 
         Raises:
             BarnabasError: An option or an address is invalid.
@@ -95,7 +95,7 @@ class Mirror:
         """Mirror until `stopped` is set or, with `is_once`, until everything present at the start is mirrored.
 
         Raises:
-            RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
+            RecordsLostError: records were deleted before they were mirrored, and the plan's reaction is to stop.
             MirrorFencedError: another process mirrors the source under the same name.
             UnmirrorableError: the target cannot store a source record.
             PlanError: the plan is impossible.

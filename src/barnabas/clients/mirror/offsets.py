@@ -1,7 +1,7 @@
 """The offset table of a mirror: its progress, and the mapping of source offsets to target offsets.
 
 It is a compacted topic of one partition in the target. Its records are written in the transactions of the mirrored
-records, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
+records, so that place, translation and data are committed together. Keys and values are JSON without blanks, in UTF-8:
 
     place    key    ["place", mirror, source cluster's id, topic, partition]
              value  {"target": topic, "position": n, "begin": b, "generation": g, "runs": [...],
@@ -32,7 +32,7 @@ Invariants:
 
 Records of an unknown kind or with other JSON are skipped: a later version may have written them.
 
-Source: ours. The offset syncs of MirrorMaker 2 (KIP-382) answer the same question, less exactly.
+Source: Barnabas's own format. The offset syncs of MirrorMaker 2 (KIP-382) have the same purpose, but are less exact.
 """
 
 import json
@@ -80,9 +80,9 @@ class ProducerPath(NamedTuple):
     """The clusters that batches of a producer have passed.
 
     Attributes:
-        source: The partition that it writes.
-        path: Ids of clusters: their origin first, the one last that they were mirrored from.
-        end_offset: All its batches are below it in the target; None: it may write more.
+        source: The source partition whose batches the producer writes.
+        path: Cluster ids: the origin first, the cluster of `source` last.
+        end_offset: All its batches are below this target offset; None: it may write more.
     """
 
     source: SourcePartition
@@ -95,11 +95,11 @@ class Place:
     """The progress of mirroring one source partition.
 
     Attributes:
-        target_topic: Where to; the partition's number is the same.
+        target_topic: The target's topic; the partition number is the same.
         position: The next source offset to be mirrored.
-        generation: Of the mirror's run that wrote it.
-        runs: The newest ones.
-        begin: The source offset from which on the table accounts for everything.
+        generation: The generation of the process that wrote it.
+        runs: The newest runs.
+        begin: The first source offset that the table accounts for.
         batch: The last batch read; None: none was read.
     """
 
@@ -138,9 +138,9 @@ class Coverage(Enum):
 
     EXACT = "exact"
     BEFORE = "before"
-    """It is below what the table accounts for: the first mirrored record that it knows stands for it."""
+    """Below the offsets that the table accounts for: translated to the first known mirrored record."""
     AHEAD = "ahead"
-    """The mirror has not come so far: what follows the last mirrored record stands for it."""
+    """Not mirrored yet: translated to the offset after the last mirrored record."""
 
 
 class Translation(NamedTuple):
@@ -148,7 +148,7 @@ class Translation(NamedTuple):
 
     Attributes:
         offset: None: the table has no mirrored record, so the end of the target applies.
-        coverage: How sure that is.
+        coverage: How precise the translation is.
     """
 
     offset: int | None
@@ -202,7 +202,7 @@ class MirrorOffsets:
     def translate(self, source: SourcePartition, offset: int) -> Translation | None:
         """Return the target offset that corresponds to `offset` of the source; None: the partition is not mirrored.
 
-        It is where the first mirrored record at or above `offset` stands, or behind the last that was mirrored.
+        It is the target offset of the first mirrored record at or above `offset`, or the offset after the last one.
         """
         place = self.places.get(source)
         if place is None:
@@ -213,7 +213,7 @@ class MirrorOffsets:
         elif offset > place.position:
             coverage = Coverage.AHEAD
         firsts = sorted(self.segments.get(source, ()))
-        # The run that is wanted is in this segment, or is the first of those behind it.
+        # The run is in this segment, or is the first run after it.
         for run in self._runs_from(source, max(bisect_right(firsts, offset) - 1, 0)):
             if run.source_offset + run.record_count > offset:
                 return Translation(run.target_offset + max(offset - run.source_offset, 0), coverage)
@@ -222,8 +222,8 @@ class MirrorOffsets:
     def source_offset(self, source: SourcePartition, target_offset: int) -> int | None:
         """Return the source offset from which a reader of the target up to `target_offset` must continue.
 
-        It is where the first record stands that was mirrored to `target_offset` or above, or that is to be mirrored
-        next; None: it is not mirrored.
+        It is the source offset of the first record mirrored to `target_offset` or above, or else the mirror's position;
+        None: the partition is not mirrored.
         """
         place = self.places.get(source)
         if place is None:
@@ -426,12 +426,12 @@ def advanced(
     """Return the place after a transaction, and the segments to be written with it.
 
     Args:
-        place: Before the transaction.
+        place: The place before the transaction.
         position: The next source offset to be mirrored.
-        mark: The last batch that was read; None: that of before.
+        mark: The last batch that was read; None: unchanged.
         mirrored: Source and target offsets of the records, in order.
-        forgotten_ends: Of segments that the table forgets with it.
-        runs_per_segment: How many runs a place keeps, and a segment holds.
+        forgotten_ends: Ends of the segments that the transaction deletes.
+        runs_per_segment: Maximum number of runs in a place or a segment.
     """
     runs, begin = place.runs, max([place.begin, *forgotten_ends])
     if mirrored and runs and mirrored[0].target_offset < runs[-1].target_offset + runs[-1].record_count:
@@ -448,6 +448,6 @@ def split_runs(
     segments = []
     while len(runs) > runs_per_segment:
         older, runs = runs[:runs_per_segment], runs[runs_per_segment:]
-        # A segment covers the offsets up to the next run, of which none was mirrored.
+        # A segment also covers the offsets up to the next run, none of which was mirrored.
         segments.append(Segment(target_topic, runs[0].source_offset, older))
     return runs, segments

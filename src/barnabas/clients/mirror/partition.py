@@ -26,9 +26,9 @@ class Link:
     Attributes:
         plan: The plan of the mirror.
         source, target: Connections.
-        table: The target's.
-        source_id, target_id: The clusters' own ids; empty before they are known.
-        generation: Of this process among those that have mirrored the source under this name; 0 before it is known.
+        table: The target's offset table.
+        source_id, target_id: The cluster ids; empty before they are known.
+        generation: Sequence number of this process among the mirror's processes; 0 before it is known.
     """
 
     def __init__(self, plan: MirrorPlan) -> None:
@@ -68,8 +68,8 @@ class Mirrored:
 
     Attributes:
         position: The next offset to be mirrored.
-        record_count, payload_bytes: Of records now in the target, and the bytes of their batches.
-        skipped_count: Records that were left out, as they have been in the target.
+        record_count, payload_bytes: Records written to the target, and the bytes of their batches.
+        skipped_count: Records that were skipped, because they came from the target.
     """
 
     position: int
@@ -98,14 +98,14 @@ class PartitionMirror:
 
         Args:
             start_offset: Where to begin if the target has no place of this partition.
-            end_offset: Up to where; at most the last stable offset.
-            forgotten: Segments to be dropped from the table, by first source offset and end.
-            is_stopped: Whether to end with the transaction under way.
+            end_offset: Exclusive end; at most the last stable offset.
+            forgotten: Segments to delete from the table, by first source offset and end.
+            is_stopped: Returns whether to stop after the current transaction.
 
         Raises:
             UnmirrorableError: A record cannot be mirrored.
             MirrorFencedError: Another process has taken over.
-            KafkaError: Trying again may help.
+            KafkaError: A request failed; a retry may succeed.
         """
         refusal: RefusedBatchError | None = None
         for rewritten_bytes in (None, REWRITTEN_BYTES, 1):

@@ -12,7 +12,7 @@ from barnabas.core.errors import BarnabasError, ConfigError
 DEFAULT_NAME = "mirror"
 DEFAULT_ALIAS = "source"
 CLIENT_ID = "barnabas-mirror"
-# Stands for the source's alias in a prefix.
+# Placeholder for the source's alias in a prefix.
 _ALIAS_PLACE = "{source}"
 _TRANSACTION_TIMEOUT_MS = 60_000
 _REQUEST_TIMEOUT_MS = 30_000
@@ -22,7 +22,7 @@ REMEDY = (
 
 
 class MirrorFencedError(BarnabasError):
-    """Another process mirrors the same source under the same name, and came later, or from another host: one line."""
+    """Another process claimed the same source later, or mirrors it to another topic: one line."""
 
 
 class RecordsLostError(BarnabasError):
@@ -72,15 +72,15 @@ class MirrorPlan:
     """A source cluster, a target cluster, and the options of the mirror between them.
 
     Attributes:
-        name: The mirror's name, under which the target's table has its places.
+        name: The mirror's name, part of the keys in the target's offset table.
         alias: The name of the source cluster.
         source: The cluster that is read.
         target: The cluster that is written.
-        topics: Of the source; a text between slashes is a pattern.
-        prefix: Of topics' names in the target; `{source}` in it is the alias.
-        start: Where partitions begin as long as the target holds no place of any; later ones begin at their log start.
-        on_data_loss: What to do when records are gone before they were mirrored.
-        host, pid: The process that mirrors, for people.
+        topics: Topics of the source; a text between slashes is a pattern.
+        prefix: Prefix of topic names in the target; `{source}` in it is replaced by the alias.
+        start: Start of the partitions that exist when the mirror is new; later ones begin at their log start.
+        on_data_loss: The reaction if records were deleted before they were mirrored.
+        host, pid: The process that mirrors, for messages.
     """
 
     name: str
@@ -113,7 +113,7 @@ def check_clusters(plan: MirrorPlan, source_cluster_id: str, target_cluster_id: 
     """Reject a mirror of a cluster into itself.
 
     Raises:
-        PlanError: source and target are one cluster, and the topics would be their own mirrors.
+        PlanError: source and target are the same cluster, so the topics would be mirrored to themselves.
     """
     if source_cluster_id == target_cluster_id and not plan.topic_prefix:
         raise PlanError(
@@ -149,7 +149,7 @@ def files_of(texts: Sequence[str], aliases: Sequence[str]) -> dict[str, list[str
     """Parse `[ALIAS=]FILE` options: by alias, the common files first, then its own.
 
     Raises:
-        PlanError: There is no source of that alias.
+        PlanError: No source has that alias.
     """
     pairs = [text.partition("=") for text in texts]
     for alias, equals, _ in pairs:

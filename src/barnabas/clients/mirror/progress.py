@@ -41,7 +41,7 @@ class MirrorProgress:
 
         Args:
             link: The clusters.
-            warn: Receives warnings for people, one line each.
+            warn: Called with warnings for the operator, one line each.
         """
         self.extents: Extents = {}
         self._link = link
@@ -57,10 +57,10 @@ class MirrorProgress:
         """Claim the source, and return the start position of each of its partitions.
 
         Raises:
-            RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
-            MirrorFencedError: another process has come later.
+            RecordsLostError: records were deleted before they were mirrored, and the plan's reaction is to stop.
+            MirrorFencedError: another process claimed the source later.
             PlanError: the plan is impossible.
-            KafkaError: a cluster did not answer, or refused.
+            KafkaError: a cluster did not answer, or rejected a request.
         """
         source_id, self._link.target_id = await _cluster_id(self._source), await _cluster_id(self._target)
         check_clusters(self._plan, source_id, self._link.target_id)
@@ -121,7 +121,7 @@ class MirrorProgress:
         segments = self._link.table.offsets.segments.get(self._link.partition(topic, number), {})
         return [(first, each.end_offset) for first, each in segments.items() if each.end_offset <= start_offset]
 
-    # The owner.
+    # --- owner
 
     async def _claim(self, source_id: str) -> None:
         """Claim the source for this process, or verify the existing claim."""
@@ -160,7 +160,7 @@ class MirrorProgress:
         now_ms = self._link.target.env.clock.now_ms()
         return Owner(plan.name, plan.alias, generation, source_id, plan.host, plan.pid, now_ms)
 
-    # How far it is.
+    # --- positions
 
     async def _positions(self) -> Offsets:
         """Return the positions of the partitions with a place, after handling lost records."""
@@ -187,7 +187,7 @@ class MirrorProgress:
     def _tell_left(self, topics: set[str]) -> None:
         """Report each deleted topic of a pattern once: its deletion does not stop the other topics.
 
-        Their places stay: should a topic come back, it is seen whether it is the same.
+        Their places stay in the table. If a topic is created again, its marks show that it is another one.
         """
         for topic in sorted(topics - self._left_topics):
             self._warn(f"{self._plan.run}: topic {topic} was deleted, and is not mirrored any more")
@@ -251,7 +251,7 @@ class MirrorProgress:
     async def _write_starts(self, starts: Offsets) -> None:
         """Store the start offsets of partitions without a place; existing places are kept.
 
-        So a start time counts from the first start, also after a restart before the first record.
+        So a start time is resolved once, even if the process restarts before the first record.
         """
         for topic, partitions in starts.items():
             for number, offset in partitions.items():

@@ -34,9 +34,9 @@ async def read_log(
     """Yield lists of batches in a range of offsets; aborted batches are marked as no data.
 
     Args:
-        pool: The source's.
+        pool: The connections to the source.
         partition: The partition.
-        position: The first offset that is wanted.
+        position: The first offset to return.
         end_offset: At most the last stable offset.
 
     Raises:
@@ -50,7 +50,7 @@ async def read_log(
         while True:
             batches = await fetching
             if not batches:
-                # Compaction has taken the rest.
+                # Compaction has removed the remaining records.
                 return
             position = batches[-1].end_offset
             if position >= end_offset:
@@ -73,7 +73,7 @@ async def _fetch_batches(pool: Pool, partition: TopicPartition, position: int, e
     part = await _fetch(pool, partition, position, _FETCH_BYTES, _READ_COMMITTED)
     if not part.records:
         if part.last_stable_offset < end_offset:
-            # Who has just become the leader may not know yet how far all replicas are.
+            # A new leader may not know the current high watermark yet.
             raise KafkaError(
                 ErrorCode.OFFSET_NOT_AVAILABLE, f"partition {partition} gives nothing at offset {position}"
             )
@@ -109,7 +109,7 @@ async def _fetch(
     is_throttled = True
     while is_throttled:
         channel = await pool.leader(partition)
-        # From version 12 on topics may have ids.
+        # From version 12 on, requests may name topics by id.
         response = await channel.send(request, FetchResponse, max_version=11)
         await asyncio.sleep(response.throttle_time_ms / 1000)
         code = ErrorCode(response.error_code)

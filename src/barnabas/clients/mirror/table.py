@@ -33,7 +33,7 @@ class OffsetTable:
         """Check that no other process claimed the source later.
 
         Raises:
-            MirrorFencedError: another process has.
+            MirrorFencedError: another process claimed it.
         """
         owner = self.offsets.latest_owner(mirror, alias, cluster_id)
         if owner is not None and owner.generation > generation:
@@ -53,13 +53,13 @@ class SourcePaths:
 
     def __init__(self, table: OffsetTable) -> None:
         """Args:
-        table: The source's.
+        table: The source's offset table.
         """
         self._table = table
         self._known: dict[int, tuple[str, ...]] = {}
 
     async def path_of(self, producer_id: int) -> tuple[str, ...]:
-        """Return the ids of the clusters, origin first; none for records sent to the source directly.
+        """Return the ids of the clusters, origin first; empty for records sent to the source directly.
 
         Raises KafkaError.
         """

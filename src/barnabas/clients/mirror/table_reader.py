@@ -27,16 +27,16 @@ _TABLE = TopicPartition(TABLE_TOPIC, 0)
 async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> int:
     """Apply the table's committed records from an offset up to its current high watermark.
 
-    What was applied before may be read again: of each key the last record counts.
+    Records may be applied again: the last record of each key counts.
 
     Args:
-        pool: The target's.
+        pool: The connections to the table's cluster.
         offsets: The known content, which is updated.
-        from_offset: Where to read on; the log's start where that is above it, or where it is beyond the log's end.
+        from_offset: First offset to read. An offset below the log's start or beyond its end means the log's start.
 
     Returns:
-        Where to read on the next time: the first offset of a transaction that is still open, or the end. 0 where there
-        is no table.
+        The offset to pass to the next call: the first offset of a transaction that is still open, or the end; 0 if the
+        table does not exist.
 
     Raises:
         KafkaError: The table cannot be read.

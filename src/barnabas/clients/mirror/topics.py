@@ -13,7 +13,7 @@ from barnabas.core.errors import KafkaError
 
 _TIMESTAMP_TYPE = "message.timestamp.type"
 _LOG_APPEND_TIME = "LogAppendTime"
-# They name brokers of the source.
+# These settings contain broker ids of the source.
 _REPLICA_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 
@@ -60,8 +60,8 @@ class TargetTopics:
             ends: The ends of the source's topics, by topic and partition: the offset after the last record ever.
 
         Raises:
-            PlanError: a topic that is there would put its own timestamps.
-            KafkaError: a cluster did not answer, or refused.
+            PlanError: an existing target topic would overwrite timestamps (LogAppendTime).
+            KafkaError: a cluster did not answer, or rejected a request.
         """
         partition_counts = {
             topic: max(partitions) + 1
@@ -115,9 +115,9 @@ class TargetTopics:
 
 
 def target_settings(configs: Iterable[ConfigEntry]) -> tuple[dict[str, str], bool]:
-    """Return a target topic's settings, from the source topic's own; and whether the source sets timestamps.
+    """Return a target topic's settings, from the source topic's own; and whether the source has LogAppendTime.
 
-    Timestamps are always CreateTime there, else the target would put its own.
+    The target always has CreateTime, because otherwise it would overwrite the source's timestamps.
     """
     has_own_time, settings = False, {}
     for each in configs:

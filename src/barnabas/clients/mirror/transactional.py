@@ -38,10 +38,10 @@ from barnabas.wire.records.batch import SEQUENCE_MASK
 R = TypeVar("R", bound=Message)
 
 ACKS_ALL: Final = -1
-# Brokers know the last five batches of a producer in a partition.
+# Brokers remember the last five batches of a producer in a partition.
 _MOST_UNDER_WAY: Final = 5
 _MOST_BYTES_UNDER_WAY: Final = 4 << 20
-# How long a coordinator may be busy, for example with the end of the last transaction.
+# Maximum time to retry while a coordinator is busy, for example with the end of the last transaction.
 _PATIENCE_S: Final = 60.0
 _RETRY_S: Final = 0.01
 _LEAST_PRODUCE_VERSION: Final = 3
@@ -59,9 +59,9 @@ class TransactionalProducer:
         """Create a producer; no request is sent yet.
 
         Args:
-            pool: The cluster's.
-            transactional_id: The next producer with this id ends the open transaction.
-            timeout_ms: How long a transaction may be open.
+            pool: The connections to the cluster.
+            transactional_id: The next producer with this id aborts the open transaction.
+            timeout_ms: Transaction timeout.
         """
         self.transactional_id = transactional_id
         self.producer_id = NO_PRODUCER_ID
@@ -88,15 +88,15 @@ class TransactionalProducer:
         """Send a batch of the transaction, after waiting while too much is in flight.
 
         Args:
-            partition: Where to.
-            batch: Is changed.
-            record_count: How many records are in it.
+            partition: The target partition.
+            batch: The batch, which is changed.
+            record_count: The number of its records.
 
         Returns:
-            Gives its base offset; to be awaited before `commit`, in the order of the calls. Raises KafkaError.
+            A task with the base offset. Await it before `commit`, in the order of the calls. Raises KafkaError.
 
         Raises:
-            KafkaError: One sent before was refused.
+            KafkaError: An earlier batch was rejected.
         """
         size = len(batch)
         while self._under_way and (
@@ -115,7 +115,7 @@ class TransactionalProducer:
         return task
 
     async def commit(self) -> None:
-        """Commit the sent batches. Raises KafkaError: they may be committed or not."""
+        """Commit the sent batches. Raises KafkaError: the outcome is unknown."""
         await self._end(is_committed=True)
 
     async def abort(self) -> None:
@@ -174,7 +174,7 @@ class TransactionalProducer:
 def _error_code(response: Message) -> int:
     if isinstance(response, AddPartitionsToTxnResponse):
         codes = [part.error_code for topic in response.results for part in topic.results]
-        # What stops a transaction stops all of its partitions: others are OPERATION_NOT_ATTEMPTED then.
+        # If one partition fails, none is added: the others have OPERATION_NOT_ATTEMPTED.
         refusals = [code for code in codes if code not in (0, ErrorCode.OPERATION_NOT_ATTEMPTED)]
         return next(iter(refusals), max(codes, default=0))
     code: int = getattr(response, "error_code")  # noqa: B009  # the others have it

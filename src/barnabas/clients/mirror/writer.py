@@ -15,7 +15,7 @@ Invariants:
 - A fenced writer cannot commit. Suppose an old writer still runs, or fences a path's producer again after a new writer
   did. It cannot store another path, because its main producer is fenced. It read its place after it fenced its
   producers, so the records after that place were either committed before that read, or need the producer of the next
-  batch. Either writer can fence that producer, but not both can use it. The writer that loses it gives up; nothing
+  batch. Either writer can fence that producer, but not both can use it. The writer that loses it stops; nothing
   after that batch can be committed without it.
 - A writer stops after any error: the next writer finds out what was committed.
 
@@ -53,8 +53,7 @@ from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
 
-# A transaction holds so much at the least, if there is so much: its end costs two round trips and a marker. It takes so
-# long at the most before it is brought to its end.
+# A transaction is committed after this many bytes or this time. Each commit costs two round trips and a marker.
 _FULL_BYTES = 16 << 20
 _FULL_S = 10.0
 _TABLE = TopicPartition(TABLE_TOPIC, 0)
@@ -86,11 +85,11 @@ class Route:
     """The source and target of one partition, and the process that mirrors it.
 
     Attributes:
-        source: Of the mirror, the partition that is read.
+        source: The mirror's key of the source partition.
         alias: The name of the source cluster.
         target: The partition that is written.
-        generation: Of the process that mirrors.
-        timeout_ms: How long a transaction may be open.
+        generation: The generation of this process.
+        timeout_ms: Transaction timeout.
     """
 
     source: SourcePartition
@@ -132,14 +131,14 @@ class PartitionWriter:
         """Fence earlier writers of this partition, and find its position.
 
         Args:
-            route: Which partition.
-            pool: The target's.
-            table: The target's.
+            route: The partition.
+            pool: The connections to the target.
+            table: The target's offset table.
             start_offset: Where to begin if the table has no place.
 
         Raises:
-            KafkaError: the target did not do it.
-            MirrorFencedError: a later process mirrors the same source, or one mirrors it to another topic.
+            KafkaError: a request to the target failed.
+            MirrorFencedError: a later process mirrors the same source, or the source is mirrored to another topic.
         """
         writer = cls(route, pool, table)
         await writer._main.fence()
@@ -150,7 +149,7 @@ class PartitionWriter:
             if producer is not writer._main:
                 await producer.fence()
             known = table.offsets.producers.get(producer.producer_id)
-            # A producer that its coordinator forgot has a new id, which must still be stored.
+            # If the coordinator expired the transactional id, the producer has a new id, which must still be stored.
             if known is not None and known.path == path:
                 writer._producers[path] = producer
         await table.refresh()
@@ -178,8 +177,8 @@ class PartitionWriter:
         """Write a batch, invisible until `commit`. An open transaction must have the same path.
 
         Raises:
-            RefusedBatchError: The target does not take it, or one before it.
-            KafkaError: It was not written; this writer must not be used any more.
+            RefusedBatchError: The target rejected this batch or an earlier one.
+            KafkaError: The batch was not written; this writer must not be used any more.
         """
         if self.path is None:
             producer = await self._producer(path)
@@ -199,12 +198,12 @@ class PartitionWriter:
 
         Args:
             position: The next source offset to be mirrored.
-            mark: The last batch that was read; None: the one of before.
-            forgotten: Segments to be dropped from the table, by first source offset and end.
+            mark: The last batch that was read; None: unchanged.
+            forgotten: Segments to delete from the table, by first source offset and end.
 
         Raises:
             RefusedBatchError: The target rejected a batch.
-            KafkaError: It may be committed or not; this writer must not be used any more.
+            KafkaError: The outcome is unknown; this writer must not be used any more.
         """
         source = self._route.source
         runs: list[Run] = []
@@ -226,11 +225,11 @@ class PartitionWriter:
         """Move the place to another source offset, after the records there were replaced.
 
         Args:
-            position: Where to go on; None: the partition is no more, and is forgotten.
+            position: Where to continue; None: the partition does not exist any more, and its place is deleted.
             segments: The partition's old segments in the table, by first source offset.
 
         Raises:
-            KafkaError: It may have happened or not.
+            KafkaError: The outcome is unknown.
         """
         source, route = self._route.source, self._route
         forgotten: list[TableRecord] = [(segment_tombstone(source, first), None) for first in segments]
@@ -245,7 +244,7 @@ class PartitionWriter:
             producer.close()
 
     def _new_producer(self, path: tuple[str, ...]) -> TransactionalProducer:
-        # No name of a topic has a slash.
+        # Topic names contain no slash, so the ids of different partitions differ.
         before = ",".join(path[:-1])
         return TransactionalProducer(self._pool, f"{self._route.transactional_id}/{before}", self._route.timeout_ms)
 
@@ -281,7 +280,7 @@ class PartitionWriter:
                 elif each.end_offset <= start:
                     records.append((path_tombstone(number, each), None))
         await self._transact(self._main, records)
-        # It is complete when the next one may begin.
+        # A new transaction can begin only after the previous one is complete.
         await self._main.begin(_TABLE)
         await self._main.abort()
 

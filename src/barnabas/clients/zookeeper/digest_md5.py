@@ -6,7 +6,7 @@
              digest-uri="zookeeper/zk-sasl-md5",maxbuf=65536,response=<32 hex digits>,qop=auth
     server   rspauth=<32 hex digits>
 
-kazoo does the rest of the login, normally with a library that nothing else here needs.
+kazoo does the rest of the login. It normally uses a library for this part, which Barnabas does not need otherwise.
 
 Source: RFC 2831; ZooKeeper 3.5, SecurityUtils (the host's name is a constant).
 """
@@ -33,7 +33,7 @@ class DigestMd5:
     def __init__(self, username: str, password: str, uri: str, cnonce: str) -> None:
         """Args:
         uri: Service and host, `zookeeper/zk-sasl-md5`.
-        cnonce: A random text, another one each time.
+        cnonce: A random text, different for each login.
         """
         self.complete = False
         self._username = username
@@ -49,7 +49,7 @@ class DigestMd5:
             challenge: The server's message; None at the beginning.
 
         Raises:
-            DigestError: It makes no sense.
+            DigestError: The challenge is invalid.
         """
         if challenge is None:
             return b""

@@ -1,7 +1,7 @@
 """kazoo's client, configured with back-off, TLS and a login.
 
-kazoo works in threads of its own. Answers and watch events go through one queue here: kazoo gives each a thread, and
-they could overtake each other.
+kazoo works in threads of its own. It would use one thread for answers and one for watch events, so that they could
+overtake each other. Here both go through one queue.
 
 Source: ZooKeeper programmer's guide, sessions; Kafka 2.7.2, zookeeper.* of the broker's settings.
 """
@@ -22,7 +22,7 @@ from barnabas.clients.zookeeper.options import ZooKeeperOptions, ZooKeeperTls
 from barnabas.core.errors import StartupError
 
 _LOG = logging.getLogger("barnabas.clients.zookeeper.kazoo")
-# Behind kazoo's back-off of a minute a server that came back would wait for its clients.
+# kazoo's default back-off of up to a minute would delay the reconnection to a restarted server.
 _RECONNECTING = {"max_tries": -1, "delay": 0.05, "max_delay": 1.0}
 
 
@@ -47,7 +47,7 @@ def new_client(options: ZooKeeperOptions) -> Any:
             use_ssl=options.tls is not None,
             logger=_LOG,
         )
-        # UnicodeError, which is a ValueError: kazoo would meet it in a thread of its own.
+        # Raises UnicodeError (a ValueError) here, because kazoo would raise it in its own thread.
         for host, _ in client.hosts:
             host.encode("idna")
     except ValueError as error:
@@ -97,7 +97,7 @@ class _DigestClient:
         return
 
 
-# kazoo asks a library for mechanisms that is not there: it gets the one that ZooKeeper has for passwords.
+# Replaces the library `puresasl`, which is not installed: kazoo gets ZooKeeper's mechanism for passwords.
 kazoo_connection.puresasl = SimpleNamespace(
     client=SimpleNamespace(SASLClient=_DigestClient), SASLError=DigestError, SASLProtocolException=DigestError
 )

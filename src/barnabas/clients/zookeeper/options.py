@@ -29,13 +29,13 @@ class ZooKeeperTls:
     """TLS to a server.
 
     Attributes:
-        keystore: PEM file with the key and certificate of this side; None: it has no keystore.
-        keystore_password: Of the key.
-        truststore: PEM file with the certificates that are trusted; None: those of the system.
-        protocols: The versions that may be used, as Java names them.
-        ciphers: As OpenSSL names them; empty: its own choice.
-        checks_host: The certificate has to be of the host.
-        context: The ready context, if the stores were read already; it overrides the other fields.
+        keystore: PEM file with the client's key and certificate; None: no client certificate.
+        keystore_password: Password of the key.
+        truststore: PEM file with the trusted certificates; None: the system's.
+        protocols: The permitted TLS versions, by Java's names.
+        ciphers: By OpenSSL's names; empty: OpenSSL's defaults.
+        checks_host: Verify that the certificate matches the host name.
+        context: A ready context, if the stores were read already; it overrides the other fields.
     """
 
     keystore: str | None = None
@@ -53,8 +53,8 @@ class ZooKeeperOptions:
 
     Attributes:
         connect: As zookeeper.connect: `host:port,host:port/chroot`.
-        session_timeout_ms: zookeeper.session.timeout.ms; also how long an answer may take.
-        connection_timeout_ms: zookeeper.connection.timeout.ms: how long to wait for a server at the start.
+        session_timeout_ms: zookeeper.session.timeout.ms; also the timeout of requests.
+        connection_timeout_ms: zookeeper.connection.timeout.ms: time limit of the first connection.
         most_in_flight: zookeeper.max.in.flight.requests.
         sets_acl: zookeeper.set.acl: only its creator may change a node (`wire/registry/access.py`).
         login: None: no login.

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from kazoo.interfaces import IAsyncResult  # type: ignore[import-untyped]
 
 log = logging.getLogger(__name__)
-# A server closes the connection on a packet of more than jute.maxbuffer (1 MB), and whoever asks again meets the same.
+# A server closes the connection on a packet larger than jute.maxbuffer (1 MB); a retry would fail the same way.
 _MOST_PACKET_BYTES = 1_000_000
 _OP_OVERHEAD_BYTES = 64
 
@@ -109,7 +109,7 @@ class ZooKeeperRegistry:
         self._options = options
         self._timeout_s = options.session_timeout_ms / 1000
         self._loop = asyncio.get_running_loop()
-        # Of the connection that answers come from; 0 before the first.
+        # Session of the connection from which answers come; 0 before the first.
         self._session_id = 0
         self._connected = asyncio.Event()
         self._listeners = SessionListeners()
@@ -122,7 +122,7 @@ class ZooKeeperRegistry:
         """Connect to an ensemble and begin a session.
 
         Args:
-            connect: How; as text, zookeeper.connect: `host:port,host:port/chroot`. The chroot need not exist.
+            connect: Options, or zookeeper.connect as text: `host:port,host:port/chroot`. The chroot need not exist.
 
         Raises:
             StartupError: No server answers in time, the text is invalid, or the login fails.
@@ -130,12 +130,12 @@ class ZooKeeperRegistry:
         options = ZooKeeperOptions(connect) if isinstance(connect, str) else connect
         client = new_client(options)
         registry = cls(client, options)
-        # Not `start`, which warns of a chroot that is not there yet.
+        # Not `start`, which warns if the chroot does not exist yet.
         client.start_async()
         try:
             await asyncio.wait_for(registry._connected.wait(), options.connection_timeout_ms / 1000)
             if options.login is not None:
-                # kazoo says that it is connected before it logs in.
+                # kazoo reports the connection before it logs in, so a request verifies the login.
                 await registry.exists(paths.ROOT)
         except (TimeoutError, ConnectionLostError):
             await registry.close()
@@ -159,13 +159,13 @@ class ZooKeeperRegistry:
         """Create the chroot of the address if it is missing.
 
         Raises:
-            StartupError: Nobody answers any more.
-            RegistryError: The session is gone, or may not do that.
+            StartupError: No server answers any more.
+            RegistryError: The session expired, or lacks the permission.
         """
         servers, slash, chroot = self._options.connect.partition("/")
         if not chroot or await self.exists(paths.ROOT) is not None:
             return
-        # Seen from below the chroot, nothing above it has a path.
+        # A session below the chroot cannot address the nodes above it.
         above = await ZooKeeperRegistry.open(replace(self._options, connect=servers))
         try:
             await create_with_parents(above, slash + chroot.rstrip("/"))
@@ -293,13 +293,13 @@ class ZooKeeperRegistry:
         """Send a request and wait for its answer.
 
         Raises:
-            RegistryError: It was refused, or could not be sent.
+            RegistryError: The request was rejected, or could not be sent.
         """
         self._check_open(path)
         _check_path(path)
         try:
             async with asyncio.timeout(self._timeout_s), self._in_flight:
-                # Not earlier: kazoo would keep the request, and send it without a waiter.
+                # Wait first: without a connection kazoo would queue the request, and send it after the timeout.
                 await self._connected.wait()
                 self._check_open(path)
                 answer: asyncio.Future[Any] = self._loop.create_future()
@@ -324,7 +324,7 @@ class ZooKeeperRegistry:
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._take_state, session_id, is_refused)
 
-        # In its turn among answers and watch events.
+        # Keeps the order relative to answers and watch events.
         client.handler.completion_queue.put(hand_over)
 
     def _take_state(self, session_id: int, is_refused: bool) -> None:
@@ -397,7 +397,7 @@ async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def _check_path(path: str) -> None:
-    # kazoo would mend some of these silently.
+    # kazoo would silently correct some invalid paths.
     if not paths.is_valid(path):
         raise BadArgumentsError(path)
 

@@ -35,7 +35,7 @@ ZOOKEEPER_SETTINGS: Final = (
     DIGEST,
     SASL,
 )
-"""All that is looked at; zookeeper.clientCnxnSocket says nothing that the others don't."""
+"""All settings that are read; zookeeper.clientCnxnSocket adds no information."""
 STORE_TYPES: Final = {"pem": "PEM", "p12": "PKCS12", "pfx": "PKCS12"}
 """Types of stores by file name suffix, as in ZooKeeper if no type is set."""
 _DEFAULT_TIMEOUT_MS = 10_000
@@ -52,7 +52,7 @@ def zookeeper_options(
 
     Args:
         connect: As zookeeper.connect.
-        values: By name; others are not looked at.
+        values: By name; other settings are ignored.
         dice: For a login by SASL.
 
     Raises:

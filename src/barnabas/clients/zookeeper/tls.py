@@ -40,7 +40,7 @@ def new_context(tls: ZooKeeperTls) -> ssl.SSLContext:
             context.load_verify_locations(tls.truststore)
         if tls.keystore is not None:
             what = "zookeeper.ssl.keystore.location"
-            # Never asked for at a terminal.
+            # An empty password keeps OpenSSL from prompting at a terminal.
             context.load_cert_chain(tls.keystore, password=tls.keystore_password or "")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else "no PEM"
@@ -52,7 +52,7 @@ def connect_tls(tls: ZooKeeperTls, address: tuple[str, int], hostname: str | Non
     """Connect and complete the TLS handshake. Blocks: for kazoo's thread.
 
     Raises:
-        OSError: Nobody answers, or one side does not trust the other.
+        OSError: No server answers, or one side does not trust the other.
     """
     plain = socket.create_connection(address, timeout_s)
     try:

@@ -1,9 +1,8 @@
 """The broker's settings, from a `server.properties` file to typed attributes.
 
-Invariant: a `BrokerConfig` that exists is possible: every value has its type and lies within its bounds, and the
-values fit each other. Attributes are named as the settings with dots as underscores. Where several settings mean one
-thing, the `_ms` attribute (and `log_dirs`) is what counts: `log_retention_ms` comes from log.retention.ms, else
-minutes, else hours.
+Invariant: a `BrokerConfig` is always valid: every value has its type and is within its bounds, and the values are
+consistent. Attributes are named like the settings, with underscores for dots. Where several settings have one meaning,
+use the `_ms` attribute (and `log_dirs`): `log_retention_ms` comes from log.retention.ms, else minutes, else hours.
 
 Source: Apache Kafka 2.7 documentation, broker configs; schemas/configs.json.
 """
@@ -41,8 +40,8 @@ from barnabas.core.config.versions import (
 )
 from barnabas.core.errors import ConfigError, InvalidSettingsError
 
-# What the server.properties that Kafka ships sets for one broker, on this machine alone and beside the working
-# directory instead of in /tmp.
+# The settings of Kafka's sample server.properties, but for a listener on this machine alone, and a directory below the
+# working directory instead of /tmp.
 SINGLE_BROKER_PROPERTIES: dict[str, str] = {
     "broker.id": "0",
     "listeners": "PLAINTEXT://127.0.0.1:9092",
@@ -69,14 +68,14 @@ class BrokerConfig(BrokerFields):
 
     Attributes:
         explicit: The given settings, as text, by name; others have their default.
-        given: The names set by a person, in a file or as overrides.
+        given: The names of settings in the file or in overrides.
         default_overrides: The dynamic defaults of all brokers, as text, by name; see `LiveConfig`.
         broker_overrides: The dynamic settings of this broker.
         endpoints: The addresses to listen on.
-        advertised_endpoints: The addresses for clients; an empty host means the machine's own name, and a port 0
-            the one that the system chose.
+        advertised_endpoints: The addresses for clients; an empty host means the machine's own name, and port 0 the
+            port that the system chose.
         inter_broker_listener: The name of the listener for requests between brokers.
-        control_plane_listener: The listener between controller and brokers; mostly the same.
+        control_plane_listener: The listener between controller and brokers; by default the same one.
     """
 
     __slots__ = (
@@ -128,8 +127,8 @@ class BrokerConfig(BrokerFields):
         return self.throttle("replica.alter.log.dirs.io.max.bytes.per.second")
 
     def throttle(self, name: str) -> int:
-        """Return one of `BROKER_DYNAMIC_ONLY_SETTINGS`, which are never in a file but set while the broker runs."""
-        # differs from Kafka (throttles-of-all-brokers): there what is set for all brokers has no effect.
+        """Return one of `BROKER_DYNAMIC_ONLY_SETTINGS`, which can only be set while the broker runs."""
+        # differs from Kafka (throttles-of-all-brokers): Kafka ignores a value for all brokers.
         setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
         value = setting.default_value
         for overrides in (self.default_overrides, self.broker_overrides):
@@ -147,7 +146,7 @@ class BrokerConfig(BrokerFields):
 
         Args:
             properties: Texts by name; missing settings have Kafka's default.
-            lines: The line of each that came from a file.
+            lines: The line number of each setting from a file.
             source: The file's name, for errors.
 
         Raises:
@@ -159,7 +158,8 @@ class BrokerConfig(BrokerFields):
         for name, text in properties.items():
             setting = find_file_setting(name)
             if setting is None:
-                # differs from Kafka (unknown-setting): it only warns. Nothing but Barnabas reads a name of its own.
+                # differs from Kafka (unknown-setting): Kafka only warns. Only Barnabas reads its own settings, so an
+                # unknown one is a mistake.
                 if name.startswith(OWN_PREFIX):
                     problems.add(name, f"no such setting{hint(name)}")
                 continue
@@ -221,8 +221,8 @@ class BrokerConfig(BrokerFields):
     def _settle_versions(self) -> None:
         """Derive inter.broker.protocol.version or log.message.format.version from the other, if only one is set.
 
-        # differs from Kafka (protocol-version-alone): it does not start with an inter.broker.protocol.version below
-        # 0.11 alone.
+        # differs from Kafka (protocol-version-alone): Kafka does not start if only inter.broker.protocol.version is
+        # set, to a version below 0.11.
         """
         protocol, message = INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION
         protocol_version, message_version = (kafka_version(str(self.raw(name))) for name in (protocol, message))
@@ -237,8 +237,7 @@ class BrokerConfig(BrokerFields):
         """Take some settings, and their sources, from another config.
 
         Returns:
-            Which of those settings changed: they, or others that win over them, have another value now. Those for one
-            listener alone are among them.
+            The settings whose effective value changed, including settings for a single listener.
         """
         changed = set()
         for name in names:
@@ -254,7 +253,7 @@ class BrokerConfig(BrokerFields):
         return changed
 
     def of_listener(self, listener_name: str, name: str) -> Value:
-        """Return a setting's value for one listener alone; None: it has none."""
+        """Return a setting's value for one listener alone; None: not set."""
         return self._own.get(f"{LISTENER_PREFIX}{listener_name.lower()}.{name}")
 
     def everywhere(self, name: str) -> list[tuple[str, Value]]:
@@ -458,7 +457,8 @@ def _check_versions(config: BrokerConfig, problems: _Problems) -> None:
         problems.add(
             LOG_MESSAGE_FORMAT_VERSION, f"needs a newer {INTER_BROKER_PROTOCOL_VERSION} than {protocol.short_name}"
         )
-    # differs from Kafka (zstd-offsets-codec): it starts with zstd and 1.1, say, and then refuses every commit.
+    # differs from Kafka (zstd-offsets-codec): Kafka starts with zstd and an older protocol (1.1), and then rejects
+    # every offset commit.
     if config.offsets_topic_compression_codec == _ZSTD and not protocol.has_zstd:
         problems.add(
             "offsets.topic.compression.codec",

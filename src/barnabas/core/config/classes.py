@@ -26,14 +26,14 @@ class ClassSetting(NamedTuple):
     requirement: str
 
 
-# differs from Kafka (policy-classes): it loads them.
+# differs from Kafka (policy-classes): Kafka loads them.
 _NO_CLASSES = "Java classes are not supported; remove it, and"
 
 CLASS_SETTINGS: dict[str, ClassSetting] = {
     "alter.config.policy.class.name": ClassSetting(
         (), f"{_NO_CLASSES} limit by access rules who may alter settings (AlterConfigs, docs/security.md)"
     ),
-    # differs from Kafka (authorizer): it loads any class.
+    # differs from Kafka (authorizer): Kafka loads any class.
     "authorizer.class.name": ClassSetting(
         (ACL_AUTHORIZER, "kafka.security.auth.SimpleAclAuthorizer"),
         f"must be empty (nobody is stopped) or {ACL_AUTHORIZER}: no other authorizer is here",
@@ -48,7 +48,7 @@ CLASS_SETTINGS: dict[str, ClassSetting] = {
         (f"{_COMMON}authenticator.DefaultKafkaPrincipalBuilder",),
         f"{_NO_CLASSES} map the names of certificates by ssl.principal.mapping.rules",
     ),
-    # differs from Kafka (replica-selector): it loads any class.
+    # differs from Kafka (replica-selector): Kafka loads any class.
     "replica.selector.class": ClassSetting(
         (RACK_AWARE_SELECTOR,),
         f"must be unset (consumers read from leaders) or {RACK_AWARE_SELECTOR}: no other selector is here",

@@ -59,7 +59,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One setting in a description; `value` is None if it has none or is secret."""
+    """One setting in a description; `value` is None if the setting has no value or is secret."""
 
     name: str
     value: str | None
@@ -100,7 +100,7 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
     entries = [_topic_entry(config, setting) for name, setting in TOPIC_SETTINGS.items() if not names or name in names]
     for name in sorted(config.overrides.keys() - TOPIC_SETTINGS.keys()):
         if not names or name in names:
-            # Another program wrote it; it might be a secret.
+            # Another program wrote this setting; it may be a secret.
             synonym = ConfigSynonym(name, None, ConfigSource.TOPIC)
             entries.append(ConfigEntry(name, None, ConfigSource.TOPIC, False, True, [synonym], 0))
     return entries
@@ -108,7 +108,7 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
     setting = find_broker_setting(name)
-    # A setting without a declared type might be a secret.
+    # A setting without a declared type may be a secret.
     is_sensitive = setting is None or setting.is_sensitive
     synonyms = _broker_synonyms(config, name, is_sensitive)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT

@@ -3,7 +3,7 @@
 The texts are Barnabas's own, not Kafka's. A topic's setting and the broker's setting behind it share a text. Only code
 that serves such requests imports this module: a broker starts without it.
 
-The text of a setting without effect, or with a partial one, ends with that fact, from the table in `support`.
+If a setting has no effect or a partial one, its text ends with this fact, from the table in `support`.
 """
 
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
@@ -11,7 +11,7 @@ from barnabas.core.config.support import WORKS, status
 
 
 def document_broker_setting(name: str) -> str | None:
-    """Return a text of at most 240 characters; None if a broker has no such declared setting (a listener's, say)."""
+    """Return a text of at most 240 characters; None if no broker setting has exactly this name."""
     if name not in BROKER_SETTINGS:
         return None
     told = status(name)
@@ -27,7 +27,7 @@ def document_topic_setting(name: str) -> str | None:
     return TEXTS[TOPIC_SETTINGS[name].extra]
 
 
-# By the broker's name, where a topic's setting has one.
+# By the broker setting's name, for topic settings too if they have one.
 TEXTS = {
     "advertised.host.name": (
         "Old form of advertised.listeners: the host for clients, used only if neither listeners nor "

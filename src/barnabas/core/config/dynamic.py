@@ -51,7 +51,7 @@ def check_settable(layer: Layer, overrides: Mapping[str, str]) -> None:
     """Reject settings that cannot change while a broker runs.
 
     Raises:
-        ConfigError: Of the first thing that is wrong, in Kafka's words and order.
+        ConfigError: The first problem, in Kafka's words and order.
     """
     _refuse((each for each in overrides if _is_read_only(each)), "Cannot update these configs dynamically: Set")
     _refuse(
@@ -68,10 +68,10 @@ def check_settable(layer: Layer, overrides: Mapping[str, str]) -> None:
 
 
 def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return the settable ones of the settings in the registry, whether their values are valid or not.
+    """Return the settings in the registry that are settable, whether their values are valid or not.
 
     Returns:
-        That, and the names of the rest by the reason for which they are left out.
+        These settings, and the names of the other settings by the reason for which they are left out.
     """
     kept: dict[str, str] = {}
     left_out: dict[str, list[str]] = {}
@@ -133,7 +133,7 @@ def _check_value(name: str, text: str) -> None:
     if setting is None or setting.extra == READ_ONLY:
         return
     if refuse_class(setting.name, text) is not None or (text and setting.name in _NAMES_CLASSES):
-        # differs from Kafka (java-classes): it loads them.
+        # differs from Kafka (java-classes): Kafka loads them.
         raise ConfigValueError(
             f"Invalid value {text} for configuration {setting.name}: Class {text} could not be found."
         )

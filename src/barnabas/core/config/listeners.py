@@ -57,7 +57,7 @@ def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
     """Parse a list of listeners.
 
     Raises:
-        ConfigError: Not of the form, an unmapped name, or a protocol that is not there yet.
+        ConfigError: The text has another form, or a listener's name is not mapped to a protocol.
     """
     endpoints = []
     for item in split_list(text):
@@ -73,7 +73,7 @@ def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
 
 
 def parse_addresses(items: list[str], example: str) -> list[tuple[str, int]]:
-    """Parse `barnabas.http.listeners` and the like: `host:port`, or a port alone, which means this machine only.
+    """Parse addresses such as `barnabas.http.listeners`: `host:port`, or a port alone, which means this machine only.
 
     Args:
         example: An example for the error text.
@@ -135,7 +135,7 @@ def choose_inter_broker_listener(
     Args:
         name: inter.broker.listener.name, if it is set.
         security_protocol: security.inter.broker.protocol.
-        is_protocol_given: Whether that was set, and is not just the default.
+        is_protocol_given: Whether `security_protocol` was set explicitly.
         protocols: listener.security.protocol.map.
 
     Raises:
@@ -182,7 +182,7 @@ def choose_control_plane_listener(
             "when defined, should have a different value from the inter broker listener name. Currently they both have "
             f"the value {chosen}"
         )
-    # differs from Kafka (control-plane): what comes there has a thread of its own, too.
+    # differs from Kafka (control-plane): Kafka also gives this listener its own thread.
     return chosen
 
 

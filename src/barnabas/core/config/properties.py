@@ -1,8 +1,8 @@
-"""Java's properties files, with the line on which each setting stands.
+"""Java's properties files, with the line number of each setting.
 
-One setting is one logical line: a natural line, and those after it while a line ends in an odd number of backslashes.
-The key ends at the first `=`, `:` or white space that is not escaped; lines that begin with `#` or `!` are comments;
-`\\t \\n \\r \\f \\uXXXX` are escapes, and before any other character the backslash falls away. The last of several
+One setting is one logical line: a line, and the next ones while a line ends in an odd number of backslashes. The key
+ends at the first `=`, `:` or white space that is not escaped; lines that begin with `#` or `!` are comments;
+`\\t \\n \\r \\f \\uXXXX` are escapes, and before any other character the backslash is removed. The last of several
 settings with one key counts. Files are ISO 8859-1, as Java reads them.
 
 Source: java.util.Properties, load(Reader).
@@ -24,10 +24,10 @@ def parse_properties(text: str) -> tuple[dict[str, str], dict[str, int]]:
     """Parse the text of a properties file.
 
     Returns:
-        The settings, and for each the number of the line on which it begins, from 1.
+        The settings, and the number of each one's first line, from 1.
 
     Raises:
-        ConfigError: A `\\u` that four hexadecimal digits do not follow; names the line.
+        ConfigError: Four hexadecimal digits do not follow a `\\u`; the error names the line.
     """
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -47,7 +47,7 @@ def read_properties(path: str) -> tuple[dict[str, str], dict[str, int]]:
     """Read and parse a properties file; see `parse_properties`.
 
     Raises:
-        ConfigError: No such file, or it cannot be read; one line that names it.
+        ConfigError: The file does not exist or cannot be read; one line that names it.
     """
     try:
         with open(path, "rb") as file:

@@ -92,7 +92,7 @@ def name_for_any(name: str) -> str:
 
 
 def find_broker_setting(name: str) -> Setting | None:
-    """Return a broker setting, also with a listener's prefix, and also one that no file may contain."""
+    """Return a broker setting, also with a listener's prefix, and also one that cannot be set in a file."""
     name = name_for_any(name)
     return BROKER_SETTINGS.get(name) or BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
 
@@ -106,13 +106,13 @@ def find_file_setting(name: str) -> Setting | None:
 
 
 def hint(name: str) -> str:
-    """Return a hint at the known setting nearest to an unknown one; empty if none is near."""
+    """Return a hint at the known setting nearest to an unknown one; empty if no setting is near."""
     if name in BROKER_DYNAMIC_ONLY_SETTINGS:
         return "; it can only be set while the broker runs (barnabas configs)"
     of_topics = TOPIC_SETTINGS.get(name)
     if of_topics is not None and of_topics.extra in BROKER_SETTINGS:
         return f"; did you mean {of_topics.extra}?"
-    from difflib import get_close_matches  # only for this: start-up does not pay for it
+    from difflib import get_close_matches  # imported late: start-up does not need it
 
     prefix = name[: len(name) - len(name_for_any(name))]
     near = get_close_matches(name_for_any(name), (*BROKER_SETTINGS, *AUTHORIZER_SETTINGS), n=1, cutoff=0.8)
@@ -134,7 +134,8 @@ def parse(setting: Setting, text: str) -> Value:
     """Convert a setting's text to its value, or raise the reason why it is invalid.
 
     Raises:
-        ConfigError: Not of the type, or out of bounds; its text is the reason alone, without the setting's name.
+        ConfigError: The type is wrong, or the value is out of bounds; the message is the reason alone, without the
+            setting's name.
     """
     text = text.strip() if setting.type != "password" else text
     if setting.type == "boolean":
@@ -179,7 +180,7 @@ def _parse_number(setting: Setting, text: str) -> int | float:
             raise ConfigError("Not a number of type DOUBLE") from None
     else:
         limit = 1 << (_INTEGER_BITS[setting.type] - 1)
-        # The length is bounded first: turning a million digits into a number takes seconds.
+        # Check the length first: parsing a million digits takes seconds.
         if len(text) > 40 or not _INTEGER.fullmatch(text) or not -limit <= (value := int(text)) < limit:
             raise ConfigError(f"Not a number of type {setting.type.upper()}")
     if setting.least is not None and not value >= setting.least:
@@ -212,7 +213,7 @@ def _are_versions(choices: tuple[str, ...]) -> bool:
 def _is_choice(choices: tuple[str, ...], text: str) -> bool:
     if text in choices:
         return True
-    # A protocol version may be cut short or carry a patch number: 2.7, 2.7.2, 0.10.1.
+    # A protocol version may be shortened or have a patch number: 2.7, 2.7.2, 0.10.1.
     if not _are_versions(choices):
         return False
     segments = text.split(".")

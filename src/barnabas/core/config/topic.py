@@ -17,8 +17,8 @@ from barnabas.core.config.versions import MESSAGE_FORMAT_VERSION, kafka_version
 from barnabas.core.errors import ConfigError
 
 _COMPACTION_LAGS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
-# Of each setting: its attribute, the broker's that backs it ("": none does), and its own default. Made once: a topic's
-# settings are put together for each of its partitions.
+# For each setting: its attribute, the broker's attribute behind it ("": none), and its own default. Computed once,
+# because a config is created for each partition.
 _FIELDS = tuple(
     (
         attribute_name(name),
@@ -73,14 +73,14 @@ class TopicConfig(TopicFields):
         """Return the broker's settings with these overrides in place of the current ones.
 
         Raises:
-            ConfigError: Unknown or impossible; the message is the one that Kafka answers. ConfigValueError where it is
-                about one value.
+            ConfigError: A name is unknown, or the settings are invalid; with Kafka's message. ConfigValueError if a
+                single value is invalid.
         """
         unknown = next((name for name in overrides if name not in TOPIC_SETTINGS), None)
         if unknown is not None:
             raise ConfigError(f"Unknown topic config name: {unknown}")
         config = self.with_stored(overrides)
-        # Among themselves, as Kafka does: what the broker's settings are must not make every topic impossible.
+        # Compare with defaults, not with the broker's settings, as Kafka does: these must not make every topic invalid.
         least_ms, most_ms = (
             int(getattr(config, attribute_name(name)) if name in overrides else TOPIC_SETTINGS[name].default or 0)
             for name in _COMPACTION_LAGS
@@ -95,7 +95,7 @@ class TopicConfig(TopicFields):
         """Like `with_overrides`, but accept unknown names and conflicting settings; for descriptions.
 
         Raises:
-            ConfigValueError: Impossible.
+            ConfigValueError: A value is invalid.
         """
         config = TopicConfig(self.broker, overrides)
         for name, text in overrides.items():

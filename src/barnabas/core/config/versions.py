@@ -1,6 +1,6 @@
 """Kafka's versions, as named by `inter.broker.protocol.version`, and the formats that each reads and writes.
 
-A version is named in full (`2.1-IV1`) or in short (`2.1`, `0.10.2`, `2.7.2`); the short form means its last step.
+A version has a full name (`2.1-IV1`) or a short one (`2.1`, `0.10.2`, `2.7.2`), which means the last IV of the release.
 
 | since | new format |
 | --- | --- |
@@ -33,8 +33,8 @@ class KafkaVersion(NamedTuple):
     """A version; versions compare in order of release.
 
     Attributes:
-        rank: Its place among all.
-        name: In full.
+        rank: Its position among all versions.
+        name: The full name.
     """
 
     rank: int
@@ -70,7 +70,7 @@ def kafka_version(text: str) -> KafkaVersion:
     """Return the version with this name, full or short.
 
     Raises:
-        ConfigError: There is no such version up to 2.7.
+        ConfigError: No version up to 2.7 has this name.
     """
     release = ".".join(text.partition("-")[0].split(".")[: 3 if text.startswith("0.") else 2])
     for rank in range(len(_NAMES) - 1, -1, -1):
@@ -84,7 +84,7 @@ def oldest_version(can: Callable[[KafkaVersion], bool]) -> KafkaVersion:
     """Return the oldest version for which `can` is true.
 
     Raises:
-        ConfigError: None up to 2.7 can.
+        ConfigError: `can` is true for no version up to 2.7.
     """
     for rank, name in enumerate(_NAMES):
         version = KafkaVersion(rank, name)

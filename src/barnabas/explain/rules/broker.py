@@ -1,6 +1,6 @@
-"""State of brokers, and whether one may stop now: unanswered queries, event loop stalls, limits nearly reached.
+"""State of brokers, and whether one may be shut down now: silent brokers, event loop stalls, limits nearly reached.
 
-`clients/cluster_state.py` decides whether a broker may stop, also for `barnabas cluster status`.
+`clients/cluster_state.py` decides whether a broker may be shut down, also for `barnabas cluster status`.
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from barnabas.explain.finding import Figure, Finding, Severity, worst_first
 from barnabas.explain.formatting import duration, silence, times
 from barnabas.explain.snapshot import Snapshot
 
-# A stall of the event loop of this length delays every client.
+# An event loop stall of this length is reported: it delays every client.
 _STALL_MS: Final = 200
 # A limit is nearly reached from this share of it on.
 _NEAR: Final = 0.8
 
 
 def explain_broker(snapshot: Snapshot) -> list[Finding]:
-    """Explain each broker, or the one that is asked about, the most severe first."""
+    """Explain each broker, or the one in the scope, the most severe first."""
     cluster = snapshot.cluster
     assert cluster is not None
     found: list[Finding] = []
@@ -68,7 +68,7 @@ def _broker(snapshot: Snapshot, cluster: Cluster, broker: Broker) -> Iterator[Fi
 
 
 def near_limits(snapshot: Snapshot, wanted_id: int | None = None) -> Iterator[Finding]:
-    """Yield findings about nearly reached limits of a broker, at which it rejects or delays clients."""
+    """Yield findings about nearly reached limits of brokers; at a limit a broker rejects or delays clients."""
     for row in snapshot.rows("broker"):
         broker_id = row["broker_id"]
         for limit in row["limits"] if wanted_id in (None, broker_id) else ():

@@ -1,7 +1,7 @@
 """Problems of a client: the quota that throttles it and the sharers of that quota, slow requests, refusals.
 
-Brokers report the quota in force (`ExplainQuotas`). Kafka reports only the quotas themselves; there it follows from
-their order, decided by the same code as in brokers: `wire/quotas/levels.py`.
+Barnabas's brokers report the effective quota (`ExplainQuotas`). Kafka reports only the configured quotas; the effective
+one follows from their order, with the same code as in brokers: `wire/quotas/levels.py`.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _RECEIVE_MEMORY: Final = "queued.max.request.bytes"
 
 
 def explain_client(snapshot: Snapshot) -> list[Finding]:
-    """Explain the throttling of a client: the caller, or the one that is asked about."""
+    """Explain the throttling of a client: the one in the scope, or the caller."""
     found = [each for row in snapshot.limits for each in _limits(snapshot, row)]
     found += _throttles(snapshot)
     found += [each for each in explain_slow(snapshot) if each.severity]
@@ -46,7 +46,7 @@ def _name(snapshot: Snapshot) -> str:
 
 
 def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
-    """Yield a finding for each quota that a broker reports as in force."""
+    """Yield a finding for each quota that a broker reports as effective."""
     next_step = ("quotas", "explain", ("--user", answer["user"]), ("--client-id", answer["client_id"]))
     for quota in answer["quotas"]:
         if quota["limit"] is None:
@@ -112,7 +112,7 @@ def throttled_clients(snapshot: Snapshot) -> list[Finding]:
 
 
 def _by_order(snapshot: Snapshot, user: str, client_id: str) -> Iterator[Finding]:
-    """Yield the quotas in force by their order alone; whether they throttle a client is unknown."""
+    """Yield the effective quotas according to their order; whether they throttle a client is unknown."""
     subject = f"client {client_id}"
     for key, unit in _UNITS.items():
         limits = Limits()

@@ -1,4 +1,4 @@
-"""Causes of full disks and of segments that stay: growth, retention, and the settings behind them."""
+"""Causes of full disks and of segments that are not deleted: growth, retention, and the responsible settings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -29,7 +29,7 @@ _GOING: Final = ""
 
 
 def explain_disk(snapshot: Snapshot) -> list[Finding]:
-    """Explain disk usage; with a topic, the reasons why its segments stay."""
+    """Explain disk usage; with a topic, the reasons why its segments are not deleted."""
     if snapshot.scope.name is not None:
         return worst_first(_topic(snapshot, snapshot.scope.name))
     found = [_directory(snapshot, each) for each in snapshot.directories]
@@ -38,7 +38,7 @@ def explain_disk(snapshot: Snapshot) -> list[Finding]:
 
 
 def kept_by(segment: Mapping[str, object]) -> str:
-    """Describe why a segment is still kept."""
+    """Describe why a segment is not deleted yet."""
     if segment["kept_by"] is None:
         return f"nothing: {segment['rule']} is about to delete it"
     reason = str(segment["kept_by"])
@@ -138,7 +138,7 @@ def _topic(snapshot: Snapshot, topic: str) -> Iterator[Finding]:
     yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(next_step,))
 
 
-# The settings that decide about segments, by policy.
+# By cleanup policy, the settings that decide when segments are deleted.
 _SETTINGS: Final = {
     "delete": ("retention.ms", "retention.bytes", "segment.ms", "segment.bytes"),
     "compact": ("min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms"),

@@ -1,7 +1,7 @@
 """Causes of rebalances: the trigger, members that joined or left, frequency, and time without reading.
 
-The coordinator recorded the reasons of its decisions. Kafka records none: there, the members of two snapshots are
-compared, and the reason is unknown.
+Barnabas's coordinators record the reasons of their decisions. Kafka's do not: for these the members of two snapshots
+are compared, and the reason is unknown.
 """
 
 from collections import Counter
@@ -18,7 +18,8 @@ _OFTEN: Final = 3
 _OFTEN_MS: Final = 600_000
 # A rebalance this soon after a change of the coordinator is probably its consequence.
 _MOVED_MS: Final = 120_000
-# These are not: members continue with a new coordinator, and rejoin only if they did not find it or were joining.
+# Rebalances with these reasons are not: members continue with a new coordinator, and rejoin only if they did not find
+# it or were joining.
 _OF_THEIR_OWN_ACCORD: Final = ("left", "removed", "subscription_changed")
 _IDLE_PART: Final = 0.1
 # A member that misses a rebalance did not begin it: the rebalance waited for the member.
@@ -65,7 +66,7 @@ def reason_text(rebalance: Row) -> str:
 
 
 def _who(rebalance: Row) -> str:
-    """Name the members that triggered a rebalance or, if there are none, those that left for the same reason."""
+    """Return the member that triggered a rebalance or, without one, the members that left for the same reason."""
     went = [_member(each) for each in rebalance.get("went", ()) if each["why"] == rebalance["reason"]]
     return listed(went) if went and not rebalance["client_id"] else _member(rebalance)
 
@@ -107,7 +108,7 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
         text += f", and interrupted its members {times(recent)} in the last 10 min"
     if disturbing:
         text += f"; reading stopped for {duration(idle_ms)}"
-    # For a single rebalance the share means nothing.
+    # For a single rebalance the share of time is meaningless.
     if idle_part is not None and len(disturbing) > 1:
         text += f", {idle_part:.0%} of the time since the first one"
     text += f"; {_last(kept[-1])}"
@@ -126,10 +127,10 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
 
 
 def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
-    """Return whether no member read when a rebalance began, or none was left to read.
+    """Return whether a rebalance interrupted no member: none was reading before it, or the group became empty.
 
     Args:
-        member_count: Of members now, for a rebalance that goes on.
+        member_count: The current number of members, for a rebalance in progress.
     """
     if rebalance["reason"] in ("left", "removed"):
         return bool(rebalance["outcome"] == "empty")
@@ -139,14 +140,14 @@ def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
 
 
 def _idle_ms(rebalance: Row, now_ms: int) -> int:
-    """Return how long a rebalance stopped reading; a running one counts until now."""
+    """Return the time that a rebalance stopped reading; for one in progress, until now."""
     if rebalance["outcome"] is None:
         return max(now_ms - int(rebalance["began_ms"]), 0)
     return int(rebalance["gather_ms"] or 0) + int(rebalance["assign_ms"] or 0)
 
 
 def _last(rebalance: Row) -> str:
-    """Describe the newest rebalance: its trigger, and the member it waited for."""
+    """Describe the newest rebalance: its trigger, and the member for which it waited."""
     text = f"the last one: {reason_text(rebalance)}"
     last = rebalance["last"]
     missed = [_member(each) for each in rebalance["went"] if each["why"] == _MISSED]
@@ -158,7 +159,7 @@ def _last(rebalance: Row) -> str:
 
 
 def _reasons(rebalance: Row) -> Iterator[Row]:
-    """Yield the triggers of a rebalance, preceded by members that it waited for in vain, which took the most time."""
+    """Yield the reasons of a rebalance; first members that did not rejoin, because they took the most time."""
     for each in rebalance["went"]:
         if each["why"] == _MISSED:
             yield {**each, "reason": _MISSED, "began_ms": rebalance["began_ms"]}

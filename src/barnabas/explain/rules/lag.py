@@ -1,21 +1,21 @@
 """Causes of consumer lag in each partition of a group.
 
 Lag is the distance of the committed offset from the partition's end. It includes transaction markers and aborted
-records, which cannot be read; so records are counted as far as they were read, and the age of the first one is
-reported.
+records, which consumers never get. Therefore readable records are counted too, up to a limit, and the age of the first
+one is reported.
 
 Each partition has one cause, the first of these that is true:
 
-    no leader, or one that does not answer    nobody can read, or report the lag
+    no leader, or the leader does not answer  the partition cannot be read, or its lag is unknown
     never committed                           auto.offset.reset decides the start
-    committed below the log's start           the records between are lost to the group
-    committed above the log's end             the topic was recreated, or the log lost its end
-    committed at the last stable offset       a transaction is open behind it
-    nothing but markers ahead                 no lag at all
+    committed below the log start             the group loses the records in between
+    committed above the log end               the topic was recreated, or the log lost its end
+    committed at the last stable offset       an open transaction begins there
+    only markers ahead                        no lag
     the group has no members, or rebalances   no member reads
     no member has the partition               no member reads this partition
     throttled by a quota                      responses to its member are delayed
-    commits nothing though it has a member    it does not read, or does not commit
+    has a member, but no commits              the member does not read, or does not commit
     incoming rate above the outgoing one      never caught up: its fetches wait for the disk, or are rare, or its
                                               responses are full, or the cause is unknown
     incoming rate below the outgoing one      the time to catch up
@@ -33,14 +33,14 @@ from barnabas.explain.snapshot import Group, Member, Snapshot, rate_per_s, still
 
 # Members commit every 5 s by default, so a shorter silence proves nothing.
 _SILENT_MS: Final = 30_000
-# A member that was throttled, or waited for the disk, longer ago than this has another reason now.
+# Throttling and waits for the disk are a cause only if they happened within this time.
 _LATELY_MS: Final = 20_000
-# A group with less lag than this keeps up.
+# A group whose lag is younger than this keeps up.
 _FRESH_MS: Final = 10_000
 # A partition gets its own finding from this share of a topic's lag on, if the lag is large enough.
 _MOST_OF_IT: Final = 0.8
 _MANY: Final = 100
-# A member with more to read that fetches no more often than this is busy with processing.
+# A member that is behind and fetches less often than this is busy with processing.
 _SELDOM_S: Final = 3
 _PACES: Final = ("falls-behind", "asks-seldom", "cold", "answers-full", "catches-up", "unknown")
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
@@ -96,7 +96,7 @@ def _group(snapshot: Snapshot, group: Group) -> Finding:
 
 
 def _unknown_to(snapshot: Snapshot, owners: Collection[TopicPartition]) -> set[TopicPartition]:
-    """Find unassigned partitions with records, of topics that the members divide among themselves."""
+    """Return the partitions with records of topics that members read, because some may be unassigned."""
     topics = {each.topic for each in owners}
     names = (name for topic in topics for name in snapshot.logs_of(topic))
     return {name for name in names if snapshot.logs[name].end_offset > snapshot.logs[name].start_offset}
@@ -135,7 +135,7 @@ def _cause(snapshot: Snapshot, group: Group, part: Behind) -> tuple[str, str]:
     if is_at_stable and part.unread is not None and not part.unread.record_count:
         if log.stable_offset == log.end_offset:
             return ("markers-only", "")
-        # A consumer that reads everything has no reason to stop exactly here.
+        # A consumer stops exactly here only because of the open transaction.
         return ("open-transaction", _opener(snapshot, name))
     return _of_members(snapshot, group, part)
 
@@ -170,7 +170,7 @@ def _of_members(snapshot: Snapshot, group: Group, part: Behind) -> tuple[str, st
 
 
 def _slowness(snapshot: Snapshot, part: Behind) -> tuple[str, str]:
-    """Return the cause of a member's slowness, as far as its fetches show it."""
+    """Return the cause of a member's slowness, if its fetches show it."""
     if part.owner is None:
         return ("falls-behind", "")
     client_id, leader_id = part.owner.client_id, snapshot.partitions[part.name].leader_id
@@ -193,7 +193,7 @@ def _was_left(snapshot: Snapshot, group: Group) -> bool:
 
 
 def _opener(snapshot: Snapshot, name: TopicPartition) -> str:
-    """Return the producer id, as text, that keeps a partition's last stable offset in place; empty: unknown."""
+    """Return the id, as text, of the producer whose open transaction blocks the last stable offset; empty: unknown."""
     there = [(each.first_offset, each.producer_id) for each in snapshot.open_transactions if each.partition == name]
     return str(min(there)[1]) if there else ""
 

@@ -24,7 +24,7 @@ class Behind(NamedTuple):
         committed: None: no offset was committed.
         log: None: unknown.
         lag: Offsets; None: unknown.
-        age_ms: The age of the first uncommitted record; None: there is none, or it is unknown.
+        age_ms: The age of the first uncommitted record; None: no such record, or unknown.
         incoming, outgoing: Records per second that arrive, and that are committed; None: unknown.
     """
 
@@ -47,7 +47,7 @@ class Behind(NamedTuple):
 
     @property
     def record_count(self) -> int:
-        """Return how many records can be read; if they were not counted to the end, the offsets are the bound."""
+        """Return the number of records ahead; offsets whose records were not read count as records."""
         if self.unread is None or not self.unread.is_whole:
             return self.lag or 0
         open_count = 0 if self.log is None else self.log.end_offset - max(self.log.stable_offset, self.committed or 0)

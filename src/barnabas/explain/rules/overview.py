@@ -1,4 +1,4 @@
-"""All problems of a cluster: the findings of every question, without those that are fine."""
+"""All problems of a cluster: the findings of every question, without those of severity FINE."""
 
 from collections.abc import Iterator
 
@@ -17,9 +17,9 @@ from barnabas.explain.snapshot import Snapshot
 
 
 def explain_all(snapshot: Snapshot) -> list[Finding]:
-    """List all problems, the most severe first; if there are none, one line says so.
+    """Return all problems, the most severe first; without problems, one finding that states this.
 
-    Users who may not see everything get another text.
+    Its text differs for users who may not see all data.
     """
     found = worst_first(each for each in _all(snapshot) if each.severity)
     if found:

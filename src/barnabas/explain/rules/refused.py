@@ -1,7 +1,7 @@
 """Causes of refusals: denying rules, missing rights, failed logins, reached limits.
 
-Kafka only logs its refusals; its access rules are public, so "may U do X" is answered for Kafka, too. The same code as
-in brokers decides the effect of rules: `wire/security/access_rules.py`.
+Kafka only logs its refusals, but its access rules can be queried, so the question "may U do X" is answered for Kafka,
+too. The effect of rules is decided by the same code as in brokers: `wire/security/access_rules.py`.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Question(NamedTuple):
 
 
 def explain_refused(snapshot: Snapshot) -> list[Finding]:
-    """Explain recent refusals or, with an operation, whether a user may perform it and by which rule."""
+    """Explain recent refusals or, with an operation, whether a user may perform it, with the deciding rule."""
     question = question_of(snapshot.scope)
     if question is not None:
         return [may(snapshot, question)]
@@ -83,7 +83,7 @@ def _is_in_scope(snapshot: Snapshot, row: Row) -> bool:
 
 
 def question_of(scope: Scope) -> Question | None:
-    """Return the question, if a user and an operation are named; None: they are not."""
+    """Return the question if the scope has a user and an operation, else None."""
     user = scope.user or scope.name
     if user is None or scope.operation is None:
         return None
@@ -99,7 +99,7 @@ def question_of(scope: Scope) -> Question | None:
 
 
 def may(snapshot: Snapshot, question: Question) -> Finding:
-    """Return whether a principal may do something, with the rule or the missing right."""
+    """Return whether a principal may perform the operation, with the rule or the missing right."""
     principal, what = question.principal, question.what
     subject = f"user {principal.name}"
     option = _OPTIONS.get(question.resource_type)
@@ -149,7 +149,7 @@ def _about(rules: list[Binding], question: Question) -> list[Binding]:
 
 
 def _decides(binding: Binding, question: Question) -> bool:
-    """Return whether a rule alone allows the operation, or denies it although everything else is allowed."""
+    """Return whether a single rule allows the operation, or denies it regardless of other rules."""
     rules = Rules()
     entries = {binding.entry}
     is_denial = binding.entry.permission is Permission.DENY
@@ -188,7 +188,7 @@ def _refusal(snapshot: Snapshot, row: Row) -> Finding:
         case "login":
             text = f"a login from {where} by {row['mechanism'] or 'TLS'} on listener {row['listener']} failed {often}"
             text += f": {row['reason']}"
-            # The command lists SCRAM users alone.
+            # The command lists only SCRAM users.
             commands = (command("users", "list"),) if str(row["mechanism"]).startswith("SCRAM") else ()
         case "acl":
             text = f"{who} ({where}) was denied {row['operation']} on {row['resource']} {row['name']} {often}"

@@ -44,7 +44,7 @@ class SlowKind(NamedTuple):
 
 
 def slow_kinds(snapshot: Snapshot) -> list[tuple[SlowKind, list[Row]]]:
-    """Return the slow requests by kind, in descending order of time; only those of a named client."""
+    """Return the slow requests by kind, in descending order of time; only the client's if the scope has a client."""
     wanted = snapshot.scope.client_id or snapshot.scope.name
     by_kind: dict[SlowKind, list[Row]] = {}
     for row in snapshot.facts.get("requests", ()):
@@ -57,7 +57,7 @@ def slow_kinds(snapshot: Snapshot) -> list[tuple[SlowKind, list[Row]]]:
 
 
 def explain_slow(snapshot: Snapshot) -> list[Finding]:
-    """Explain slow requests by API, client and stage, in descending order of time; only those of a named client."""
+    """Explain slow requests by API, client and stage, in descending order of time; see `slow_kinds`."""
     wanted = snapshot.scope.client_id or snapshot.scope.name
     found = [_slow(snapshot, *kind) for kind in slow_kinds(snapshot)[:_MOST_ROWS]]
     found += _without(snapshot)

@@ -15,7 +15,7 @@ _THROTTLED: Final = "follower.replication.throttled.replicas"
 _MOST_PARTITIONS: Final = 20
 
 
-# Reasons of a leader to remove a replica from the in-sync ones.
+# Reasons of a leader to remove a replica from the in-sync replicas.
 _SHRUNK: Final = {
     "follower behind": ": its leader removed it from the in-sync replicas: it was behind for replica.lag.time.max.ms",
     "broker gone": ": its leader removed it from the in-sync replicas: its broker was gone",
@@ -30,7 +30,7 @@ class _Missing(NamedTuple):
 
 
 def explain_topic(snapshot: Snapshot) -> list[Finding]:
-    """Explain degraded partitions, the most severe first; only those of a named topic."""
+    """Explain degraded partitions, the most severe first; only the topic's if the scope has a topic."""
     cluster = snapshot.cluster
     assert cluster is not None
     topic = snapshot.scope.name
@@ -71,7 +71,7 @@ def _lacking(snapshot: Snapshot, trouble: Trouble, lacking: list[Partition]) -> 
                 by_text.setdefault(why.text.partition(": ")[2], why)
         causes += by_text.values()
     causes += _missing(snapshot, lacking)
-    # A damaged log is the reason why the other replicas wait.
+    # A damaged log first, because it is the reason why the other replicas wait.
     causes.sort(key=lambda each: each.verdict != "log-damaged")
     since = [row["at_ms"] for row in snapshot.facts.get("leaders", ()) if _name(row) in names]
     figures: dict[str, Figure] = {

@@ -11,7 +11,7 @@ from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst
 from barnabas.explain.formatting import count, duration, times
 from barnabas.explain.snapshot import OpenTransaction, Row, Snapshot
 
-# A transaction open for this long is a problem; producers commit every second or so.
+# A transaction open for this long is a problem; producers usually commit about every second.
 _LONG_MS: Final = 60_000
 _REASONS: Final = {
     "producer": "its producer aborted it",
@@ -21,7 +21,7 @@ _REASONS: Final = {
 
 
 def explain_transaction(snapshot: Snapshot) -> list[Finding]:
-    """Explain open and aborted transactions; only those of a named transactional id."""
+    """Explain open and aborted transactions; only the id's if the scope has a transactional id."""
     wanted = snapshot.scope.name
     found = [*of_open(snapshot, None, None), *_aborted(snapshot)]
     for state in snapshot.transactional_ids.values():
@@ -142,7 +142,7 @@ def why_aborted(row: Row) -> str:
 
 
 def _aborted(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield for each id how often its transactions were aborted, and the reason of the last abort."""
+    """Yield for each id the number of its aborted transactions, and the reason of the last abort."""
     by_id: dict[str, list[Row]] = {}
     for row in snapshot.rows("transactions", outcome="aborted"):
         if row["at_ms"] >= snapshot.since_ms:

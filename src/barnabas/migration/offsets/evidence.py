@@ -13,7 +13,7 @@ Invariants:
 
 - A commit to both sides, sampled half-way, does not count as a commit to one side: the test is whether a side has
   reached the other side's offset of the sample before.
-- A movement before a partition came to its owner is not evidence about that owner.
+- A movement before the owner took over the partition is not evidence about that owner.
 
 Source: Kafka 0.8.2.2, ZookeeperConsumerConnector.commitOffsets.
 """
@@ -36,7 +36,7 @@ class Commits(Enum):
     KAFKA = "kafka"
     MIXED = "mixed"
     SILENT = "-"
-    """None was seen, or nothing that tells where."""
+    """No commit was seen, or no evidence of where it went."""
 
 
 class Sample(NamedTuple):
@@ -44,8 +44,8 @@ class Sample(NamedTuple):
 
     Attributes:
         owners: The consumer that owns each partition.
-        zookeeper: What ZooKeeper has.
-        kafka: What Kafka has.
+        zookeeper: Offsets in ZooKeeper.
+        kafka: Offsets in Kafka.
     """
 
     owners: Mapping[TopicPartition, str]
@@ -58,11 +58,11 @@ class PartitionEvidence:
     """The last offsets of one partition, and the stores to which its owner commits.
 
     Attributes:
-        owner: The last owner; None: none.
-        zookeeper, kafka: What each side holds; None: nothing.
+        owner: The last owner; None: no owner.
+        zookeeper, kafka: The offset on each side; None: no offset.
         commits: Where commits were seen.
-        is_behind_in_kafka: Kafka lacks what ZooKeeper has, and not only because a commit is under way.
-        is_behind_in_zookeeper: The other way round.
+        is_behind_in_kafka: Kafka lacks ZooKeeper's offset, and not only because a commit is in progress.
+        is_behind_in_zookeeper: ZooKeeper lacks Kafka's offset, likewise.
     """
 
     partition: TopicPartition
@@ -109,9 +109,10 @@ def together(commits: Iterable[Commits]) -> Commits:
 
 
 def _of_owner(samples: Sequence[Sample], partition: TopicPartition, owner: str | None) -> list[Sample]:
-    """Return the samples since a partition came to its owner.
+    """Return the samples since the owner took over a partition.
 
-    In each the owners are read first, and an owner commits before it gives a partition up: what it has is its owner's.
+    Each sample reads the owners before the offsets, and an owner commits before it releases a partition. So a sample's
+    offsets belong to its owner.
     """
     own = takewhile(lambda sample: sample.owners.get(partition) == owner, reversed(samples))
     return list(own)[::-1]
@@ -119,15 +120,15 @@ def _of_owner(samples: Sequence[Sample], partition: TopicPartition, owner: str |
 
 def _commits(stored: Sequence[StoredOffset | None], in_kafka: Sequence[int | None]) -> Commits:
     offsets = [None if each is None else each.offset for each in stored]
-    # A node that is written counts, also with the same offset.
+    # Each write of a node counts, even with the same offset.
     in_zookeeper_at, in_kafka_at = _moves(stored), _moves(in_kafka)
     if in_zookeeper_at and in_kafka_at:
         is_both = _has_caught_up(offsets, in_kafka[-1]) and _has_caught_up(in_kafka, offsets[-1])
         return Commits.BOTH if is_both else Commits.MIXED
     moves = in_zookeeper_at or in_kafka_at
     last = len(stored) - 1
-    # The other side may be about to follow. Or it was first, before the first sample. Or the same was committed there
-    # once more, which nobody sees in Kafka: a consumer's first commit is made even where nothing has changed.
+    # The movement proves nothing if the other side may be about to follow, or moved before the first sample. Nor if the
+    # other side got the same offset again: a consumer's first commit may repeat it, which is invisible in Kafka.
     if not moves or moves == [last] or offsets[-1] == in_kafka[-1]:
         return Commits.SILENT
     return Commits.ZOOKEEPER if in_zookeeper_at else Commits.KAFKA

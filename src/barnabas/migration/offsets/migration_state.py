@@ -4,14 +4,14 @@
     to ZooKeeper:  kafka ──dual-commit──► both ──zookeeper-alone──► zookeeper
 
 Each step changes settings and restarts one consumer after another; meanwhile consumers of both phases share the group.
-That works because consumers that commit to both sides begin with the larger of the two offsets. Therefore:
+This works because consumers that commit to both sides begin at the larger of the two offsets. Therefore:
 
 - Before `dual-commit`, the new side must not be ahead in any partition: consumers would skip the records between.
-- Before a group leaves one side, the other side must have all of its offsets, and no consumer may commit to the side
-  alone: a consumer that resumes from the other side would read again, or begin by auto.offset.reset.
+- Before a group leaves one side, the other side must have all of its offsets, and no consumer may commit to the first
+  side alone. Otherwise a consumer that resumes from the other side would reread records, or begin by auto.offset.reset.
 
-Everything that cannot be observed is a doubt, and a doubt makes the step unsafe: a consumer that committed nothing
-proves nothing.
+Everything that cannot be observed is a doubt, and a doubt makes the step unsafe. A consumer that committed nothing is
+such a doubt.
 
 Source: design document of 0.8.2, migrating offsets from ZooKeeper to Kafka; Kafka 0.8.2.2,
 ZookeeperConsumerConnector.fetchOffsets.
@@ -45,7 +45,7 @@ class Phase(Enum):
 
 
 class Step(Enum):
-    """The next step of a migration; the values are those of `--step`."""
+    """The next step of a migration, by the values of `--step`."""
 
     DUAL_COMMIT = "dual-commit"
     KAFKA_ALONE = "kafka-alone"
@@ -73,9 +73,9 @@ class ConsumerState:
     """The observed state of one registered consumer.
 
     Attributes:
-        registered_ms: When it registered, by its own clock; None: its node does not tell.
+        registered_ms: When it registered, by its own clock; None: its node has no time.
         partition_count: The number of partitions that it owns.
-        commits: Where it was seen to commit.
+        commits: The stores to which it was seen to commit.
     """
 
     name: str
@@ -90,7 +90,7 @@ class MigrationState:
 
     Attributes:
         reasons: Why the next step is not safe.
-        doubts: Unknowns, which make the step unsafe unless a person rules them out.
+        doubts: Unknowns, which make the step unsafe unless the operator rules them out.
     """
 
     to: Side
@@ -157,11 +157,11 @@ def migration_state(
     """Derive the migration state from observations.
 
     Args:
-        registered: The consumers at the end of the watch, each with when it registered.
+        registered: The consumers at the end of the observation, with their registration times.
         partitions: The evidence of each partition of an existing topic.
-        to: Where the offsets are to be.
-        new_members: Members that Kafka's coordinator has in a group of this name: they are newer consumers.
-        allows_silence: Silent consumers and unread partitions are no doubts, because a person has ruled them out.
+        to: The destination of the offsets.
+        new_members: Members of a group of this name at Kafka's coordinator: newer consumers.
+        allows_silence: Silent consumers and unread partitions are not doubts, because the operator ruled them out.
     """
     consumers = tuple(
         ConsumerState(

@@ -30,8 +30,8 @@ class Watched:
 
     Attributes:
         samples: In the order of time.
-        registered: The consumers at last, each with when it registered, in ms by its own clock; None: unknown.
-        problems: What could not be read at last.
+        registered: The consumers at the end, with their registration times in ms by their own clocks; None: unknown.
+        problems: Data that could not be read at the end.
     """
 
     samples: list[Sample]
@@ -50,11 +50,11 @@ async def watch(
     """Take samples until the commits of all registered consumers are known.
 
     Args:
-        registry: Where the group's consumers live.
+        registry: The registry in which the group's consumers are registered.
         kafka: Access to its offsets in Kafka.
         group: Its name.
-        sample_count: How many samples at most; together they should cover the interval of commits.
-        wait: Between two of them.
+        sample_count: Maximum number of samples; together they should cover the commit interval.
+        wait: Waits between two samples.
 
     Raises:
         BarnabasError: One of the sides cannot be reached.
@@ -72,7 +72,7 @@ async def watch(
                 for name, each in found.members.items()
             }
             watched.problems = found.problems
-        # After ZooKeeper, because consumers that commit to both commit here first.
+        # Read Kafka after ZooKeeper, because consumers that commit to both commit to Kafka first.
         in_kafka = await _in_kafka(kafka, group, {*owners, *stored})
         watched.samples.append(Sample(owners, stored, in_kafka))
         if len(watched.samples) >= sample_count or _is_conclusive(watched):

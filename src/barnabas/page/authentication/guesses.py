@@ -1,9 +1,9 @@
-"""Slow down password guessing: each wrong password doubles the wait of its user and of its address. Pure.
+"""Slows down password guessing: each wrong password doubles the wait of its user and of its address. Pure.
 
-A login under way counts as wrong until it ends, so parallel guesses count. A right login ends the wait of its user and
-takes this user's wrong passwords from the count of the address; wrong passwords for other users stay counted.
+A login in progress counts as wrong until it ends, so parallel guesses count. A successful login ends the wait of its
+user, and subtracts this user's wrong passwords from the count of the address; wrong passwords for other users remain.
 
-Users are known by a digest: a user may have typed a password in that field.
+User names are stored as digests, because users may type a password in that field.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Guesses:
         self._under_way: Counter[bytes] = Counter()
 
     def wait_s(self, address: str, user: str, now_s: float) -> float:
-        """Return the wait in seconds before the next login; 0: it may begin."""
+        """Return the wait in seconds before the next login; 0: no wait."""
         waits = [0.0]
         for key in _keys(address, user)[:2]:
             number, last_s = self._recent(key, now_s)
@@ -42,7 +42,7 @@ class Guesses:
         return max(waits)
 
     def begin(self, address: str, user: str) -> None:
-        """Count a login attempt that begins."""
+        """Record the start of a login attempt."""
         self._under_way.update(_keys(address, user)[:2])
 
     def end(self, address: str, user: str, now_s: float, *, is_right: bool) -> None:

@@ -1,4 +1,4 @@
-"""Logins: the cluster itself verifies them, on the user's own connections."""
+"""Logins, which the cluster itself verifies on the user's own connections."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ _LONGEST: Final = 1_024
 
 
 class LoginRefusedError(Exception):
-    """The reason of a failed login, and the HTTP status for it."""
+    """A login failed; has the reason and the HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ class Logins:
         """Return a cluster with this user's connections, which the caller must close.
 
         Args:
-            name: One of the clusters.
+            name: The name of a cluster.
             address: The client's address.
 
         Raises:
@@ -63,7 +63,7 @@ class Logins:
 
     async def _try(self, name: str, mechanism: str, user: str, password: str) -> Cluster:
         base = self._settings.security
-        # Not at the top, because it is needed only with logins.
+        # Imported here, because it is needed only with logins.
         from barnabas.wire.security.jaas import JaasEntry
 
         login = JaasEntry("", {"username": user, "password": password})

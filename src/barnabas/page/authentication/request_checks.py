@@ -1,4 +1,4 @@
-"""Checks of each request before a page is computed:
+"""Checks each request before a page is computed.
 
     it comes through the proxy, if one is configured
     its Host is known, and it has at most 64 headers
@@ -7,12 +7,12 @@
 
 Responses have headers that keep a browser from running scripts, framing the page, or leaking data.
 
-In DNS rebinding, an attacker's host name resolves to this server, and the browser sends that name: so only known names
-are accepted. An address involves no name, cannot be redirected, and is always accepted.
+In DNS rebinding, an attacker's host name resolves to this server, and the browser sends that name. Therefore only known
+host names are accepted. IP addresses are always accepted, because they do not use DNS.
 
-`Sec-Fetch-Site`, which browsers send and pages cannot set, tells whether another site sent a request; without it
-`Origin` does. Another site may send no POST (CSRF) and no GET that costs work or connections; it may link to the start
-page.
+`Sec-Fetch-Site`, which browsers send and pages cannot set, shows whether another site sent a request; without it
+`Origin` is used. Requests from another site are refused, both POST (CSRF) and GET (work and connections), except links
+to the start page.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class _RefusedError(Exception):
 class RequestChecks:
     """An ASGI middleware that checks requests.
 
-    A request that comes through has in its `state`: `session`, `session_id`, `address` and, of a POST, `form`.
+    An accepted request has in its `state`: `session`, `session_id`, `address` and, for a POST, `form`.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions, cookie: str) -> None:
@@ -81,8 +81,8 @@ class RequestChecks:
                     headers["strict-transport-security"] = "max-age=31536000"
                 headers.setdefault("cache-control", "no-store")
                 if "://" in (location := headers.get("location", "")):
-                    # The router redirects to the scheme and path that it knows; a proxy may have changed both. A path
-                    # that begins with two slashes would name another host.
+                    # The router uses its own scheme and path for redirects, but a proxy may have changed both. A path
+                    # that begins with two slashes would redirect to another host.
                     parts = urlsplit(location)
                     path = f"{self._settings.root_path}/{parts.path.lstrip('/')}"
                     headers["location"] = urlunsplit(("", "", path, parts.query, ""))
@@ -120,7 +120,7 @@ class RequestChecks:
                 raise _RefusedError(405, "This method is not supported.")
 
     def _address(self, request: Request) -> str:
-        """Return the client's address; behind a proxy, the last one that the proxy names."""
+        """Return the client's address; behind a proxy, the last address in X-Forwarded-For."""
         peer = "" if request.client is None else request.client.host
         if self._settings.trusted_proxy is None:
             return peer
@@ -159,7 +159,7 @@ def _fields(body: bytes) -> dict[str, str]:
     return dict(pairs)
 
 
-# `/` redirects there, and browsers still call that redirect cross-site.
+# `/` redirects to these paths; browsers still report the redirect as cross-site.
 _START_PAGE: Final = re.compile(r"/(login|c/[^/]+/?)?")
 
 
@@ -197,7 +197,7 @@ def may_ask(headers: Mapping[str, str], path: str, *, is_secure: bool) -> bool:
 
 
 def forwarded_address(peer: str, forwarded_for: Sequence[str]) -> str:
-    """Return the last address in a proxy's X-Forwarded-For headers; the proxy's own if there is none."""
+    """Return the last address in a proxy's X-Forwarded-For headers; without one, the proxy's own address."""
     return ",".join(forwarded_for).rpartition(",")[2].strip()[:64] or peer
 
 

@@ -1,9 +1,9 @@
-"""Sessions: users and the clusters at which they are logged in, in memory alone.
+"""Sessions: users and the clusters at which they are logged in, kept only in memory.
 
-A session begins at a login, with a new id (an existing id is never reused), and ends at a logout, after eight hours, or
-when there are too many: the user with the most sessions loses the least recently used one. Its connections end with it.
+A session begins at a login, with a new id (an existing id is never reused). It ends, with its connections, at a logout
+or after eight hours. Above the limit of sessions, the user with the most loses the least recently used one.
 
-Without logins there is one session for all, `guest`. With logins, `guest` has no cluster, and its token is for the
+Without logins, all requests share one session, `guest`. With logins, `guest` has no cluster, and its token is for the
 login form.
 """
 
@@ -26,8 +26,8 @@ class Session:
     """The session of a user.
 
     Attributes:
-        csrf: What each form holds.
-        clusters: Those that can be looked at, by name.
+        csrf: The token that each form contains.
+        clusters: The visible clusters, by name.
         owner: The cluster and the user of the last login.
     """
 
@@ -36,11 +36,11 @@ class Session:
     owner: tuple[str, str] = ("", "")
 
     def has_token(self, text: str) -> bool:
-        """Return whether a form holds this session's token."""
+        """Return whether a form's token is this session's token."""
         return compare_digest(text.encode(errors="replace"), self.csrf.encode())
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the session's connections."""
         clusters = list(self.clusters.values())
         self.clusters.clear()
         await asyncio.gather(*(each.close() for each in clusters))
@@ -59,7 +59,7 @@ class Sessions:
         return len(self._by_id)
 
     def of(self, session_id: str | None) -> Session:
-        """Return the session with an id, or the guest's."""
+        """Return the session with an id, or the guest session."""
         session = None if session_id is None else self._by_id.pop(session_id, None)
         if session is None or session_id is None:
             return self.guest
@@ -67,7 +67,7 @@ class Sessions:
         return session
 
     def begin(self, session: Session) -> str:
-        """Add a session; return its unguessable id."""
+        """Add a session, and return its unguessable id."""
         while len(self._by_id) >= MOST_SESSIONS:
             self.end(first_to_go({name: each.owner for name, each in self._by_id.items()}, session.owner))
         session_id = secrets.token_urlsafe(32)
@@ -76,7 +76,7 @@ class Sessions:
         return session_id
 
     def replace(self, session_id: str | None, cluster: Cluster) -> str:
-        """Add a cluster to a session, under a new id and a new token; return the id."""
+        """Add a cluster to a session, change the session's id and token, and return the id."""
         before = None if session_id is None else self._by_id.pop(session_id, None)
         others: dict[str, Cluster] = {}
         if before is not None and session_id is not None:

@@ -26,10 +26,10 @@ def share_of(address: str) -> str:
 
 
 def first_to_go(owners: Mapping[K, Hashable], newcomer: Hashable) -> K:
-    """Return the entry that makes room for one of `newcomer`: the first entry of the owner with the most.
+    """Return the entry to remove for a new entry of `newcomer`: the first entry of the owner with the most.
 
     Args:
-        owners: The owner of each entry, in the order in which entries should go; not empty.
+        owners: The owner of each entry, in the order in which entries should be removed; not empty.
     """
     counts = Counter(owners.values())
     counts[newcomer] += 1

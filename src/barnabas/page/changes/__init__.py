@@ -1,4 +1,4 @@
-"""The available changes: one file each, with a `CHANGE`; topics are three, settings two."""
+"""The available changes: one file each, with a `CHANGE`; three for topics, two for settings."""
 
 from typing import Final
 

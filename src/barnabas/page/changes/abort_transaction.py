@@ -14,7 +14,7 @@ _START: Final = Field("offset", "From offset", "The offset of its first record i
 
 
 async def preview(asked: Asked) -> Plan:
-    """Find the transaction, and check that no coordinator will end it."""
+    """Find the transaction, and check that no transaction coordinator will end it."""
     topic, admin = needed(asked, _TOPIC), asked.cluster.admin(TransactionAdmin)
     partition, start = TopicPartition(topic, needed_number(asked, _PARTITION)), needed_number(asked, _START)
     transaction = await admin.find_hanging(partition, lambda each: each.first_offset == start)

@@ -1,6 +1,6 @@
 """Changes: their form, and the preview of their effect.
 
-The values of a form become a `Plan`, computed from the cluster's state. The page shows the plan: each row before and
+A `Plan` is computed from the values of a form and the cluster's state. The page shows the plan: each row before and
 after, and the equivalent command. Only then is it executed, exactly as shown.
 """
 
@@ -19,9 +19,9 @@ class Field(NamedTuple):
         name: Also the name of the query parameter that fills in the field.
         help: The format.
         choices: The choices, the default first; empty: free text.
-        is_optional: Whether it may stay empty.
+        is_optional: Whether it may be empty.
         value: The initial value.
-        is_secret: It is not shown while it is typed, nor afterwards.
+        is_secret: Whether the value is hidden, while it is typed and afterwards.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Plan:
     """A previewed change.
 
     Attributes:
-        rows: Its effect.
+        rows: The values before and after.
         command: The equivalent command, without the cluster's address; it contains no secrets.
         carry_out: Executes it; returns the result as a sentence. Raises BarnabasError.
         notes: Further notes.
@@ -66,11 +66,11 @@ class Change(NamedTuple):
     """A kind of change.
 
     Attributes:
-        path: Below the cluster's.
+        path: Relative to the cluster's path.
         title: The action: "Create a topic".
-        fields: Of its form.
+        fields: The fields of its form.
         preview: Computes the plan; changes nothing. Raises BarnabasError: it is impossible.
-        menu: Its entry of the menu.
+        menu: Its menu entry.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Elect leaders: of one partition, or of all that the preferred replica does not lead."""
+"""Elect leaders: of one partition, or of all partitions not led by their preferred replica."""
 
 from typing import Final
 

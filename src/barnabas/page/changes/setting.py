@@ -20,7 +20,7 @@ _BROKER: Final = Field("broker", "Broker", "Its id. Empty: the default of all br
 _HOW: Final = Field("how", "What to do", choices=("set", "unset"))
 _SETTING: Final = Field("setting", "Setting", "Such as retention.ms.")
 _VALUE: Final = Field("value", "Value", "Empty for unset.", is_optional=True)
-# With these, a broker may delete records that it would have kept; for brokers, those that topics inherit.
+# Settings that may make a broker delete records; including the broker settings that topics inherit.
 _LOSING: Final = (
     *("cleanup.policy", "delete.retention.ms", "retention.bytes", "retention.ms"),
     *("log.cleanup.policy", "log.cleaner.delete.retention.ms", "log.retention.bytes", "log.retention.ms"),
@@ -46,7 +46,7 @@ async def preview_of_broker(asked: Asked) -> Plan:
 async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, whose: Word) -> Plan:
     """Args:
     own: The source of a value set at this level.
-    whose: The option that names it in a command.
+    whose: The command option that selects the resource.
     """
     name, value = needed(asked, _SETTING), text(asked, _VALUE.name)
     is_set, admin = choice(asked, _HOW) == "set", asked.cluster.admin(ConfigAdmin)

@@ -20,7 +20,7 @@ _PASSWORD: Final = Field("password", "Password", "Neither sent to a broker nor k
 
 
 async def preview(asked: Asked) -> Plan:
-    """Read the user's credentials; of the new password only its verifier is kept."""
+    """Read the user's credentials; the plan keeps only the verifier of a new password."""
     user, gives, admin = needed(asked, _USER), choice(asked, _HOW) == _HOW.choices[0], asked.cluster.admin(UserAdmin)
     mechanism = SCRAM_MECHANISMS[choice(asked, _MECHANISM)]
     try:

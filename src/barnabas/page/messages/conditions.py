@@ -1,9 +1,9 @@
-"""Conditions on fields of JSON, and keys as they are typed. No code, and no patterns.
+"""Conditions on fields of JSON, and parsing of typed keys. No code, and no patterns.
 
     status >= 500 and customer.name = "Ann Lee" and lines.sku ~ A1
 
-A path leads through fields, and through the elements of lists as if they were not there. Operators are =, !=, <, <=, >,
->=, and ~ for "has in it". Numbers compare as numbers, exactly.
+A path is a sequence of nested fields; lists in between are transparent. Operators are =, !=, <, <=, >, >=, and ~ for
+"contains". Numbers compare as numbers, exactly.
 """
 
 import json
@@ -47,7 +47,7 @@ class Condition(NamedTuple):
     operand: str
 
     def holds(self, value: JsonValue) -> bool:
-        """Return whether a value meets the condition: one element of a list is enough, except for `!=`."""
+        """Return whether a value meets the condition; for lists one element suffices, except for `!=`."""
         found = list(_at(value, self.path))
         results = (self.holds_for(each) for each in found)
         return bool(found) and (all(results) if self.comparison == "!=" else any(results))
@@ -88,7 +88,7 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 
 
 def keys_of(text: str, kind: str) -> tuple[bytes, ...]:
-    """Return the keys that a text can mean. Raises ConditionError."""
+    """Return all keys that a typed text can represent. Raises ConditionError."""
     try:
         match kind:
             case "integer":

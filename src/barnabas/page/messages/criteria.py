@@ -1,10 +1,11 @@
 """The criteria of a search: a key, a header, a text, conditions on fields of JSON.
 
-A condition is first tested on raw JSON bytes, to avoid parsing most records. The bytes may be one value or many
-records, with anything between. Wherever a field with the condition's last name begins, the bytes after it are compared.
+A condition is first tested on raw JSON bytes, to avoid parsing most records. The bytes may be one value, or many
+records with other bytes between them. After each field name equal to the last name of the condition's path, the value's
+bytes are compared.
 
-Invariant: if the result is no, no JSON in these bytes meets the condition. A name that can be written in several ways,
-a list, an object and a text with escapes count as "may be".
+Invariant: if the result is False, no JSON in these bytes meets the condition. The result is True for a name that can be
+written in several ways, and for a value that is a list, an object or a string with escapes.
 """
 
 import re
@@ -17,12 +18,12 @@ from barnabas.wire.records.record import Record
 
 
 class Criteria(NamedTuple):
-    """The criteria of a search; all that are not empty apply.
+    """The criteria of a search; all non-empty ones must match.
 
     Attributes:
-        keys: The key is one of these.
-        header: `NAME`, or `NAME=TEXT`: the header has the text in it.
-        text: Key or value has it in it.
+        keys: The key must be one of these.
+        header: `NAME`, or `NAME=TEXT`: the header must contain the text.
+        text: The key or the value must contain it.
     """
 
     keys: tuple[bytes, ...] = ()
@@ -74,12 +75,12 @@ _LITERALS: Final[dict[bytes, JsonValue]] = {b"true": True, b"false": False, b"nu
 # A longer value is compared, but not cached.
 _LONGEST_KEPT: Final = 64
 _MOST_KEPT: Final = 10_000
-# A lookahead, so that a field within bytes that only look like a value is found, too.
+# A lookahead, so that the search continues within the value: it may contain another field.
 _VALUE: Final = rb'"\s*+:\s*+(?=(?:"([^"\\]*+)"|([-+.0-9A-Za-z]++))?)'
 
 
 class RawField:
-    """A condition as a search in bytes."""
+    """A test of a condition on raw bytes."""
 
     def __init__(self, condition: Condition) -> None:
         name = condition.path[-1]
@@ -116,5 +117,5 @@ class RawField:
 
 @lru_cache(64)
 def raw_field(condition: Condition) -> RawField:
-    """Return the byte search for a condition."""
+    """Return the test on raw bytes for a condition."""
     return RawField(condition)

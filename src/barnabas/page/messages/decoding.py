@@ -1,4 +1,4 @@
-"""Decoding of bytes to text, by detection or in the chosen format."""
+"""Decodes bytes to text, in a detected or chosen format."""
 
 import codecs
 from collections.abc import Callable
@@ -16,13 +16,13 @@ _UUID_VERSIONS: Final = range(1, 9)
 
 
 class Shown(NamedTuple):
-    """Bytes in their shown form.
+    """The displayed form of bytes.
 
     Attributes:
-        kind: The detected or chosen kind; `null` for no bytes.
-        text: As much as is shown.
-        size: In bytes, of all.
-        is_cut: Whether there is more than is shown.
+        kind: The detected or chosen kind; `null` for null.
+        text: The displayed part.
+        size: The total size in bytes.
+        is_cut: Whether only a part is displayed.
     """
 
     kind: str
@@ -46,7 +46,7 @@ def _guess(data: bytes, most_bytes: int) -> Shown:
     if data[:1] in (b"{", b"[") and (found := _json(data, most_bytes)) is not None:
         return found
     try:
-        # For a large value the beginning decides; it may end within a character.
+        # For a large value only the start is checked; it may end within a character.
         start = codecs.getincrementaldecoder("utf-8")().decode(data[:most_bytes], len(data) <= most_bytes)
         if all(each.isprintable() or each in "\t\r\n" for each in start):
             return Shown("text", start, len(data), len(data) > most_bytes)

@@ -1,6 +1,6 @@
 """Parser of untrusted JSON: numbers keep their text, and values nested deeper than `MOST_DEPTH` are rejected.
 
-So recursion over a value is safe.
+Recursion over a parsed value is therefore safe.
 """
 
 import json
@@ -30,7 +30,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_c
 
 
 def parse_json(text: str) -> JsonValue:
-    """Parse JSON. Raises ValueError: it is invalid, too long or too deep."""
+    """Parse JSON. Raises ValueError: it is invalid, too long or nested too deeply."""
     if len(text) > MOST_CHARACTERS or not _is_shallow(text):
         raise ValueError("it is too long or too deep")
     value: JsonValue = _DECODER.decode(text)

@@ -3,11 +3,11 @@
     TOPIC_PATTERN:PATH,...      hide these
     TOPIC_PATTERN:!PATH,...     hide all others
 
-A path names nested fields of JSON (`customer.email`) from the top, where lists are transparent, or is
-`@key`, `@value`, `@headers` or `@headers.NAME`. Names match without case, and a field whose name has dots
+A path is a sequence of nested JSON fields (`customer.email`) from the top, where lists are transparent, or is
+`@key`, `@value`, `@headers` or `@headers.NAME`. Names are case-insensitive, and a field whose name has dots
 (`"customer.email"`) matches like nested fields. A hidden value is shown as `***`.
 
-Invariants: the whole value is hidden if it cannot be searched for paths (it is not JSON, or not an object). A text, a
+Invariants: the whole value is hidden if paths cannot be applied to it (it is not JSON, or not an object). A string, a
 key or a header is hidden if it may itself contain a hidden field, such as JSON in a string.
 """
 
@@ -32,9 +32,9 @@ class Mask(NamedTuple):
     Attributes:
         pattern: `*` stands for any text.
         paths: Casefolded.
-        is_all_but: Whether the paths are left and all others are hidden.
-        text: As it was written.
-        inside: Finds in casefolded text what may be a hidden field; None: nothing is looked for.
+        is_all_but: Whether the paths are exempt, and all others are hidden.
+        text: The mask as typed.
+        inside: Pattern that finds possible hidden fields in casefolded text; None: no search.
     """
 
     pattern: str
@@ -53,7 +53,7 @@ class Mask(NamedTuple):
         return any(each[: len(path)] == path for each in self.paths)
 
     def may_be_inside(self, text: str) -> bool:
-        """Return whether a text may hold a hidden field."""
+        """Return whether a text may contain a hidden field."""
         return self.inside is not None and self.inside.search(text.casefold()) is not None
 
 
@@ -61,7 +61,7 @@ def parse_mask(text: str) -> Mask:
     """Parse a mask. Raises ConfigError."""
     pattern, colon, rest = text.partition(":")
     is_all_but = rest.startswith("!")
-    # Names of headers have dots, too.
+    # A header's name may have dots.
     names = [each.strip().casefold() for each in rest.removeprefix("!").split(",")]
     paths = [tuple(each.split(".", 1 if each.startswith("@") else -1)) for each in names]
     if not colon or not pattern or any(not step for path in paths for step in path):
@@ -72,8 +72,8 @@ def parse_mask(text: str) -> Mask:
 def _inside(paths: Iterable[Path]) -> re.Pattern[str] | None:
     """Return a pattern that finds fields of the paths within a text.
 
-    It is the last name of the path before a colon or an equals sign (`"email": ...`, `email=...`), quoted however deep,
-    or JSON's escape of a character, by which any name can be written.
+    The pattern matches the last name of a path before a colon or an equals sign (`"email": ...`, `email=...`), with any
+    number of quotes. It also matches JSON's escape of a character, because it can be part of any name.
     """
     names = "|".join(sorted(re.escape(path[-1]) for path in paths if not path[0].startswith("@")))
     return re.compile(rf"(?:{names})[\\\"']*+\s*+[:=]|\\u[0-9a-f]{{4}}") if names else None
@@ -129,7 +129,7 @@ def _masked_json(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
         return [_masked_json(each, path, mask) for each in value]
     if isinstance(value, dict):
         return {name: _masked_field(each, (*path, *name.casefold().split(".")), mask) for name, each in value.items()}
-    # An element of a list besides elements with fields.
+    # A list element that is not an object or a list.
     return HIDDEN
 
 
@@ -142,7 +142,7 @@ def _masked_field(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
 
 
 def _masked_texts(value: JsonValue, mask: Mask) -> JsonValue:
-    """Hide texts that may hold a hidden field."""
+    """Hide strings that may contain a hidden field."""
     match value:
         case Number():
             return value

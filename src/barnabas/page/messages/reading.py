@@ -1,7 +1,7 @@
-"""Reads records of a partition forwards or backwards from an offset, with the fate of their transactions.
+"""Reads records of a partition forwards or backwards from an offset, with the outcome of their transactions.
 
-Below the last stable offset the broker names the aborted transactions; all others were committed. Above it, a
-transaction is open until its producer's marker, which is searched up to the high watermark, or within
+Below the last stable offset the broker returns the aborted transactions; all others were committed. Above it, a
+transaction is open until its producer's marker. The marker is searched up to the high watermark, or within
 `MOST_READ_BYTES`.
 """
 
@@ -27,12 +27,12 @@ from barnabas.wire.records.record import Record, iterate_records
 MOST_READ_BYTES: Final = 16 << 20
 MOST_UNPACKED_BYTES: Final = 32 << 20
 _FETCH_BYTES: Final = 256 << 10
-# If compaction or aborted transactions left few records, the range grows by this factor each time.
+# If a range has too few records, after compaction or aborted transactions, the next range is larger by this factor.
 _WIDER: Final = 8
 
 
 class Span(NamedTuple):
-    """The offsets of a partition: from `begin` to `end`, its high watermark; no transaction is open below `stable`."""
+    """The offsets of a partition: `begin`, `end` (the high watermark), and `stable` (the last stable offset)."""
 
     begin: int
     stable: int
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Records in order of offset; the read range is from `begin` to `end`."""
+    """Records in order of offset; `begin` and `end` are the range that was read."""
 
     found: tuple[Found, ...]
     begin: int
@@ -68,7 +68,7 @@ class Page(NamedTuple):
 
 
 def named_right(error: KafkaError, topic: str) -> KafkaError:
-    """Name the missing right in an authorization error."""
+    """Add the missing right to an authorization error."""
     if error.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return error
     return KafkaError(error.code, f"the records of topic {topic} require the rights READ and DESCRIBE")
@@ -78,7 +78,7 @@ async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dic
     """Read the starts and ends of partitions. Raises KafkaError."""
     wanted = list(partitions)
     begin = await admin.offsets(wanted, EARLIEST)
-    # In this order, the stable offset is never beyond the end.
+    # Requested in this order, so that the stable offset is never above the end.
     stable = await admin.offsets(wanted, LATEST, is_read_committed=True)
     end = await admin.offsets(wanted, LATEST)
     return {each: Span(begin[each], min(stable[each], end[each]), end[each]) for each in wanted}
@@ -87,11 +87,11 @@ async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dic
 async def batches_with_fates(
     admin: OffsetAdmin, partition: TopicPartition, start: int, span: Span, fetch_bytes: int = _FETCH_BYTES
 ) -> AsyncGenerator[tuple[BatchHeader, memoryview, Fate]]:
-    """Read batches from an offset to the span's end, with their transactions' fates; OPEN may end later.
+    """Read batches from an offset to the span's end, with their transactions' outcomes; OPEN may change later.
 
     Raises:
         KafkaError: The partition cannot be read.
-        CorruptRecordsError: An answer that is no run of batches.
+        CorruptRecordsError: A response is not a sequence of batches.
     """
     told: list[AbortedTransaction] = []
     aborted: set[int] = set()
@@ -118,7 +118,7 @@ async def read_on(
 
     Raises:
         KafkaError: The partition cannot be read.
-        CorruptRecordsError: An answer that is no run of batches.
+        CorruptRecordsError: A response is not a sequence of batches.
     """
     span = span._replace(end=min(span.end, span.stable)) if is_committed else span
     start = max(start, span.begin)
@@ -141,7 +141,7 @@ async def read_on(
 async def read_back(
     admin: OffsetAdmin, partition: TopicPartition, before: int, span: Span, most: int, *, is_committed: bool
 ) -> Page:
-    """Read the last records before an offset. Raises as `read_on` does."""
+    """Read the last records before an offset. Raises the same errors as `read_on`."""
     before = max(min(before, span.stable if is_committed else span.end), span.begin)
     found: deque[Found] = deque(maxlen=most)
     width, read_bytes = most, 0
@@ -181,7 +181,7 @@ def _of_batch(header: BatchHeader, batch: memoryview, fate: Fate, start: int, en
 
 
 async def _settled(admin: OffsetAdmin, partition: TopicPartition, found: list[Found], span: Span) -> tuple[Found, ...]:
-    """Return records, with updated fates of those whose transaction was open."""
+    """Return the records; if a record's transaction was open, its outcome is updated."""
     is_open = [each for each in found if each.fate is Fate.OPEN]
     if is_open:
         endings = await _endings(admin, partition, is_open, span)
@@ -190,7 +190,7 @@ async def _settled(admin: OffsetAdmin, partition: TopicPartition, found: list[Fo
 
 
 class _Endings(NamedTuple):
-    """Markers after some records, by producer, and whether all of them were read."""
+    """Markers after some records, by producer, and whether all markers were read."""
 
     markers: dict[int, list[tuple[int, bool]]]
     is_whole: bool

@@ -1,4 +1,4 @@
-"""A record as shown: masked, then decoded, then cut."""
+"""A record as displayed: masked, then decoded, then truncated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Header(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A record; `header_count` counts all headers, of which some may be left out."""
+    """A record; `header_count` counts all headers, even those not shown."""
 
     partition: int
     offset: int
@@ -44,10 +44,9 @@ class RecordFormat:
     """The display options of a topic's records.
 
     Attributes:
-        masks: Those of this topic.
-        key_as: One of `decoding.KINDS`.
-        value_as: The same.
-        most_bytes: How much of a value, and of all else at most.
+        masks: The masks of this topic.
+        key_as, value_as: One of `decoding.KINDS`.
+        most_bytes: The most displayed bytes of a value; the limits of other parts are lower or equal.
     """
 
     topic: str
@@ -57,13 +56,13 @@ class RecordFormat:
     most_bytes: int = MOST_SHOWN_BYTES
 
     def rows(self, partition: int, found: Sequence[Found]) -> tuple[Row, ...]:
-        """Return the rows of the records that were read."""
+        """Return the rows of records."""
         return tuple(self._row(partition, each) for each in found)
 
     def _row(self, partition: int, found: Found) -> Row:
         record = found.record
         if found.is_readable:
-            # A marker belongs to the coordinator, and reveals nothing about anybody.
+            # Markers are not masked: they contain only the coordinator's data.
             seen = record if found.fate is Fate.MARKER else masked(record, self.masks)
             return self.row_of_masked(partition, seen, found.fate)
         value = Shown("can't be read", (record.value or b"").decode(), 0, False)
@@ -86,7 +85,7 @@ class RecordFormat:
                 key, value = _internal_texts(self.topic, record)
                 return self._internal(key, record.key), self._internal(value, record.value)
             except ProtocolError:
-                # Any client with write access may have written it, so it is shown as bytes.
+                # Clients with write access may write any bytes to the topic: decode the record like any other.
                 pass
         most_key_bytes = max(self.most_bytes // 4, _MOST_KEY_BYTES)
         return decode(record.key, self.key_as, most_key_bytes), decode(record.value, self.value_as, self.most_bytes)
@@ -97,7 +96,7 @@ class RecordFormat:
 
 def _internal_texts(topic: str, record: Record) -> tuple[str, str]:
     """Return key and value of an internal topic's record as text. Raises ProtocolError."""
-    # Not at the top: few users need it, and imports delay the start of the page.
+    # Imported here, because few users need it, and it would delay the start of the page.
     from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 
     return decode_offsets_record(record) if topic == GROUP_OFFSETS_TOPIC else decode_transaction_record(record)

@@ -1,4 +1,4 @@
-"""Searches: each reads with its user's connections, and checks records in a process of its own.
+"""Searches: each reads with its user's connections, and checks records in its own process.
 
 A search ends when all records are read, when `MOST_HITS` are found, when it is stopped, after a minute without viewers,
 or with its session.
@@ -50,10 +50,10 @@ class Progress(NamedTuple):
     """The progress of a search.
 
     Attributes:
-        looked_at: Offsets of `total`.
-        at_ms: The time of the records that it is at; where several partitions are read, the earliest.
-        unreadable_count: Batches that could not be read.
-        note: Why it failed, or stopped.
+        looked_at: Number of offsets read, of `total`.
+        at_ms: The time of the last records read; with several partitions, the earliest.
+        unreadable_count: Number of batches that could not be read.
+        note: The reason why the search failed or stopped.
     """
 
     state: State
@@ -67,7 +67,7 @@ class Progress(NamedTuple):
 
 
 class Search:
-    """A search, from its start on."""
+    """A started search."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class Search:
         closed: asyncio.Event,
     ) -> None:
         """Args:
-        spans: What to read, from where up to where.
+        spans: The offsets to read of each partition.
         closed: Set when the session ends.
-        rate: Bytes to read in a second at most; 0: without a limit.
+        rate: The most bytes per second to read; 0: no limit.
         """
         self._admin = admin
         self._job = job
@@ -201,7 +201,7 @@ class Search:
             process.stdin.close()
 
     async def _feed_some(self, process: Process, partition: int, batches: Batches) -> bool:
-        """Send a partition's next batches; False: there are no more."""
+        """Send a partition's next batches; return False at the end of the partition."""
         assert process.stdin is not None
         turn_end = self._read_bytes + _TURN_BYTES
         async for _, batch, fate in batches:
@@ -254,7 +254,7 @@ class Searches:
         return len(running) >= MOST_AT_ONCE or sum(each[:2] == key[:2] for each in running) >= MOST_OF_A_USER
 
     def keep(self, key: Key, search: Search) -> None:
-        """Add a search; the user with the most ended ones loses the oldest of them."""
+        """Add a search; above the limit, the user with the most ended searches loses the oldest one."""
         ended = {each: each[:2] for each, kept in self._kept.items() if not kept.is_running}
         if len(self._kept) >= _MOST_KEPT and ended:
             del self._kept[first_to_go(ended, key[:2])]

@@ -1,10 +1,10 @@
-"""The process of one search: receives batches and returns matching records. It has no other input, and no cluster.
+"""The process of one search: receives batches and returns matching records. It has no connection to the cluster.
 
-Its memory is limited, so that a decompression bomb costs this search alone. It ends with its standard input, and so
-with the page.
+Its memory is limited, so that a decompression bomb affects only this search. It exits at the end of its standard input,
+and so when the page exits.
 
     in    one line of JSON: `Job`; then for each batch
-          uint8 fate (its place in `Fate`) | int32 partition | uint32 size | the batch
+          uint8 fate (its index in `Fate`) | int32 partition | uint32 size | the batch
     out   lines of JSON: {"row": ...}, {"progress": ...}
 """
 
@@ -40,8 +40,8 @@ class Job(NamedTuple):
     """The criteria of a search, sent as JSON.
 
     Attributes:
-        masks: As `--mask` has them.
-        keys: As hex.
+        masks: In the format of `--mask`.
+        keys: In hexadecimal.
         conditions: Path, comparison, operand.
         starts: The first offset of each partition.
     """

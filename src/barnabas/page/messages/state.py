@@ -18,7 +18,7 @@ class MessageState:
 
     def __init__(self, masks: Sequence[Mask] = (), max_read_rate: int = 0) -> None:
         """Args:
-        max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
+        max_read_rate: Bytes per second that a search may read; 0: no limit.
         """
         self._masks = masks
         self.max_read_rate = max_read_rate
@@ -30,19 +30,19 @@ class MessageState:
         await self.searches.close()
 
     def record_format(self, topic: str, query: Mapping[str, str], most_bytes: int = MOST_SHOWN_BYTES) -> RecordFormat:
-        """Return how to show a topic's records, by `?key_as=` and `?value_as=`."""
+        """Return the display options of a topic's records, with `?key_as=` and `?value_as=`."""
         key_as, value_as = (each if (each := query.get(name)) in KINDS else AUTO for name in ("key_as", "value_as"))
         return RecordFormat(topic, masks_of(topic, self._masks), key_as, value_as, most_bytes)
 
 
 def whole_number(text: str | None) -> int | None:
-    """Parse a whole number from 0 on; None: it is invalid, or cannot be an offset."""
+    """Parse a whole number of at least 0; None: it is invalid, or too large for an offset."""
     is_number = text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
     return int(text) if text is not None and is_number else None
 
 
 def parse_time_ms(text: str) -> int | None:
-    """Parse a time in UTC, as a form sends it, or in milliseconds; None: it is invalid."""
+    """Parse a time in UTC in a form's format, or in milliseconds; None: it is invalid."""
     if (number := whole_number(text)) is not None:
         return number
     try:

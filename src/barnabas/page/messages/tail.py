@@ -18,12 +18,12 @@ _LEAST_OF_EACH: Final = 10
 
 
 class Tail:
-    """The newest rows of some partitions, from the first look on.
+    """The newest rows of some partitions, from the first `look` on.
 
     Attributes:
         rows: The newest last.
-        since_ms: When the first look was.
-        dropped_count: Offsets that came and are not shown any more, or never were: more came than can be read.
+        since_ms: The time of the first `look`.
+        dropped_count: Number of new offsets that are no longer shown, or were skipped because they were too many.
     """
 
     def __init__(
@@ -64,7 +64,10 @@ Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 class Tails:
-    """All tails of a page, by cluster, user and query; the user with the most loses the least recently viewed one."""
+    """All tails of a page, by cluster, user and query.
+
+    Above the limit, the user with the most tails loses the least recently viewed one.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Key, Tail] = OrderedDict()

@@ -1,6 +1,6 @@
-"""Users and access rules, and whether a user may do something, by which rule.
+"""Users and access rules, and whether a user may do an operation, with the deciding rule.
 
-The same code as in brokers decides the effect of rules (explain/rules/refused.py).
+The effect of rules is decided by the same code as in brokers (explain/rules/refused.py).
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ _OPERATIONS: Final = tuple(
 
 
 class UserRow(NamedTuple):
-    """A user with SCRAM credentials, and the number of rules for that user; None: rules are not visible."""
+    """A user with SCRAM credentials, and the number of rules for that user; None if rules are not visible."""
 
     name: str
     mechanisms: Mapping[str, int]
@@ -37,7 +37,7 @@ class UserRow(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The question whether a user may do something, as typed."""
+    """The question whether a user may do an operation, as typed."""
 
     user: str
     operation: str
@@ -51,9 +51,9 @@ class Access(View):
     """Users, access rules, and the answer to the question.
 
     Attributes:
-        problem: Why the question has no answer; empty: it has one, or there is no question.
-        answer: Whether the user may; None: nothing is asked.
-        rules: As `barnabas acls --list` has them.
+        problem: The reason why the question cannot be answered; empty if it can, or if no question was asked.
+        answer: Whether the user may do the operation; None if no question was asked.
+        rules: In the format of `barnabas acls --list`.
     """
 
     asked: Form
@@ -103,7 +103,7 @@ def form_of(query: Mapping[str, str]) -> Form:
 
 
 def answer_to(snapshot: Snapshot, form: Form) -> tuple[str, Finding | None]:
-    """Return why there is no answer, or the answer; neither if no user is named."""
+    """Return the problem or the answer of a question; neither if the user is empty."""
     if not form.user:
         return "", None
     if form.operation not in OPERATIONS:

@@ -1,6 +1,6 @@
-"""Brokers: their versions, leaders and obstacles to a stop; degraded partitions, reassignments and log directories.
+"""Brokers: versions, leaders and obstacles to a shutdown; degraded partitions, reassignments and log directories.
 
-The same code as in `barnabas cluster status` decides whether a broker may stop, and the state of partitions.
+The code of `barnabas cluster status` decides whether a broker may be shut down, and the state of partitions.
 """
 
 import asyncio
@@ -23,7 +23,10 @@ _QUESTION: Final = Question(frozenset({Part.DIRECTORIES}), ("broker", "stalls"),
 
 
 class BrokerRow(NamedTuple):
-    """A broker; `obstacles` are reasons against a stop, `failure` is why it does not answer; None: unknown."""
+    """A broker; `obstacles` are reasons against a shutdown, `failure` is the reason why it does not answer.
+
+    Unknown values are None.
+    """
 
     broker_id: int
     address: str

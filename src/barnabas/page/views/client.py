@@ -1,4 +1,4 @@
-"""One user's clients of one id: throttling and its causes, and the quotas on each level."""
+"""The clients with one user and client id: throttling and its causes, and the quotas on each level."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from barnabas.page.view import Asked, View, ViewKind, known
 
 
 class LevelRow(NamedTuple):
-    """A broker's quota on one level; the first one that is set is in force."""
+    """A broker's quota on one level; the first level with a quota is effective."""
 
     broker_id: int
     quota: str
@@ -23,7 +23,7 @@ class LevelRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client(View):
-    """A user's clients of one id."""
+    """The clients with one user and client id."""
 
     user: str
     client_id: str

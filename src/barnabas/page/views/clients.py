@@ -14,14 +14,15 @@ _QUESTION: Final = Question(frozenset({Part.USE}), ("holds",), throttled_clients
 
 
 class UseRow(NamedTuple):
-    """The usage of a user's clients of one id on a broker.
+    """The usage of the clients with one user and client id on a broker.
 
     Attributes:
-        user: None: all those together that are too small to be remembered one by one.
-        rates: By the names of limits, of ten seconds.
-        parts: How much of a limit that is in force is used by all who share it, over its windows; 1 is all of it.
-        held_count: How many connections are held now.
-        throttle_ms: The delay of a request sent now.
+        user: None: the sum of all clients that are too small to be recorded separately.
+        rates: By quota name, over ten seconds.
+        parts: By quota name, the used part of the effective quota over its windows, by all clients that share it; 1 is
+            the whole quota.
+        held_count: Number of connections throttled now.
+        throttle_ms: The throttle time of a request sent now.
     """
 
     broker_id: int
@@ -34,7 +35,7 @@ class UseRow(NamedTuple):
 
 
 class ThrottleRow(NamedTuple):
-    """How often and how long a quota throttled a user's clients of one id in the last hour."""
+    """How often and how long a quota throttled the clients with one user and client id in the last hour."""
 
     broker_id: int
     user: str
@@ -58,7 +59,7 @@ class LimitRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients(View):
-    """All clients and quotas, or those searched for; `holds` are the last ones."""
+    """All clients and quotas, or the search results; `holds` are the most recent throttles."""
 
     clients: RowRange[UseRow]
     holds: tuple[ThrottleRow, ...]
@@ -84,7 +85,7 @@ async def build(asked: Asked) -> Clients:
 
 
 def use_rows(snapshot: Snapshot) -> list[UseRow]:
-    """Return usage, with throttled clients first, then in descending order."""
+    """Return usage, by number of throttled connections, then by throttle time, descending."""
     rows = [
         UseRow(
             broker_id,

@@ -15,15 +15,15 @@ from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, known
 _QUESTION: Final = Question(frozenset({Part.GROUPS}), ("holds", "requests"), lambda snapshot: [])
 _KINDS: Final = ("topic", "group", "broker", "client")
 _LONGEST: Final = 200
-# Clients that used a quota within this time are found.
+# Clients are found if they sent requests within this time.
 _OF_LATE_S: Final = 300
 
 
 class Hit(NamedTuple):
-    """A named thing; for a client, `user` is the user logged in with it, if known.
+    """A topic, group, broker or client; for a client, `user` is its authenticated user, if known.
 
     Attributes:
-        group: The group of a member, for the link.
+        group: The group if the client is a member of one, for the link.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Found(View):
 
     Attributes:
         hits: The first hits: exact names, then names that begin with the text, then all others.
-        hit_count: How many there are in all.
+        hit_count: The number of all hits.
     """
 
     text: str
@@ -65,7 +65,7 @@ async def _used(cluster: Cluster, snapshot: Snapshot) -> list[QuotaReport]:
 
 
 def look_for(text: str, hits: list[Hit]) -> list[Hit]:
-    """Return the hits whose name contains a text, the nearest first; none for an empty text."""
+    """Return the hits whose name contains a text, the best matches first; no hits for an empty text."""
     wanted = text.casefold()
     found = [each for each in dict.fromkeys(hits) if wanted and wanted in each.name.casefold()]
     return sorted(found, key=lambda each: (_distance(wanted, each.name), _KINDS.index(each.kind), each))

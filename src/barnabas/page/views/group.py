@@ -31,9 +31,9 @@ _QUESTION: Final = Question(
 
 
 class PartitionRow(NamedTuple):
-    """A partition that a group reads; unknown figures are None.
+    """A partition that a group reads; unknown values are None.
 
-    `stable_offset` is the last stable offset; rates are of the last half minute.
+    `stable_offset` is the last stable offset; rates are over the last half minute.
     """
 
     partition: TopicPartition

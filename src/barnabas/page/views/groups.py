@@ -15,7 +15,7 @@ _QUESTION: Final = Question(frozenset({Part.GROUPS, Part.LOGS}), ("groups", "end
 
 
 class GroupRow(NamedTuple):
-    """A group; unknown figures are None, `finding` is a problem of its rebalances."""
+    """A group; unknown values are None, `finding` is a problem with its rebalances."""
 
     name: str
     state: str
@@ -30,7 +30,7 @@ class GroupRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups(View):
-    """All groups, or those searched for."""
+    """All groups, or the search results."""
 
     groups: RowRange[GroupRow]
 
@@ -70,7 +70,7 @@ def group_rows(snapshot: Snapshot) -> list[GroupRow]:
 
 
 def lag_of(snapshot: Snapshot, group: Group) -> int | None:
-    """Return the total number of offsets ahead of a group; None: an end is unknown, or it never committed."""
+    """Return the total lag of a group; None: a log end offset is unknown, or the group never committed."""
     lags = [
         max(log.end_offset - offset, 0)
         for name, offset in group.committed.items()

@@ -33,12 +33,12 @@ class Messages(View):
     """Records, the newest first.
 
     Attributes:
-        topic: Empty: none was chosen; `topics` are the existing ones.
-        partition: None: of all.
+        topic: Empty if none was selected; `topics` are the existing ones.
+        partition: None: all partitions.
         span: The offsets of a single partition.
-        passed_count: Partitions that were not looked at, as there are too many.
-        older: The parameters for older records; None: there are none, or there are several partitions.
-        newer: The same for those after these.
+        passed_count: Number of partitions that were not read, because the topic has too many.
+        older: The query for older records; None if none exist, or for several partitions.
+        newer: The query for newer records; None likewise.
     """
 
     topic: str
@@ -58,7 +58,7 @@ class Wish(NamedTuple):
     """The parameters of a query.
 
     Attributes:
-        place: `newest`, `oldest`, or empty: `start`, `before` or `time_ms` says it.
+        place: `newest`, `oldest`, or empty if `start`, `before` or `time_ms` is set.
     """
 
     partition: int | None
@@ -155,7 +155,7 @@ async def _read(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneRecord(View):
-    """A record; `asked` is the query that names it."""
+    """A record; `asked` is its query."""
 
     topic: str
     asked: Link
@@ -193,10 +193,10 @@ async def read_one(admin: OffsetAdmin, topic: str, query: Link) -> Found:
 
 
 async def download(state: MessageState, asked: Asked) -> tuple[str, bytes]:
-    """Return a file name and content: the value of a record, masked, or with `?part=key` its key.
+    """Return a file name and content: the masked value of a record, or with `?part=key` its key.
 
     Raises:
-        KafkaError: It is not there, or may not be read.
+        KafkaError: The record does not exist, or may not be read.
     """
     topic, part = asked.query.get("topic", ""), "key" if asked.query.get("part") == "key" else "value"
     found = await read_one(asked.cluster.admin(OffsetAdmin), topic, asked.query)

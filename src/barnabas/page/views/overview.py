@@ -14,7 +14,7 @@ from barnabas.page.view import Asked, View, ViewKind, known
 
 
 class BrokerRow(NamedTuple):
-    """A broker; `failure` is why it does not answer, `log_bytes` is None if unknown."""
+    """A broker; `failure` is the reason why it does not answer, `log_bytes` is None if unknown."""
 
     broker_id: int
     address: str

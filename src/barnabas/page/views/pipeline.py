@@ -1,8 +1,9 @@
 """The pipeline: its runs and their limits, dead letters with reasons, and alerts.
 
-Runs come from the files of `barnabas pipeline status` in the page's checkpoint directory (`DIR/**/status.json`). Users
-see the runs whose topics they may see. Dead letters and alerts are records, read with the user's own rights: the
-reasons in the headers of topics `*.dlq`, and the last record of each key in topic `alerts`.
+Runs are read from the files of `barnabas pipeline status` in the page's checkpoint directory (`DIR/**/status.json`).
+Users see the runs whose topics they may see. Dead letters and alerts are records, read with the user's own rights:
+dead letters from topics `*.dlq`, with the reason in a header, and alerts as the last record of each key of topic
+`alerts`.
 
 Source: pipeline/sources/run_status.py, pipeline/runner/dead_letters.py; docs/pipeline/operations.md (alerts).
 """
@@ -40,7 +41,7 @@ _SILENT_S: Final = 30
 
 
 class RunRow(NamedTuple):
-    """A run; a time is None if it read nothing yet, or nothing in the last minute. `topics` are its sources."""
+    """A run; times are None if it has read no records yet, or none in the last minute. `topics` are its sources."""
 
     name: str
     state: str
@@ -57,7 +58,7 @@ class RunRow(NamedTuple):
 
 
 class LettersRow(NamedTuple):
-    """Dead letters of a topic with the same reason, among the last ones."""
+    """The dead letters of a topic with the same reason, counted among the last ones."""
 
     topic: str
     reason: str
@@ -90,7 +91,7 @@ def kind(state: MessageState, directory: Path) -> ViewKind:
         admin = asked.cluster.admin(OffsetAdmin)
         topics = {name: sorted(each.partitions) for name, each in (await admin.pool.metadata(None)).topics.items()}
         told = await asyncio.to_thread(lambda: list(run_rows(directory)))
-        # A run that has read nothing yet has no topics whose rights could be checked.
+        # A run that has read no records yet has no topics, so rights cannot be checked.
         runs = [each for each in told if topics.keys() >= set(each.topics) and (each.topics or not asked.cluster.user)]
         not_told = [f"{len(told) - len(runs)} runs: their topics may not be seen"] if len(runs) < len(told) else []
         if not await asyncio.to_thread(directory.is_dir):
@@ -133,7 +134,7 @@ def run_rows(directory: Path) -> Iterator[RunRow]:
 
 
 def run_row(told: Mapping[str, Any], silent_s: float) -> RunRow:
-    """Return the row of a run. Raises KeyError, TypeError, ValueError, AttributeError: the status has another form."""
+    """Return the row of a run. Raises KeyError, TypeError, ValueError, AttributeError: the status is invalid."""
     is_gone = told["state"] == "running" and silent_s > _SILENT_S
     fresh_s = told.get("fresh_p99_s")
     record, letter, late, restart = (int(told[f"{each}_count"]) for each in _COUNTS)

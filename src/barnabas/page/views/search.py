@@ -30,8 +30,8 @@ class SearchView(View):
     """A search.
 
     Attributes:
-        asked: The query; with `nonce` in it, which makes the same search another time another one.
-        note: Why there is no progress.
+        asked: The query; its `nonce` distinguishes repetitions of the same search.
+        note: The reason why there is no progress.
     """
 
     topic: str
@@ -51,7 +51,7 @@ def asked_of(form: Mapping[str, str]) -> dict[str, str]:
 
 
 async def build(state: MessageState, asked: Asked) -> SearchView:
-    """Return the progress of a search; this starts none."""
+    """Return the progress of a search; does not start it."""
     view = look(state, asked)
     is_asked = view.topic and any(view.asked.get(each) for each in _WISHES)
     return replace(view, note=_NOT_STARTED) if is_asked and view.progress is None else view
@@ -139,7 +139,7 @@ def _keys(record_format: RecordFormat, query: Mapping[str, str]) -> tuple[bytes,
 async def _partitions(
     admin: OffsetAdmin, topic: str, keys: tuple[bytes, ...], partition: int | None
 ) -> list[TopicPartition]:
-    """Return the partitions to search: those to which producers send the keys, unless the query names one."""
+    """Return the partitions to search: the query's partition, or those to which producers send the keys."""
     indexes = sorted((await admin.pool.topic(topic)).partitions)
     if partition is not None:
         indexes = [partition]

@@ -44,7 +44,7 @@ class RequestRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow(View):
-    """Slow requests of the last hour, of all clients and APIs or of those searched for."""
+    """Slow requests of the last hour: all, or the search results."""
 
     findings: tuple[Finding, ...]
     kinds: RowRange[KindRow]

@@ -19,7 +19,7 @@ from barnabas.page.views.topics import Reader, ends, readers
 
 
 def _explain(snapshot: Snapshot) -> list[Finding]:
-    """Return the topic's findings; fine ones on segments are left out, because segments have their own table."""
+    """Return the topic's findings, without those on healthy segments, because segments have their own table."""
     kept = [
         replace(each, causes=tuple(why for why in each.causes if why.severity or why.certainty is Certainty.UNKNOWN))
         for each in explain_disk(snapshot)
@@ -35,14 +35,14 @@ _QUESTION: Final = Question(
 
 
 class PartitionRow(NamedTuple):
-    """A partition; unknown figures are None.
+    """A partition; unknown values are None.
 
     Attributes:
-        leader_id: None: there is no leader.
+        leader_id: None if the partition has no leader.
         adding: Replicas that a reassignment adds.
-        stable_offset: As far as transactions have ended.
-        rate_per_s: Of records and markers, of the last half minute.
-        sizes: Bytes, by the broker that has them.
+        stable_offset: The last stable offset.
+        rate_per_s: Records and markers per second, over the last half minute.
+        sizes: Size in bytes of each replica, by broker.
     """
 
     partition: int
@@ -59,7 +59,7 @@ class PartitionRow(NamedTuple):
 
 
 class SettingRow(NamedTuple):
-    """A setting in force, and its source."""
+    """An effective setting and its source."""
 
     name: str
     value: str
@@ -67,7 +67,7 @@ class SettingRow(NamedTuple):
 
 
 class SegmentRow(NamedTuple):
-    """A segment of a leader's log; `goes_at_ms` is None if no retention time deletes it."""
+    """A segment of a leader's log; `goes_at_ms` is its deletion time, None if no retention time applies."""
 
     partition: int
     base_offset: int

@@ -17,16 +17,16 @@ _QUESTION: Final = Question(frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups",
 
 
 class Reader(NamedTuple):
-    """A group that has offsets of a topic; its lag is None if an end is unknown."""
+    """A group that has offsets of a topic; its lag is None if a log end offset is unknown."""
 
     group: str
     lag: int | None
 
 
 class TopicRow(NamedTuple):
-    """A topic; unknown figures are None.
+    """A topic; unknown values are None.
 
-    `rate_per_s` is of records and markers, of the last half minute.
+    `rate_per_s` counts records and markers over the last half minute.
     """
 
     name: str
@@ -41,7 +41,7 @@ class TopicRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics(View):
-    """All topics, or those searched for."""
+    """All topics, or the search results."""
 
     topics: RowRange[TopicRow]
 
@@ -75,7 +75,7 @@ def topic_rows(snapshot: Snapshot) -> list[TopicRow]:
 
 
 def ends(snapshot: Snapshot) -> Iterator[tuple[TopicPartition, Series]]:
-    """Yield the movement of ends, as reported by leaders or, if they report none, as sampled."""
+    """Yield the log end offsets over time, as reported by leaders or, without reports, as sampled."""
     told = set()
     for row in snapshot.rows("ends"):
         name = TopicPartition(row["topic"], row["partition"])

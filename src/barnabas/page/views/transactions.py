@@ -15,7 +15,7 @@ from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_ro
 
 
 class OpenRow(NamedTuple):
-    """An open transaction in a partition; `ends_ms` is when its coordinator aborts it, None: it will not."""
+    """An open transaction in a partition; `ends_ms` is the time when its coordinator will abort it, None if never."""
 
     partition: TopicPartition
     first_offset: int
@@ -28,7 +28,7 @@ class OpenRow(NamedTuple):
 
 
 class EndRow(NamedTuple):
-    """Transactions of one id that ended in the same way; `markers_owed` could not be written yet."""
+    """Transactions of one id that ended in the same way; `markers_owed` counts markers not written yet."""
 
     transactional_id: str
     outcome: str
@@ -43,7 +43,7 @@ class EndRow(NamedTuple):
 
 
 class IdRow(NamedTuple):
-    """The last logged state of a transactional id; `coordinator_id` is None if there is no leader."""
+    """The last logged state of a transactional id; `coordinator_id` is None if its partition has no leader."""
 
     name: str
     coordinator_id: int | None
@@ -56,7 +56,7 @@ class IdRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transactions(View):
-    """All transactions, or those of ids searched for; `open` is of all."""
+    """All transactions, or the search results by id; `open` always has all open ones."""
 
     findings: tuple[Finding, ...]
     open: tuple[OpenRow, ...]

@@ -16,7 +16,7 @@ _LAST_S: Final = 3_600
 
 
 class SenderRow(NamedTuple):
-    """The simulated effect on a user's clients of one id: average and peak usage, throttling, delay, backlog."""
+    """The simulated effect on one user's clients with one id: average and peak usage, throttling, delay, backlog."""
 
     user: str
     client_id: str
@@ -34,11 +34,11 @@ class BrokerTry(NamedTuple):
     """The simulated effect on one broker's clients.
 
     Attributes:
-        seconds: Of how many anything is known.
+        seconds: Length of the recorded history.
         held_count, sender_count: The number of throttled clients, and of clients under the quota.
         is_longer_than_clients_wait: Whether a delay exceeds the clients' timeout.
-        unknown_part: Which part of the traffic was of clients that have no history of their own.
-        senders: Those first that would have been held longest; not all of very many.
+        unknown_part: The part of the traffic that came from clients without a history of their own.
+        senders: The clients, in descending order of throttling; at most `MOST_ROWS`.
     """
 
     broker_id: int
@@ -52,7 +52,7 @@ class BrokerTry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryLimit(View):
-    """A quota and its simulated effect; `problem` says why there is none."""
+    """A quota and its simulated effect; `problem` is the reason if the simulation is impossible."""
 
     asked: Mapping[str, str]
     names: tuple[str, ...]
@@ -70,7 +70,7 @@ async def build(asked: Asked) -> TryLimit:
             entity, kind, limit = _wanted(asked.query)
             whom = str(entity)
             told = await asked.cluster.admin(QuotaStateAdmin).recorded(None, None, _LAST_S)
-            # Leaves the event loop free for other requests.
+            # In a thread, so that the event loop can process other requests.
             found = await asyncio.to_thread(lambda: [simulated(each, entity, {kind: limit}) for each in told])
             brokers = tuple(broker_try(each, kind) for each in found)
         except BarnabasError as error:

@@ -23,7 +23,7 @@ from barnabas.pipeline.sources.log_lines import Look, tick_lines
 from barnabas.pipeline.sources.run_status import run_look
 from barnabas.pipeline.sources.topics import BrokerTopics
 
-# Rules judge minutes: a minute in which nobody looked is one in which nobody is held.
+# Alert rules evaluate whole minutes: a minute without a measurement would look like one without throttled clients.
 _LONGEST_INTERVAL_S = 30.0
 
 

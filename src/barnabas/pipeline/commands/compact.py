@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; raise PlanError if the job has no such table, or none is there."""
+    """Run the command; raise PlanError if the job has no such table, or none of the tables exists."""
     job = find_job(arguments.job)
     names = [each.name for each in job.outputs if isinstance(each, TableOutput)]
     if "*" in names:

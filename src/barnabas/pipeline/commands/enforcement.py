@@ -1,4 +1,4 @@
-"""Options of `barnabas pipeline run security --enforce`, and the followers that they add to runs."""
+"""Options of `barnabas pipeline run security --enforce`, and the followers that enforce verdicts of runs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_audit_option(options: Options) -> None:
-    """Add the name of the audit topic."""
+    """Add the option for the audit topic."""
     options.value("--audit-topic", "TOPIC", "topic with all steps of enforcement", AUDIT_TOPIC)
 
 
@@ -80,9 +80,16 @@ def enforcement_followers(
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> dict[str, Follower]:
-    """Return followers that enforce the verdicts of runs, by the run's name; none without `--enforce`.
+    """Return the followers that enforce the verdicts of runs, by the run's name; empty without `--enforce`.
 
-    `say` is called with a line for each step; raise PlanError if an option is invalid.
+    Args:
+        arguments: The command's options.
+        plans: The runs.
+        say: Called with one line for each step.
+        warn: Called with a one-line warning for the operator.
+
+    Raises:
+        PlanError: an option is invalid, or no run has verdicts.
     """
     if not arguments.enforce:
         if arguments.dry_run is not None:
@@ -110,7 +117,7 @@ def enforcement_followers(
 
 
 def line_of(entry: Entry) -> str:
-    """Return a line that describes a step."""
+    """Return a one-line description of a step."""
     said = entry.to_json()
     limits = ", ".join(f"{name}={value:g}" for name, value in sorted(entry.limits.items()))
     what = f" to {limits} until {said['until']}" if limits else ""
@@ -144,7 +151,7 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
 
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:
-    """Return the run's own client id and user: a run that limits itself can't lift limits in time."""
+    """Return the run's own client id and user, which are never limited: a throttled run can't lift limits in time."""
     security = client_security(options)
     login = security.login if security is not None else None
     names = (options.get("client.id", ""), login.options.get("username", "") if login else "")

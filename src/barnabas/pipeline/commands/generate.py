@@ -80,7 +80,7 @@ def _plan(arguments: argparse.Namespace) -> SitePlan:
 
 
 def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
-    """Send the stream from where the topics end; return its number of events, and how many the topics had before."""
+    """Send the events that the topics lack; return the numbers of all events and of those the topics already had."""
     count = there_count = 0
     next_send_s = time.monotonic()
     is_paced = bool(arguments.speed)
@@ -121,7 +121,7 @@ def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
 
 
 def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
-    """Return the plan that began at an earlier now, where the topics end with its events."""
+    """Return the plan with the start of an earlier run, if the topics end with its events; else `plan`."""
     for record in last_records:
         place, start = record.log_position, record.header(_START_HEADER) or b""
         if place is not None and start.isdigit():
@@ -132,6 +132,6 @@ def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
 
 
 def _ends(plan: SitePlan, last_records: Mapping[TopicPartition, LastRecord]) -> dict[TopicPartition, int]:
-    """Return the number of each partition's last event, where that is one of this stream."""
+    """Return the number of each partition's last event, if that event is of this stream."""
     places = {partition: record.log_position for partition, record in last_records.items()}
     return {partition: place[1] for partition, place in places.items() if place is not None and place[0] == plan.mark}

@@ -13,8 +13,8 @@ from barnabas.pipeline.tables.table import MEGABYTE, TableError
 
 _UNITS = {"": 1, "k": 1 << 10, "m": MEGABYTE, "g": 1 << 30}
 _COMPACT_EVERY = 100
-# A refresh opens all files of the tables that it reads, and to open a small file costs as much as to read its rows. So
-# these are merged more often; and into smaller files, so that no byte is rewritten more often than in other tables.
+# A refresh opens all files of its source tables, and opening a small file costs as much as reading its rows. So these
+# files are merged more often, but into smaller files: each byte is rewritten only as often as in other tables.
 _COMPACT_SOURCES_EVERY = 20
 _SOURCE_FILE_BYTES = 16 * MEGABYTE
 

@@ -1,6 +1,6 @@
 """The entry point of `barnabas pipeline`: finds the command, and turns every error into one line and an exit code.
 
-Exit codes: 0 done, 1 failed (trying again may help), 2 can't be done as asked, 130 stopped.
+Exit codes: 0 done, 1 failed (a retry may succeed), 2 invalid request, 130 stopped by a signal.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.pipeline.commands.options import settle_format
 from barnabas.pipeline.demo.children import ChildFailedError, remedy_of
 
-# Each command is a module of its name; importing only the wanted one keeps the others' libraries out.
+# Each command is a module of the same name (or `_MODULES`). Only its module is imported, to avoid others' libraries.
 COMMANDS: Final = {
     "demo": "run a broker, a replayed log, Spark jobs and a report",
     "list": "list the jobs, or show the details of one",
@@ -43,7 +43,7 @@ DESCRIPTION: Final = "Process topics with Spark: jobs, tables, a report."
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return the exit code."""
-    # Spark's bridge logs to the root logger, which would print it, that a JVM which has just ended does not answer.
+    # Py4J logs to the root logger that an exited JVM does not respond. Without a handler, Python would print this.
     logging.getLogger().addHandler(logging.NullHandler())
     words = sys.argv[1:] if argv is None else argv
     if words and words[0] in _REMOVED:
@@ -111,7 +111,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 
 def _code_of(error: Exception) -> int | None:
-    """Return the exit code of an error of our own, which says what to do; None for a bug, whose trace is wanted."""
+    """Return the exit code of one of Barnabas' own errors; None for any other error: a bug, reported with its trace."""
     from barnabas.core.errors import ConfigError
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.runner.data_loss import DataLossError

@@ -20,17 +20,17 @@ FORMATS = ("delta", "iceberg", "parquet", "postgresql")
 
 
 class Options:
-    """Adds options to a parser, in a group if that has a title.
+    """Adds options to a parser, in a group if `title` is not empty.
 
-    The type of a value is that of its default. The help ends with the default, unless that is empty, zero or none, or
-    the help has it already.
+    The type of a value is the type of its default. The help ends with the default, unless the default is empty, zero or
+    None, or the help already contains it.
     """
 
     def __init__(self, parser: argparse._ActionsContainer, title: str = "") -> None:
         self.add = (parser.add_argument_group(title) if title else parser).add_argument
 
     def value(self, name: str, metavar: str, help: str, default: object = None, **more: Any) -> None:
-        """Add an option that has a value; `unit` is that of the default, other arguments are those of argparse."""
+        """Add an option with a value; `unit` is the default's unit in the help, other arguments are argparse's."""
         unit = more.pop("unit", "")
         if default and "%(default)" not in help:
             help = f"{help}; default: %(default)s{unit}" if help else f"Default: %(default)s{unit}"
@@ -42,7 +42,7 @@ class Options:
         self.add(name, action="append", default=[], metavar=metavar, help=help)
 
     def choice(self, name: str, choices: Iterable[str], help: str, default: str | None = None) -> None:
-        """Add an option that has one of some values."""
+        """Add an option with a choice of values."""
         self.value(name, "", help, default, choices=tuple(choices))
 
     def flag(self, name: str, help: str) -> None:
@@ -85,12 +85,12 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_parent_option(parser: argparse.ArgumentParser) -> None:
-    """Add the process that the command ends with."""
+    """Add the hidden option for a parent process: the command exits when that process exits."""
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
 
 
 def settle_format(arguments: argparse.Namespace) -> None:
-    """Take the format of tables from their place if it is not told; raise PlanError if they can't have that format."""
+    """Set the default format of tables by their location; raise PlanError if the location does not allow the format."""
     if "format" not in arguments:
         return
     is_postgresql = arguments.tables.startswith("postgresql://")
@@ -117,7 +117,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
 
 
 def session_options(arguments: argparse.Namespace) -> SessionOptions:
-    """Return what the options of Spark, tables and events say of a session."""
+    """Return the session options from a command's options for Spark and tables."""
     table_format = getattr(arguments, "format", None)
     settings = pairs(arguments.conf, "--conf")
     if table_format == "iceberg":
@@ -135,24 +135,25 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
 
 
 def tables_root(arguments: argparse.Namespace) -> str:
-    """Return where tables are; a local path as an absolute one."""
+    """Return the location of the tables, a local path as an absolute path."""
     return resolve_location(arguments.tables, arguments.format)
 
 
 def resolve_location(place: str, table_format: str) -> str:
-    """Return where a table or several are; a local path as an absolute one."""
+    """Return the location of one or more tables, a local path as an absolute path."""
     return place if table_format == "iceberg" and is_name(place) else absolute(place)
 
 
 def absolute(place: str) -> str:
-    """Return a local path as an absolute one; places elsewhere as they are."""
+    """Return a local path as an absolute path; return other locations unchanged."""
     return place if "://" in place else str(Path(place).absolute())
 
 
 def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:
-    """Return the cluster of a command; `client.id` is the given one unless the options name another.
+    """Return the cluster of a command; `client_id` is the default of `client.id`.
 
-    Raise PlanError or ConfigError if an option is invalid, or the file can't be read.
+    Raises:
+        PlanError, ConfigError: an option is invalid, or the file can't be read.
     """
     options = {"client.id": client_id}
     if arguments.command_config is not None:
@@ -165,23 +166,23 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
 
 
 def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
-    """Return the security of a command that feeds topics; raise ConfigError if an option is invalid."""
+    """Return the security settings of a command that does not use Spark; raise ConfigError if an option is invalid."""
     security = client_security(kafka_options(arguments, "").options)
     if security is not None:
-        # Stores that can't be read are no reason to wait for a broker.
+        # Fail now if a key store can't be read, instead of waiting for a broker.
         security.context()
     return security
 
 
 def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return librdkafka's settings of a command that sends records; raise ConfigError if it does not support one."""
+    """Return librdkafka's settings for a command that sends records; raise ConfigError if one is not supported."""
     kafka = kafka_options(arguments, "barnabas-feeder")
     options = librdkafka_options(kafka.bootstrap_servers, kafka.options)
     return {**options, "client.id": kafka.options["client.id"]}
 
 
 def pairs(texts: list[str], option: str) -> dict[str, str]:
-    """Read NAME=VALUE options; raise PlanError if one is none."""
+    """Parse NAME=VALUE options; raise PlanError if one has another form."""
     result = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -192,12 +193,12 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read names with commas between."""
+    """Parse names separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def parse_duration(text: str) -> int:
-    """Read a number of seconds, or one with s, m, h or d behind it, as milliseconds; raise PlanError if it is none."""
+    """Parse a duration (seconds, or a number with s, m, h or d) to milliseconds; raise PlanError if it is invalid."""
     match = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if match is None or int(match[1]) == 0:
         raise PlanError(f"{text!r} is not a duration: write 90s, 15m, 1h or 7d")
@@ -205,5 +206,5 @@ def parse_duration(text: str) -> int:
 
 
 def parse_bound(text: str | None) -> Bound | None:
-    """Read earliest, latest, a time, or offsets as JSON; raise PlanError if it is none of these."""
+    """Parse earliest, latest, a time, or offsets as JSON; raise PlanError if it is none of these."""
     return None if text is None else positions.parse_bound(text)

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; raise PlanError if there is no table of a job."""
+    """Run the command; raise PlanError if no table of a job exists."""
     with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, tables_root(arguments), arguments.format)
         if not tables:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_report(output: Path, tables: Mapping[str, DataFrame], checkpoint: str, title: str = TITLE) -> str:
-    """Write the page of these tables and of the lag of a checkpoint's runs; return a line for people."""
+    """Write a page with these tables and the lag of a checkpoint's runs; return a one-line message for the user."""
     lags = _lags(Path(checkpoint)) if "://" not in checkpoint else []
     page = render(collect(tables, title=title, made_at=datetime.now(UTC), lags=lags))
     output.write_text(page)
@@ -61,7 +61,7 @@ def write_report(output: Path, tables: Mapping[str, DataFrame], checkpoint: str,
 
 
 def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, DataFrame]:
-    """Return all tables of the package's jobs that are there, by name."""
+    """Return all existing tables of the built-in jobs, by name."""
     found = {}
     for job in built_in_jobs().values():
         for output in job.outputs:
@@ -74,7 +74,7 @@ def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, Dat
 
 
 def _lags(checkpoint: Path) -> list[Lag]:
-    """Return how far behind the runs of a checkpoint directory were when they last said so."""
+    """Return the last reported lag of the runs of a checkpoint directory."""
     return [
         Lag(status["run"], topic, int(number), count)
         for status in statuses(checkpoint)

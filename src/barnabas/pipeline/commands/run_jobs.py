@@ -203,7 +203,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_summary(job: Job, tables: Frames, parameters: Parameters) -> None:
-    """Print the summaries of a job, the first rows of each."""
+    """Print the first rows of each summary of a job."""
     if job.summarize is None:
         return
 
@@ -227,11 +227,11 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     values = pairs(arguments.set, "--set")
     places = pairs(arguments.table, "--table")
     if len(arguments.jobs) > 1:
-        # What is not this job's is another's; `check_plan` finds what is no one's where there is one job.
+        # Values of other names are for other jobs. With one job, `check_plan` rejects unknown names.
         topics = {name: topic for name, topic in topics.items() if name in own_names}
         places = {name: place for name, place in places.items() if takes_any or name in own_names}
         values = {name: value for name, value in values.items() if name in job.defaults()}
-    # What is said of any topics is for the job that takes any.
+    # Options about arbitrary topics apply to jobs that read arbitrary topics.
     is_own = takes_any or len(arguments.jobs) == 1
     lies = layout(arguments, job)
     defaults = job.defaults()

@@ -11,25 +11,25 @@ from barnabas.core.peer_text import on_lines, to_json
 from barnabas.pipeline.runner.run_metrics import Figures
 
 REPEATED_S = 0.5
-"""Signals that follow within so long are one: `timeout` of coreutils tells the process, and then all of its group."""
+"""Signals within this time count as one: coreutils' `timeout` signals the process, and then its whole group."""
 
 
 class Stopper:
-    """Lets SIGINT or SIGTERM end a run after the batch under way, and a second one at once."""
+    """Stops a run on SIGINT or SIGTERM after the current batch; a second signal stops it immediately."""
 
     def __init__(self) -> None:
-        """The signals are this object's from now on; until there are batches (`begin`), the first one ends all."""
+        """Install the signal handlers; before `begin`, the first signal exits the process."""
         self._is_stopped = self._is_begun = False
         self._stopped_s = 0.0
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
 
     def begin(self) -> None:
-        """Let the first signal wait for the batch under way, from now on."""
+        """Let the first signal wait for the current batch, from now on."""
         self._is_begun = True
 
     def is_stopped(self) -> bool:
-        """Return whether a signal came."""
+        """Return whether a signal was received."""
         return self._is_stopped
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
@@ -46,13 +46,13 @@ class Stopper:
 
 
 def tell_batch(arguments: argparse.Namespace, figures: Figures) -> None:
-    """Say what a run has done by its latest batch."""
+    """Print the metrics of a run after its latest batch."""
     batch = {"event": "batch", **json.loads(figures.to_json())}
     _print(json.dumps(batch) if arguments.json else figures.line())
 
 
 def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:
-    """Say what happened in one line."""
+    """Print an event in one line."""
     if arguments.json:
         line = to_json({"event": event, **fields})
     elif event in ("warning", "enforcement"):
@@ -65,6 +65,6 @@ def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str)
 
 
 def _print(line: str) -> None:
-    # Each run has a thread, and `print` writes a line and its end one after the other.
+    # Each run has its own thread, and `print` writes the line and the line end separately.
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

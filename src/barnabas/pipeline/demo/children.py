@@ -1,6 +1,6 @@
-"""Child processes of the demo: their output goes to files, and none outlives the demo.
+"""Child processes of the demo: their output goes to files, and no child outlives the demo.
 
-Standard output of a child goes to `NAME.out`, standard error to `NAME.log`; both are appended to.
+A child appends its standard output to `NAME.out`, and its standard error to `NAME.log`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from pathlib import Path
 _STOP_TIMEOUT_S = 30.0
 _LOOK_EVERY_S = 0.05
 _MAX_FAILURES = 3
-# The exit code of commands that would fail the same way again.
+# Exit code of a command that would fail again in the same way.
 _REFUSED = 2
 # A Java stack trace may follow the cause.
 _TAIL_BYTES = 64 << 10
 _SHOWN_LINES = 10
 
-# Failures are known by the system's own texts, which are the same in Python and in Java: a child's last words are all
-# that the demo has of it.
-# What a process says of these ended it, and ends the next one. Not so a port: Spark tries one after the other.
+# Failures are recognised by the system's error texts in a child's log: they are the same in Python and in Java.
+# These errors would also end a restarted process. A port in use would not: Spark tries the next port.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 _AGAIN = "then run the same command again"
@@ -40,7 +39,7 @@ _REMEDIES = {
 
 
 class ChildFailedError(Exception):
-    """A child failed, and starting it again does not help; one line with the cause, what to do, and the log.
+    """A child failed, and a restart would not help; one line with the cause, the remedy and the log's path.
 
     Attributes:
         last_lines: The last lines of the log.
@@ -52,10 +51,10 @@ class ChildFailedError(Exception):
 
 
 class Child:
-    """A child process, in a process group of its own; it can be started again once it has ended."""
+    """A child process in its own process group; it can be started again once it has ended."""
 
     def __init__(self, name: str, logs: Path, environment: Mapping[str, str] | None = None) -> None:
-        """Name a child; `environment` is added to this process's own."""
+        """Prepare a child; `environment` is added to this process's environment."""
         self.name = name
         self._output = logs / f"{name}.out"
         self._log = logs / f"{name}.log"
@@ -68,7 +67,7 @@ class Child:
         """Start the process; it inherits `descriptors`."""
         with self._output.open("ab") as output, self._log.open("ab") as log:
             self._output_start, self._log_start = output.tell(), log.tell()
-            # Ctrl-C goes to the demo alone, which stops its children.
+            # Ctrl-C must reach only the demo, which stops its children.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -80,7 +79,7 @@ class Child:
             )
 
     def lines(self, on_wait: Callable[[], None]) -> Iterator[str]:
-        """Yield the lines of standard output until the process ends; call `on_wait` again and again meanwhile."""
+        """Yield the lines of standard output until the process ends; call `on_wait` while waiting for more."""
         with self._output.open("rb") as output:
             output.seek(self._output_start)
             part = b""
@@ -94,7 +93,7 @@ class Child:
                     time.sleep(_LOOK_EVERY_S)
 
     def has_ended(self) -> bool:
-        """Return whether the process has ended; then end what it has started, too."""
+        """Return whether the process has ended; if so, kill the rest of its process group."""
         assert self._process is not None
         if self._process.poll() is None:
             return False
@@ -104,9 +103,9 @@ class Child:
         return True
 
     def end(self) -> str:
-        """Wait for the process, and return how it ended: empty if in good order.
+        """Wait for the process, and return how it ended: empty if it succeeded.
 
-        Raise ChildFailedError if it failed, and starting it again does not help.
+        Raise ChildFailedError if it failed, and a restart would not help.
         """
         assert self._process is not None
         code = self._process.wait()
@@ -129,7 +128,7 @@ class Child:
         self._process.wait()
 
     def stop(self) -> None:
-        """Stop the process if it runs, and all that it has started."""
+        """Stop the process if it runs, and the rest of its process group."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -147,11 +146,11 @@ class Child:
 
 
 def remedy_of(text: str) -> str | None:
-    """Return the remedy for a failure; None where none is known."""
+    """Return the remedy for a failure; None if it is unknown."""
     return next((remedy for number, remedy in _REMEDIES.items() if os.strerror(number) in text), None)
 
 
 def _disk_failure_among(lines: Sequence[str]) -> str | None:
-    """Return the last line that tells of a disk which can't be written to: trying again does not mend that."""
+    """Return the last line that reports a disk error, which a restart does not fix; None if there is none."""
     texts = [os.strerror(number) for number in _DISK_ERRORS]
     return next((line for line in reversed(lines) if any(text in line for text in texts)), None)

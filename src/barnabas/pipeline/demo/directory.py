@@ -9,8 +9,8 @@
 | scratch/, logs/ | Spark's temporary files; output of the child processes |
 | demo.lock | locked while a demo runs |
 
-Invariants: `run.json` changes atomically. It says `clearing` until the directory is empty, so that a kill never leaves
-half of an old run to resume. Only entries of this table are ever removed.
+Invariants: `run.json` changes atomically. Its state is `clearing` until the directory is empty, so that a partly
+deleted run is never resumed after a kill. Only entries of this table are ever deleted.
 """
 
 import fcntl
@@ -65,7 +65,7 @@ class DemoDirectory:
             yield
 
     def load(self) -> Run | None:
-        """Return the run in the directory, None if there is none; raise DemoDirectoryError if `run.json` is invalid."""
+        """Return the directory's run, None without `run.json`; raise DemoDirectoryError if that file is invalid."""
         try:
             return Run(**json.loads(self._run_file.read_text()))
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class DemoDirectory:
         partial.replace(self._run_file)
 
     def begin(self, run: Run) -> None:
-        """Remove the files of an earlier run, and begin a new one; raise DemoDirectoryError if there was no run."""
+        """Delete an earlier run's files and begin a new run; raise DemoDirectoryError if no run made the files."""
         found = [name for name in _CLEARED if (self.root / name).exists()]
         if self.load() is None and found:
             raise DemoDirectoryError(

@@ -1,9 +1,9 @@
-"""The demo: from an access log to tables and a report, with one command, while the broker is killed.
+"""The demo: one command loads an access log into tables and a report, and kills the broker on the way.
 
-The children are commands that users have as well: `barnabas broker`, `barnabas pipeline replay`, and `barnabas pipeline
-run load reporting ranking security --once --report`. Any of them, and the demo itself, can be killed and started again
-at any moment: the replay resumes where the topics end, and the jobs resume where their tables end. So in the end no
-view is lost or loaded twice: the demo counts the views of the log and of the table, and compares.
+The child processes run commands that users have as well: `barnabas broker`, `barnabas pipeline replay`, and `barnabas
+pipeline run load reporting ranking security --once --report`. Each of them, and the demo itself, can be killed and
+started again at any moment: the replay resumes at the end of the topics, and the jobs resume at the end of their
+tables. So no view is lost or loaded twice. To prove it, the demo compares the views of the log with those of the table.
 """
 
 import csv
@@ -33,7 +33,7 @@ from barnabas.pipeline.terminal import print_table
 DEFAULT_DIRECTORY = Path("demo-data")
 JOBS = ("load", "reporting", "ranking", "security")
 PARTITION_COUNT = 4
-# Two hours of a made-up site's evening, some 4,000 requests.
+# Two hours in the evening of a made-up site, about 4,000 requests.
 MADE_UP = SitePlan(start=datetime(2026, 3, 6, 18, tzinfo=UTC), duration_s=7_200, events_per_s=1.6, users=500, items=800)
 
 _INTERRUPTED = 130
@@ -41,8 +41,8 @@ _MAX_SHOWN_CHARACTERS = 80
 _BAR_WIDTH = 24
 _INDENT = "  "
 _PROGRESS_EVERY_S = 5.0
-# Settings for a JVM that lives for a minute and sees few rows: its optimizing compiler, and plans that adapt to the
-# number of rows, would cost more than they save.
+# Settings for a JVM that runs for a minute and reads few rows: the optimizing compiler and adaptive query plans would
+# cost more than they save.
 _SETTINGS = (
     "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.sql.adaptive.enabled=false",
@@ -53,7 +53,7 @@ Counts = Counter[tuple[str, str]]
 
 
 class Log(NamedTuple):
-    """An access log; `first_other` are number and text of the first line that is no view."""
+    """An access log; `first_other` is the number and text of the first line that is not a view."""
 
     line_count: int
     first_other: tuple[int, str] | None
@@ -72,14 +72,14 @@ class DemoPlan:
 
 
 def run_demo(plan: DemoPlan, console: Console) -> int:
-    """Run the demo, or resume one that was stopped; return the exit code, which is 1 if views were lost or doubled.
+    """Run the demo, or resume a stopped one; return the exit code: 1 if views were lost or doubled, 130 for Ctrl-C.
 
     Raises:
         DemoDirectoryError: the directory or the log can't be used.
         ChildFailedError: the broker, the replay or the jobs fail.
     """
     directory = DemoDirectory(plan.directory)
-    # An access log shows who did what: its files are for this user alone.
+    # An access log contains personal data: only this user may read the files.
     os.umask(0o077)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -133,7 +133,7 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, path: Path, log: Log, con
 
 
 class _Processes:
-    """The broker, the replay and the jobs, one after the other beside the broker."""
+    """The broker, and the replay and the jobs, which run one after the other while the broker runs."""
 
     def __init__(self, plan: DemoPlan, directory: DemoDirectory, log: Path, line_count: int, console: Console) -> None:
         self._plan = plan
@@ -144,14 +144,14 @@ class _Processes:
         self._port = 0
         self._is_broker_killed = False
         self._next_progress_s = 0.0
-        # The demo's broker is its own: settings for another cluster do not apply.
+        # The demo runs its own broker: settings for another cluster must not apply.
         own = {ENVIRONMENT["--command-config"]: "", "COLUMNS": str(console.width - len(_INDENT))}
         self._broker = Child("broker", directory.logs)
         self._replay = Child("replay", directory.logs, own)
         self._jobs = Child("jobs", directory.logs, {**own, "TMPDIR": str(directory.scratch.absolute())})
 
     def run(self) -> None:
-        """Run all until the jobs have the whole log."""
+        """Run all processes until the jobs have loaded the whole log."""
         self._start_broker()
         self._finish(self._replay, self._replay_command())
         self._kill_broker()
@@ -170,7 +170,7 @@ class _Processes:
             with os.fdopen(ready) as lines:
                 self._broker.start(self._broker_command(ready_end), [ready_end])
                 os.close(ready_end)
-                # Ends without a line if the broker does.
+                # Empty if the broker ends before it is ready.
                 line = lines.readline()
             if line:
                 break
@@ -181,7 +181,7 @@ class _Processes:
         self._say("broker", f"127.0.0.1:{self._port}, cluster {started['cluster_id']}, ready in {ready_s:.2f} s")
 
     def _kill_broker(self) -> None:
-        """Kill the broker once, to show that nothing is lost; it is started again as after any other kill."""
+        """Kill the broker once, to show that nothing is lost; restart it as after any other kill."""
         if not self._is_broker_killed:
             self._is_broker_killed = True
             self._say("demo", "kills the broker, to show that nothing is lost")
@@ -194,7 +194,7 @@ class _Processes:
             self._start_broker()
 
     def _finish(self, child: Child, command: Sequence[str]) -> None:
-        """Run a child until it ends in good order, and start it again if it is killed."""
+        """Run a child until it succeeds; start it again if it is killed or fails."""
         while True:
             child.start(command)
             for line in child.lines(self._watch_broker):
@@ -243,7 +243,7 @@ class _Processes:
             self._kill_broker()
 
     def _on_jobs(self, line: str) -> None:
-        # Ivy's lines go to standard output.
+        # Skip Ivy's lines, which also go to standard output.
         if not line.startswith("::"):
             self._console.print(f"{_INDENT}{line}", highlight=False, markup=False, soft_wrap=True)
 
@@ -277,7 +277,7 @@ def _minute(moment: datetime) -> str:
 
 
 def _compare(plan: DemoPlan, directory: DemoDirectory, log: Path, expected: Counts, console: Console) -> int:
-    """Show the most viewed pages, and whether the table has the log's views."""
+    """Write the views, print the most viewed pages, the comparison and the files; return the exit code."""
     loaded = count_table(directory.tables / "load" / PAGE_VIEW.topic)
     with directory.summary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -5,5 +5,5 @@
     cluster: quotas that are set ──────┘
 
 `policy.py` and `decision.py` are pure. The audit topic is the only state: quotas that it does not record belong to
-somebody else.
+operators.
 """

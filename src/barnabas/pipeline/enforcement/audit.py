@@ -1,8 +1,8 @@
-"""The audit topic: every step of enforcement in order, kept for ever.
+"""The audit topic: all steps of enforcement in order, without expiry.
 
-It has one partition, hence one order, and neither compaction nor retention: an older entry explains a newer one, and no
-run lifts a limit whose entry is lost. Source: Kafka's topic settings `cleanup.policy`, `retention.ms`,
-`retention.bytes`.
+It has one partition, so entries have a total order. It has neither compaction nor retention, because older entries
+explain newer ones, and no run lifts a limit whose entry is lost. Source: Kafka's topic settings `cleanup.policy`,
+`retention.ms`, `retention.bytes`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _TIMEOUT_MS = 10_000
 
 
 class AuditTopic:
-    """Reads entries of all runs, and appends entries; all methods raise KafkaError."""
+    """Reads the entries of all runs, and appends entries; all methods raise KafkaError."""
 
     def __init__(self, pool: Pool, topic: str = AUDIT_TOPIC) -> None:
         self._pool = pool
@@ -33,7 +33,7 @@ class AuditTopic:
         self._position: int | None = None
 
     async def create(self) -> list[str]:
-        """Create the topic if it does not exist; return a warning for each setting under which it loses entries."""
+        """Create the topic if it does not exist; return a warning for each setting that loses entries."""
         try:
             await self._admin.create_topic(NewTopic(self._topic, 1, -1, _SETTINGS))
         except KafkaError as error:
@@ -52,8 +52,8 @@ class AuditTopic:
         """Return the entries since the last call; all of them at the first call, none if the topic does not exist.
 
         Raises:
-            KafkaError: OFFSET_OUT_OF_RANGE: the topic was deleted and created again, or truncated. The entries read
-                so far are void: read all of them by another `AuditTopic`.
+            KafkaError: OFFSET_OUT_OF_RANGE: the topic was deleted and created again, or truncated. Discard the
+                entries read so far, and read all entries with a new `AuditTopic`.
         """
         try:
             if self._position is None:
@@ -65,7 +65,7 @@ class AuditTopic:
             raise
         if end < self._position:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"topic {self._topic} is shorter than it was")
-        # `earliest`: an operator may have deleted records meanwhile.
+        # `earliest`, because an operator may have deleted records since the last call.
         consumer = Consumer(self._pool, auto_offset_reset="earliest")
         consumer.assign({self._partition: self._position})
         entries = []
@@ -82,7 +82,7 @@ class AuditTopic:
 
     async def append(self, entries: Sequence[Entry]) -> None:
         """Append entries; return once all in-sync replicas have them."""
-        # Not idempotent, which would need another permission: an entry may be there twice.
+        # Not idempotent, because that requires another permission: an entry may be appended twice.
         producer = Producer(self._pool, delivery_timeout_ms=_TIMEOUT_MS)
         try:
             sent = [

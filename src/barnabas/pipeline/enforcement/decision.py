@@ -1,11 +1,12 @@
-"""Decide what enforcement does next, from its entries, the wanted quotas, the cluster's quotas and the time. Pure.
+"""Decide the next steps of enforcement from its entries, the wanted quotas, the cluster's quotas and the time. Pure.
 
-Invariants, whichever process is killed whenever (`tests/unit/pipeline/enforcement/test_decision.py`):
+Invariants, even if processes are killed at any time (`tests/unit/pipeline/enforcement/test_decision.py`):
 
-- Quotas of operators never change: a quota is set only where none is, and removed only while it has the value that
-  enforcement set. A quota that has the same value counts as enforcement's: Kafka does not record who set it.
-- An intent is in the topic before a quota changes; after a kill, the cluster's quotas show what became of it.
-- Every quota that was set is removed once it expires.
+- Quotas of operators never change. Enforcement sets a quota only if the entity has none of that name, and removes it
+  only while it has the value that enforcement set. A quota with the same value counts as enforcement's, because Kafka
+  does not record who set it.
+- An intent is in the topic before a quota changes; after a kill, the cluster's quotas show whether it was applied.
+- Every quota that enforcement set is removed once it expires.
 - Once a decision is carried out, the next one is empty.
 
 | newest entry | quotas in the cluster | decision |
@@ -13,14 +14,14 @@ Invariants, whichever process is killed whenever (`tests/unit/pipeline/enforceme
 | none, or closed; wanted | none of the wanted names | limiting, limited |
 | the same | some of the wanted names | limiting, limited for the others; kept if there is no other |
 | limiting | as in the entry, or none | limited |
-| limited, renewed | as in the entry; newer deeds, half of the time is over | renewed |
+| limited, renewed | as in the entry; newer events, half of the time is over | renewed |
 | limited, renewed | as in the entry; expired, or not wanted | lifting, lifted |
 | limiting, limited, renewed | another value; or none (not for limiting) | lifting of the others, taken-over |
 | lifting | as in the entry, or some of them | lifting of the rest, then the step in `then` |
 | kept, taken-over, pardoned, failed | any; not wanted, or the verdict has expired | closed |
 
-Lifted counts as closed, except for the deeds of a limit that expired: the same deeds count once. Kept counts as closed
-once the operator's quota is gone, failed once there are newer deeds.
+Lifted counts as closed, unless the limit expired and the verdict has no newer events: the same events count once. Kept
+counts as closed once the operator's quota is removed, failed once there are newer events.
 """
 
 from collections.abc import Mapping
@@ -36,15 +37,15 @@ Entries = Mapping[Entity, Entry]
 
 _FINAL_WHILE_ACCUSED = frozenset({Step.TAKEN_OVER, Step.PARDONED})
 _CLOSABLE = frozenset({Step.KEPT, Step.FAILED}) | _FINAL_WHILE_ACCUSED
-# Defaults that no longer apply to a client once its user, or its client id, has a quota of its own.
+# Defaults that no longer apply to a client once its user or client id has its own quota.
 _DEFAULTS = {USER: (Limited("", ""), Limited("", None), Limited(None, "")), CLIENT_ID: (Limited(None, ""),)}
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing to do: write `intent` if there is one, make `changes` in the cluster, write `outcome`.
+    """One action: append `intent` if it is set, apply `changes` to the cluster, append `outcome`.
 
-    `changes` are values to set, or None to remove the value, by name; `expected` are the values that they replace.
+    `changes` has, by name, the value to set, or None to remove the value; `expected` has the values that they replace.
     """
 
     outcome: Entry
@@ -53,12 +54,12 @@ class Act:
     expected: Quotas = field(default_factory=dict)
 
     def is_due(self, own: Quotas) -> bool:
-        """Return whether an entity still has the quotas for which the act was decided."""
+        """Return whether the entity's quotas (`own`) still have the values that the act replaces."""
         return all(own.get(name) == self.expected.get(name) for name in self.changes)
 
 
 def holding(entries: Entries) -> dict[Entity, Entry]:
-    """Return the newest entries of entities whose quotas enforcement has set, or may have set."""
+    """Return the newest entries of the entities whose quotas enforcement has set, or may have set."""
     return {entity: entry for entity, entry in entries.items() if entry.limits}
 
 
@@ -68,12 +69,12 @@ def decide(
     """Decide what to do now.
 
     Args:
-        policy: Its `most` limits how many entities are limited.
+        policy: Its `most` is the maximum number of limited entities.
         run: The run that decides. It lifts limits of other runs only if they have expired.
         entries: The newest entry of each entity.
         wanted: Quotas by entity; None before the first verdicts arrive: until then limits are only lifted if expired.
         found: All quotas of the cluster.
-        now_ms: The time.
+        now_ms: Current time.
 
     Returns:
         Acts in order, and the number of entities that are not limited because of `most`.
@@ -81,7 +82,7 @@ def decide(
     acts: list[Act] = []
     added: list[Act] = []
     targets = wanted or {}
-    # The highest scores first, as there may not be room for all.
+    # The highest scores first, because `policy.most` may exclude some entities.
     scores = {entity: -target.verdict.score for entity, target in targets.items()}
     for entity in sorted(entries.keys() | targets.keys(), key=lambda each: (scores.get(each, 1.0), each)):
         entry, target, act = entries.get(entity), targets.get(entity), None
@@ -105,7 +106,7 @@ def decide(
 
 
 def lift(entry: Entry, own: Quotas, then: Step, now_ms: int, note: str) -> Act:
-    """Remove an entry's quotas as far as the entity still has them (`own`), then write the step `then`."""
+    """Return the act that removes the entry's quotas that the entity still has (`own`), then appends step `then`."""
     left = {name: value for name, value in entry.limits.items() if own.get(name) == value}
     outcome = replace(entry, step=then, then=None, limits={}, time_ms=now_ms, note=note)
     if not left:
@@ -128,7 +129,7 @@ def _continue(
         return Act(replace(entry, step=Step.LIMITED, time_ms=now_ms), None, missing)
     is_longer = target is not None and max(now_ms, entry.until_ms) < target.until_ms
     if target is not None and is_longer and _is_newer(target, entry) and not is_limiting:
-        # Renewals have half of a limit's time between them, however often verdicts are computed.
+        # At least half of a limit's time passes between two renewals, however often verdicts are computed.
         if 2 * (entry.until_ms - now_ms) > limit_for_ms:
             return None
         renewed = replace(entry, step=Step.RENEWED, verdict=target.verdict, until_ms=target.until_ms)
@@ -139,7 +140,7 @@ def _continue(
 
 
 def _is_settled(entry: Entry | None, target: Wanted) -> bool:
-    """Return whether an entity without limits is not to be limited for a verdict."""
+    """Return whether an entity without limits must stay unlimited despite a verdict."""
     if entry is None:
         return False
     is_spent = entry.step is Step.FAILED or (entry.step is Step.LIFTED and entry.time_ms >= entry.until_ms)
@@ -148,9 +149,9 @@ def _is_settled(entry: Entry | None, target: Wanted) -> bool:
 
 
 def _begin(entity: Entity, target: Wanted, entry: Entry | None, run: str, found: Found, now_ms: int) -> Act | None:
-    """Set the quotas that the entity does not have yet."""
+    """Return the act that sets the quotas that the entity lacks; None if it lacks none and is kept already."""
     own = found.get(entity.limited, {})
-    # A default that is lower counts: nobody gains by being accused.
+    # Use a default if it is lower: a verdict must not raise a client's limit.
     defaults = [found.get(level, {}) for level in _DEFAULTS[entity.kind]]
     lowest = {
         name: min([value, *(default[name] for default in defaults if name in default)])

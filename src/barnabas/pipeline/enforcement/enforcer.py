@@ -1,7 +1,8 @@
 """Carry out decisions: append intents, change the cluster's quotas, append outcomes.
 
-Invariant: all in-sync replicas have an intent before its quotas change. An operator's change within `_LOOK_LASTS_MS`
-before that is overwritten: Kafka's request has no condition. Source: AlterClientQuotas, DescribeClientQuotas (KIP-546).
+Invariant: all in-sync replicas have an intent before its quotas change. A change by an operator within `_LOOK_LASTS_MS`
+before that is overwritten, because Kafka's request cannot be conditional. Source: AlterClientQuotas,
+DescribeClientQuotas (KIP-546).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,18 +18,18 @@ from barnabas.pipeline.enforcement.entry import Entity, Entry, Step, Verdict
 from barnabas.pipeline.enforcement.policy import Policy, wanted
 
 _TIMEOUT_MS = 10_000
-# An operator's changes are noticed after this time at the latest.
+# An operator's changes are detected within this time.
 _LOOK_EVERY_S = 10.0
 _SHORTEST_WAIT_S = 0.2
 _LOOK_LASTS_MS = 50
 
 
 class Enforcer:
-    """Enforcement of one policy by one run; methods raise KafkaError and can be repeated then.
+    """Enforces one policy for one run; methods raise KafkaError and may then be called again.
 
     Attributes:
-        in_force: Newest entries of entities that are limited, or may be, by any run.
-        waiting_count: Accused entities for which the policy's `most` leaves no room.
+        in_force: Newest entry of each entity that any run has limited, or may have limited.
+        waiting_count: Number of accused entities that are not limited because of the policy's `most`.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Enforcer:
         self._quotas = QuotaStateAdmin(pool, _TIMEOUT_MS)
 
     async def round(self, verdicts: Sequence[Verdict] | None) -> bool:
-        """Bring quotas in line with the verdicts (None: not known yet); return False if it must be called again."""
+        """Update quotas to match the verdicts (None: not known yet); return False if it must be called again."""
         await self._read_entries()
         now_ms = self._clock.now_ms()
         targets = None if verdicts is None else wanted(verdicts, self._policy, now_ms)
@@ -59,7 +60,7 @@ class Enforcer:
         return is_done
 
     async def do(self, acts: Sequence[Act]) -> bool:
-        """Carry out acts; return False if some are no longer right, as somebody changed quotas meanwhile."""
+        """Carry out acts; return False if some were skipped because their quotas had changed in the meantime."""
         outcomes = []
         if not self._policy.is_dry:
             await self._audit.append([self._stamped(act.intent) for act in acts if act.intent])
@@ -75,7 +76,7 @@ class Enforcer:
                     await self._quotas.alter_limits(limited, act.changes)
                 except (EncodeError, KafkaError) as error:
                     is_refused = isinstance(error, EncodeError) or error.code is ErrorCode.INVALID_REQUEST
-                    # A removal is tried again: the quota is enforcement's.
+                    # Retry a failed removal: enforcement has set the quota.
                     if not is_refused or outcome.step is not Step.LIMITED:
                         raise
                     outcome = replace(outcome, step=Step.FAILED, limits={}, note=str(error))
@@ -92,7 +93,7 @@ class Enforcer:
         return min(_LOOK_EVERY_S, max(_SHORTEST_WAIT_S, min(expiries, default=_LOOK_EVERY_S)))
 
     def _imagined(self, found: Found) -> Found:
-        """Return quotas as if this dry run had set its own, and other runs none."""
+        """Return quotas as if this dry run had set its limits, and other runs had set none."""
         quotas = {limited: dict(own) for limited, own in found.items()}
         for entity, entry in self.in_force.items():
             own = quotas.get(entity.limited, {})

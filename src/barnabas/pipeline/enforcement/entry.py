@@ -3,13 +3,13 @@
 The key of the record is the entity (`user=alice`, `client-id=curl`), after `dry-run ` in a dry run. Its value is a JSON
 object (docs/pipeline/enforcement.md lists the steps):
 
-| field | is |
+| field | content |
 | --- | --- |
-| step, then | the step; of `lifting`: the step that follows |
+| step, then | the step; for `lifting`, the step after it |
 | entity | `{"user": name}` or `{"client-id": name}` |
 | limits | quotas that enforcement has set, or may have set: value by Kafka's name |
-| time, since, until | when the record was written, the limit was decided, and it expires; ISO 8601, UTC, milliseconds |
-| run, note | name of the run; detail for people |
+| time, since, until | time of the record, of the decision, and of the limit's expiry; ISO 8601, UTC, milliseconds |
+| run, note | name of the run; details for operators |
 | verdict | subject_kind, subject, what, score, why, last_seen, until, evidence |
 """
 
@@ -30,7 +30,7 @@ _NOT_IN_JSON = ("is_dry", "address", "agent", "user")
 
 
 class Step(Enum):
-    """A step; LIMITING and LIFTING are intents, written before the cluster's quotas change."""
+    """A step; LIMITING and LIFTING are intents, appended before the cluster's quotas change."""
 
     LIMITING = "limiting"
     LIMITED = "limited"
@@ -79,7 +79,7 @@ def parse_entity(text: str) -> Entity:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict as enforcement needs it (docs/pipeline/security.md); times in milliseconds since 1970.
+    """The fields of a verdict that enforcement uses (docs/pipeline/security.md); times in milliseconds since 1970.
 
     `address`, `agent` and `user` are the parts of the subject; entries of the audit topic lack them.
     """
@@ -99,7 +99,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry; its fields are those of the record, `is_dry` is the prefix of the key."""
+    """One entry, with the record's fields; `is_dry` is the prefix of the key."""
 
     step: Step
     entity: Entity
@@ -161,7 +161,7 @@ def _from_json(kind: type[Entry | Verdict], values: Mapping[str, Any]) -> dict[s
 
 
 def _iso(time_ms: int) -> str:
-    # Without a float, which would round some milliseconds.
+    # A float would round some milliseconds.
     moment = datetime.fromtimestamp(time_ms // 1000, UTC).replace(microsecond=time_ms % 1000 * 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -1,4 +1,4 @@
-"""Enforce a run's verdicts in a thread of its own, so that limits expire in time while a refresh is computed."""
+"""Enforce a run's verdicts in a separate thread, so that limits expire in time while a refresh is computed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERDICTS = "verdicts"
 
 _RETRY_S = 2.0
 _LIFT_EXPIRED = "`barnabas pipeline limits --lift-expired`"
-# Errors that end the run, with what to do; after others the thread connects again.
+# Errors that end the run, with the remedy; after other errors the thread reconnects.
 _PERMANENT = {
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "; the run's user needs DESCRIBE_CONFIGS and ALTER_CONFIGS on the cluster",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "",
@@ -51,7 +51,7 @@ class EnforcementFollower:
         tell: Callable[[Entry], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Prepare; `start` connects. `tell` gets each outcome and `warn` lines for people, in the follower's thread."""
+        """Prepare; `start` connects. The thread calls `tell` with each outcome, `warn` with one-line warnings."""
         self.policy = policy
         self._kafka = kafka
         self._run = run
@@ -60,7 +60,7 @@ class EnforcementFollower:
         self._warn = warn
         self._warned: set[str] = set()
         self._thread: threading.Thread | None = None
-        # Guards what follows; each set of verdicts is a list of its own.
+        # Guards the fields below. Each set of verdicts is a separate list, so lists are compared by identity.
         self._changed = threading.Condition()
         self._is_stopped = False
         self._verdicts: list[Verdict] | None = None
@@ -69,7 +69,7 @@ class EnforcementFollower:
         self._last_error = ""
 
     def start(self) -> None:
-        """Start the thread unless it runs; it lifts expired limits before the first verdicts arrive."""
+        """Start the thread if it is not running; it lifts expired limits before the first verdicts arrive."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._main, name=f"enforcement of {self._run}", daemon=True)
             self._thread.start()
@@ -80,18 +80,18 @@ class EnforcementFollower:
             self.take(read_verdicts(rows, self.policy))
 
     def take(self, verdicts: list[Verdict]) -> None:
-        """Replace all earlier verdicts by these."""
+        """Replace all earlier verdicts with these."""
         with self._changed:
             self._verdicts = verdicts
             self._changed.notify_all()
 
     def poll(self) -> None:
-        """Raise EnforcementError if enforcement has failed for good."""
+        """Raise the error that has ended enforcement, if there is one."""
         if self._failure is not None:
             raise self._failure
 
     def settle(self, timeout_s: float) -> None:
-        """Wait until all verdicts are enforced; raise EnforcementError if they are not after this time."""
+        """Wait until all verdicts are enforced; raise EnforcementError if that takes longer than the timeout."""
         with self._changed:
             is_done = self._changed.wait_for(lambda: self._enforced is self._verdicts or self._failure, timeout_s)
         self.poll()
@@ -100,7 +100,7 @@ class EnforcementFollower:
             raise EnforcementError(f"{self._run}: last verdicts were not enforced within {timeout_s:.0f} s{why}")
 
     def close(self) -> None:
-        """Stop between two rounds; limits stay until a run or `--lift-expired` lifts them."""
+        """Stop between two rounds; limits remain until a run or `--lift-expired` lifts them."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
@@ -111,7 +111,7 @@ class EnforcementFollower:
     def _main(self) -> None:
         while not self._is_stopped:
             try:
-                # The loop rests between two rounds, while the thread waits.
+                # The event loop runs only during rounds; between rounds the thread waits.
                 with asyncio.Runner() as runner:
                     self._enforce(runner)
             except BarnabasError as error:
@@ -133,7 +133,7 @@ class EnforcementFollower:
             self._changed.notify_all()
 
     def _enforce(self, runner: asyncio.Runner) -> None:
-        """Enforce until the follower is closed, or the cluster fails."""
+        """Enforce until the follower is closed; raise the error if the cluster fails."""
         options = self._kafka.options
         client_id = options.get("client.id", "barnabas-enforcement")
         pool = Pool(self._kafka.bootstrap_servers, client_id, security=client_security(options))

@@ -1,4 +1,4 @@
-"""The policy of a run: which verdicts count, which users or client ids they are about, and the quotas for these."""
+"""The policy of a run: the verdicts that count, the users or client ids of their subjects, and the quotas for these."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,10 +11,10 @@ from barnabas.pipeline.runner.plan import PlanError
 from barnabas.wire.quotas.limits import KINDS_BY_KEY
 
 SUBJECT_KINDS = ("user", "address", "agent", "visitor", "token")
-# All verdicts of the security job but `declared_bot`: such a client has done nothing yet.
+# All verdicts of the security job except `declared_bot`, which does not require any misbehaviour.
 ENFORCED = ("crawler", "scraper", "spammer", "vote_ring", "credential_stuffing", "password_guessing", "rate")
 ACCUSATIONS = (*ENFORCED, "declared_bot")
-# The principal of all clients without a login: a quota for it is shared by all of them.
+# The principal of clients without a login: all of them would share a quota for it.
 ANONYMOUS = "ANONYMOUS"
 
 # The protocol's strings have 16-bit lengths.
@@ -25,7 +25,7 @@ _PARTS = ("subject", "address", "agent", "user")
 
 @dataclass(frozen=True, slots=True)
 class EntityTemplate:
-    """How to name a verdict's subject in Kafka: `kind` is USER or CLIENT_ID, `name` holds parts in braces."""
+    """Maps a verdict's subject to a name in Kafka: `kind` is USER or CLIENT_ID, `name` contains parts in braces."""
 
     kind: str
     name: str
@@ -44,17 +44,17 @@ _USERS = MappingProxyType({"user": EntityTemplate(USER, "{user}")})
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The quotas that a run enforces, and for whom.
+    """The quotas that a run enforces, and the entities that it limits.
 
     Attributes:
         limits: Value by Kafka's name of the quota.
         limit_for_ms: How long a limit lasts after it was set or renewed.
         enforced: Verdicts that count, by their column `what`.
         least_score: Verdicts below this score don't count.
-        entities: How to name subjects in Kafka, by kind; subjects of other kinds are not limited.
+        entities: Templates for subjects' names in Kafka, by kind; subjects of other kinds are not limited.
         never: Names of users and client ids that are never limited.
         most: Maximum number of limited entities at a time.
-        is_dry: Only report.
+        is_dry: Only report steps, change no quotas.
     """
 
     limits: Mapping[str, float] = field(default_factory=lambda: _BYTE_RATES)
@@ -68,7 +68,7 @@ class Policy:
 
 
 class Wanted(NamedTuple):
-    """Quotas for one entity, until a time, because of a verdict."""
+    """Quotas for one entity, with their end time and the verdict that causes them."""
 
     limits: Mapping[str, float]
     until_ms: int
@@ -76,7 +76,7 @@ class Wanted(NamedTuple):
 
 
 def wanted(verdicts: Iterable[Verdict], policy: Policy, now_ms: int) -> dict[Entity, Wanted]:
-    """Return the quotas that a policy wants now; of several verdicts about one entity, the highest score counts."""
+    """Return the quotas that a policy requires now; of several verdicts on one entity, the highest score counts."""
     found: dict[Entity, Wanted] = {}
     # The highest score comes last; ties are broken by name, so that the order of rows does not matter.
     for verdict in sorted(verdicts, key=lambda each: (each.score, each.last_seen_ms, each.what, each.subject)):

@@ -1,4 +1,4 @@
-"""Activity events: what people and hosts do, one explicit schema per type (`types.py`), as JSON or Avro in topics."""
+"""Activity events of people and hosts, as JSON or Avro in topics; `types.py` has one explicit schema per type."""
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType, Field, Kind
 

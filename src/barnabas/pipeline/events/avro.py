@@ -1,17 +1,17 @@
-"""Events as Avro: one schema per type and version, and the encoding of a single object.
+"""Events as Avro: one schema per type and version, and the single-object encoding.
 
 Format of a record's value, Avro's single-object encoding:
 
-| bytes | is |
+| bytes | content |
 | --- | --- |
 | 2 | `C3 01` |
 | 8 | CRC-64-AVRO of the writer's schema in Parsing Canonical Form, little endian |
-| rest | the fields one after the other, in declared order, as Avro encodes them |
+| rest | the fields in declared order, in Avro's binary encoding |
 
-A schema is a record `barnabas.events.<type>` with the fields of its version. What is not required is a union of null
-and its type, with null as default; a time is a long with the logical type `timestamp-micros`.
+A schema is a record `barnabas.events.<type>` with the fields of its version. An optional field is a union of null and
+its type, with default null. A time is a long with the logical type `timestamp-micros`.
 
-Invariant: a version's schema never changes, as its fingerprint is what old records are read by: a new field gets a new
+Invariant: a version's schema never changes, because old records are read by its fingerprint. A new field needs a new
 version (`Field.since`).
 
 Source: Apache Avro 1.12.0, specification: Single-object encoding, Schema fingerprints, Logical types.
@@ -43,23 +43,23 @@ _TYPES: dict[Kind, object] = {
 
 
 def avro_schema(event_type: EventType, version: int) -> dict[str, object]:
-    """Return the schema that a version of the type is written with."""
+    """Return the writer's schema of a version of the type."""
     return _record(event_type, [_schema_field(field) for field in event_type.fields if field.since <= version])
 
 
 def reader_schema(event_type: EventType) -> dict[str, object]:
-    """Return the schema that any version is read with: what came after the first may be missing."""
+    """Return the reader's schema for all versions: fields added after version 1 are optional."""
     return _record(event_type, [_schema_field(field, may_be_missing=field.since > 1) for field in event_type.fields])
 
 
 def schema_fingerprint(schema: Mapping[str, object]) -> bytes:
-    """Return the 8 bytes that stand for a schema in front of each value."""
-    # The digits are those of the bytes, little endian already.
+    """Return the 8 bytes that identify the schema in each value's header."""
+    # The hexadecimal digits are already in little-endian order.
     return bytes.fromhex(fingerprint(to_parsing_canonical_form(dict(schema)), "CRC-64-AVRO"))
 
 
 def encode_avro(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Return an event as Avro; arguments and errors are those of `encode_json`."""
+    """Return an event as Avro; arguments and errors as in `encode_json`."""
     present = checked_fields(event_type, fields)
     version = present["version"]
     assert isinstance(version, int)

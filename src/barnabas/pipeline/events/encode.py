@@ -1,10 +1,9 @@
-"""Events as JSON: what a producer sends.
+"""Encodes events as JSON, for producers.
 
-Format: one JSON object on one line, without blanks, in UTF-8; the fields in the order in which the type declares them,
-those without a value left out. A time is ISO 8601 in UTC, `2015-05-17T10:05:03Z`, with three digits of a second's
-fraction, or six, only where it has one.
+Format: one JSON object on one line, without blanks, in UTF-8. Fields are in declared order; fields without a value are
+omitted. A time is ISO 8601 in UTC, `2015-05-17T10:05:03Z`; a fraction of a second, if any, has three or six digits.
 
-Invariants: the same fields always give the same bytes; what is encoded is read back by `read.py` as it was.
+Invariants: the same fields always give the same bytes; `read.py` returns the encoded values unchanged.
 
 Source: RFC 8259; RFC 3339.
 """
@@ -24,25 +23,25 @@ def encode_json(event_type: EventType, fields: Mapping[str, object]) -> bytes:
     """Return an event as JSON.
 
     Args:
-        event_type: Its type.
-        fields: Its values by name. `type` and `version` may be left out; a `version` below the type's own must not have
-            fields that came later. Times are `datetime`s that know their zone. None is the same as no value.
+        event_type: The event's type.
+        fields: The event's values by name. `type` and `version` are optional. An older `version` must not have fields
+            that were added later. Times are `datetime`s with a zone. None is the same as no value.
 
     Raises:
-        ValueError: a required field is missing, a field is none of the type's, or its value is of another type; the
+        ValueError: a required field is missing, a field does not exist in the type, or a value has the wrong type; the
             message names the event's type and the field.
     """
     return dump(checked_fields(event_type, fields))
 
 
 def dump(fields: Mapping[str, object]) -> bytes:
-    """Return an event as JSON, without checking it; `fields` are all of its values in declared order."""
+    """Return an event as JSON, unchecked; `fields` are all of its values in declared order."""
     present = {name: value for name, value in fields.items() if value is not None}
     return orjson.dumps(present, iso_time, orjson.OPT_PASSTHROUGH_DATETIME)
 
 
 def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Return the key of the event's record; raise ValueError if the type's key field is missing or no text."""
+    """Return the key of the event's record; raise ValueError if the type's key field is missing or not a string."""
     value = fields.get(event_type.key)
     if not isinstance(value, str):
         raise ValueError(f"{event_type.name}: the key's field '{event_type.key}' is not a string: {value!r:.80}")
@@ -50,7 +49,7 @@ def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
 
 
 def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields that have a value, in declared order, with `type` and `version`; raise as `encode_json`."""
+    """Check fields; return those with a value, in declared order, with `type` and `version`; raise as `encode_json`."""
     given = {"type": event_type.name, "version": event_type.version, **fields}
     if given["type"] != event_type.name:
         raise ValueError(f"{event_type.name}: field 'type' must be '{event_type.name}': {given['type']!r:.80}")
@@ -73,7 +72,7 @@ def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[
 
 
 def iso_time(time: datetime) -> str:
-    """Return a time as ISO 8601 in UTC, with a fraction of a second only where it has one."""
+    """Return a time as ISO 8601 in UTC, with a fraction of a second only if it is not 0."""
     time = time.astimezone(UTC)
     micros = time.microsecond
     precision = "microseconds" if micros % 1000 else "milliseconds" if micros else "seconds"
@@ -98,7 +97,7 @@ def _check(event_type: EventType, field: Field, value: object) -> None:
 
 
 def is_encodable(text: str) -> bool:
-    """Return whether UTF-8 can hold it: half of a surrogate pair has no bytes of its own."""
+    """Return whether the text can be encoded in UTF-8, so has no unpaired surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:

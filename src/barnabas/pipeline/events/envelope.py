@@ -1,13 +1,13 @@
-"""Reads Debezium's envelopes, each a change to a row of a database, with or without Connect's schema block around them.
+"""Reads Debezium's envelopes, each a change to a row of a database, with or without Connect's schema block.
 
 | field | meaning |
 | --- | --- |
-| op | c: created, r: read by a snapshot, u: updated, d: deleted, t: the table was truncated, m: a message, of no row |
-| before, after | the row as it was, and as it is: an object or null |
-| payload | of a value with a schema block: the envelope |
+| op | c: created, r: read by a snapshot, u: updated, d: deleted, t: table truncated, m: a message without a row |
+| before, after | the row before and after the change: an object or null |
+| payload | the envelope, if the value has a schema block |
 
-A row is cut out of the value as it stands there. Spark's functions would write it anew, and with that change numbers
-which no DOUBLE holds.
+A row is copied from the value's text unchanged. Spark's functions would serialize it again, and thereby change numbers
+that a DOUBLE cannot represent.
 
 Source: Debezium 2.7's documentation of its connectors, data change events; Kafka Connect's JsonConverter.
 """
@@ -33,19 +33,20 @@ _MARK = re.compile(r"[ \t\n\r]*([{},:])[ \t\n\r]*")
 
 
 class EnvelopeReader:
-    """Reads values as changes: `op`, and `row` as JSON; of a delete the row as it was, of a message none.
+    """Reads values as changes: `op`, and `row` as JSON text.
 
-    A value that is null, as behind a delete, is no change and has no reason.
+    The row of a delete is the deleted row; a message has no row. A null value, such as the tombstone after a delete, is
+    neither a change nor an error.
     """
 
     type = pa.struct([("op", pa.string()), ("row", pa.string())])
 
     def __init__(self, takes_truncates: bool = True) -> None:
-        """Read values; unless `takes_truncates`, a truncate has a reason as well."""
+        """Create a reader; it refuses truncates, with a reason, unless `takes_truncates`."""
         self._takes_truncates = takes_truncates
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Return changes, null where a value is none; and why one is not to be taken."""
+        """Return the changes, null if a value is not a change; and the reasons for refused values, otherwise None."""
         changes: list[dict[str, str | None] | None] = [None] * len(values)
         reasons: list[str | None] = [None] * len(values)
         for number, value in enumerate(values):
@@ -60,7 +61,7 @@ class EnvelopeReader:
 
 
 class _RefusedError(Exception):
-    """A value is no change that can be taken: the message says why."""
+    """The value is refused; the message is the reason."""
 
 
 def _change(value: bytes) -> dict[str, str | None]:
@@ -68,12 +69,12 @@ def _change(value: bytes) -> dict[str, str | None]:
     row = fields.get("before" if op == "d" else "after", "")
     if op in "cru" and not row.startswith("{"):
         raise _RefusedError(f"the Debezium envelope has op {op}, but no row in after")
-    # What is known of the row that a delete took away depends on the database.
+    # Which fields of a deleted row are known depends on the database.
     return {"op": op, "row": None if op == "m" else row if row.startswith("{") else "{}"}
 
 
 def _envelope(value: bytes) -> tuple[str, dict[str, str]]:
-    """Return an envelope's op, and its fields as they stand in the value; raise _RefusedError if it is none."""
+    """Return an envelope's op, and the JSON text of each field; raise _RefusedError if it is not an envelope."""
     try:
         fields = _fields(value.decode())
         if "op" not in fields:
@@ -90,7 +91,7 @@ def _envelope(value: bytes) -> tuple[str, dict[str, str]]:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Return the fields of a JSON object, each as it stands in the text; raise ValueError if it is none."""
+    """Return the JSON text of each field of a JSON object; raise ValueError if the text is not an object."""
     fields = {}
     mark, place = _mark(text, 0, "{")
     while mark != "}":
@@ -105,7 +106,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _mark(text: str, place: int, wanted: str) -> tuple[str, int]:
-    """Return the mark at a place, and where what is behind it begins; raise ValueError if it is not wanted."""
+    """Return the mark at `place`, and the place after it; raise ValueError if it is not one of `wanted`."""
     found = _MARK.match(text, place)
     if found is None or found[1] not in wanted:
         raise ValueError

@@ -1,4 +1,4 @@
-"""Reads events in Spark, for jobs of one's own: Arrow batches of records go through a Python worker (`read.py`)."""
+"""Reads events in Spark, for your own jobs: Python workers read Arrow batches of records (`read.py`)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,11 +12,11 @@ from barnabas.pipeline.events.types import EventType, Format
 
 
 def parsed(records: DataFrame, event: EventType, format: Format = "json") -> DataFrame:
-    """Read events of one type from records with a column `value`: BINARY, as Kafka's source gives it.
+    """Read events of one type from records with a column `value` (BINARY, as in Spark's Kafka source).
 
     Returns:
-        The same columns; `reason`, why a record is bad, null where it is good; and `event`, a struct with all of the
-        event's fields, null where it is bad.
+        The same columns and two more: `reason`, why a record is bad, null if it is good; and `event`, a struct with all
+        fields of the event, null if the record is bad.
     """
     reader = EventReader(event, format)
 

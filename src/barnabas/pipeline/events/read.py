@@ -1,16 +1,20 @@
-"""Reads events out of records, column by column: a typed struct where a record is good, a reason in words where not.
+"""Reads events from records, column by column: a typed struct for a good record, a reason in words for a bad one.
 
-What is good: in JSON an object in UTF-8, alone in its record, in Avro what `avro.py` writes; whose `type` is the wanted
-one, whose `version` is 1 or more, which has every field that its version requires, and whose fields are all of their
-declared type. A field that is unknown, and a version that is higher than ours, are of a newer producer and are
-accepted (in Avro nobody here knows its schema). Everything else is bad, and nothing of it becomes null without a word:
-a number where text is declared is as bad as text for a number, a number that does not fit its type, NaN, an infinite
-number, or a time that is not ISO 8601 with a zone. Of a field that stands there twice the last one counts.
+A good record meets all of these conditions:
 
-How: values are decoded by a parser in C, and a column's values are held against their type all at once. Only where one
-is of another type is each value of that column looked at, and only its record is parsed again, to say why.
+- JSON: it is one object in UTF-8 and nothing else. Avro: it has the format of `avro.py`.
+- `type` is the wanted type, and `version` is at least 1.
+- It has every field that its version requires, and all fields have their declared types.
 
-It needs pyarrow and no Spark: Spark's Python workers call it (`parse.py`).
+Unknown fields and higher versions come from newer producers and are accepted in JSON; in Avro their schema is unknown,
+so they are refused. Every other record is bad; no invalid value becomes null silently. Invalid are, for example, a
+number instead of a string or the reverse, a number outside its type's range, NaN, infinity, and a time that is not
+ISO 8601 with a zone. If a field occurs twice, the last one counts.
+
+How: a parser in C decodes the values, and all values of a column are checked at once. Only if that check fails, each
+value of the column is checked, and only the records with wrong values are parsed again, to find the reason.
+
+This module needs pyarrow, but not Spark: Spark's Python workers call it (`parse.py`).
 
 Source: RFC 8259; Apache Avro 1.12.0, specification: Single-object encoding, Schema Resolution.
 """
@@ -33,7 +37,7 @@ from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
 from barnabas.pipeline.tables.schema_evolution import MisfitError
 
-# How much of a bad value a reason shows, in characters.
+# Maximum number of characters of a bad value in a reason.
 SHOWN_CHARACTERS = 80
 
 ARROW = {
@@ -54,7 +58,7 @@ _PYTHON: dict[Kind, frozenset[type]] = {
 }
 _BITS = {Kind.INT: 31, Kind.LONG: 63}
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:)(\d\d?)(\.\d*)?(Z|[+-](?:0\d|1[0-8]):[0-5]\d)")
-# What Arrow reads as it stands.
+# Times that Arrow parses unchanged.
 _PLAIN_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-](0\d|1[0-7]):[0-5]\d)$"
 _ARROW_TIME = re.compile(_PLAIN_TIME)
 _NULL = frozenset({type(None)})
@@ -66,14 +70,14 @@ class EventReader:
     """Reads records as events of one type."""
 
     def __init__(self, event: EventType, event_format: Format) -> None:
-        """Read events of the wanted type from values in a format."""
+        """Create a reader for events of this type, in this format."""
         self._event = event
         self._is_avro = event_format == "avro"
         self._decode: Callable[[bytes], Object] = _avro_decoder(event) if event_format == "avro" else orjson.loads
         self.type = pa.struct([pa.field(field.name, ARROW[field.kind]) for field in event.fields])
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Return the events, null where a value is bad; and why it is bad, None where it is good."""
+        """Return the events, null for bad values; and the reasons why values are bad, None for good values."""
         # hot path: benchmarks/pipeline (every record)
         objects = [self._decoded(value) for value in values]
         suspects = {number for number, found in enumerate(objects) if not found}
@@ -81,7 +85,7 @@ class EventReader:
         return judged(struct, suspects, [None] * len(values), lambda number: self._checked(values[number]))
 
     def _decoded(self, value: bytes | None) -> Object:
-        """Decode a value; gives an empty object for one that is no object."""
+        """Decode a value; return an empty object if it is not an object."""
         try:
             found = self._decode(value)  # type: ignore[arg-type]  # None raises
         except (ValueError, TypeError, MisfitError):
@@ -89,14 +93,14 @@ class EventReader:
         return found if type(found) is dict else {}
 
     def _struct(self, objects: Sequence[Object], suspects: set[int]) -> pa.StructArray:
-        """Make the columns of records; adds the numbers of those that may be bad, whose values count for nothing."""
+        """Return the events of records; add the numbers of records that may be bad to `suspects`: ignore their rows."""
         columns = []
         for field in self._event.fields:
             values = [each.get(field.name) for each in objects]
             try:
                 columns.append(column(field.kind, values))
             except (ValueError, pa.ArrowException):
-                # Some of them may be good when they are read one by one.
+                # Some of the values may be good when converted one by one.
                 for number, value in enumerate(values):
                     if value is not None and right_value(field.kind, value) != value:
                         suspects.add(number)
@@ -115,7 +119,7 @@ class EventReader:
         return pa.StructArray.from_arrays(columns, fields=list(self.type))
 
     def _checked(self, value: bytes | None) -> Object:
-        """Read one record by itself; raise MisfitError if it is no such event."""
+        """Read a single record; raise MisfitError with the reason if it is bad."""
         if not value:
             raise MisfitError("the record has no value")
         if self._is_avro:
@@ -123,7 +127,7 @@ class EventReader:
         try:
             return self._right(orjson.loads(value))
         except (ValueError, AttributeError, MisfitError):
-            # Once more, by a parser that keeps numbers of any length, and takes what the other one is too strict for.
+            # Retry with a parser that keeps numbers of any length, and is less strict.
             return self._right(_parsed_slowly(value))
 
     def _right(self, found: Object) -> Object:
@@ -153,12 +157,12 @@ class EventReader:
 def judged(
     rows: pa.StructArray, doubtful: set[int], reasons: list[str | None], judge: Callable[[int], object]
 ) -> tuple[pa.StructArray, list[str | None]]:
-    """Put rows that are judged one by one, by their numbers, in the place of doubtful ones.
+    """Judge the doubtful rows one by one, and return all rows with the results, and `reasons`.
 
     Args:
         rows: All rows; those with a reason become null.
-        doubtful: The numbers of those to be judged.
-        reasons: Why a record is no row; those of the judged ones are put here.
+        doubtful: The numbers of the rows to judge.
+        reasons: Why a record is not a row, otherwise None; the reasons of judged rows are added.
         judge: Returns a row by its number, or None for null without a reason; raises MisfitError.
     """
     index = [number if reason is None else None for number, reason in enumerate(reasons)]
@@ -179,7 +183,7 @@ def judged(
 
 
 def column(kind: Kind, values: list[Any]) -> pa.Array:
-    """Make a column of values as a parser gives them; raise ValueError if one is not as the type wants it."""
+    """Convert parsed values to an Arrow array; raise ValueError if a value may not have this type."""
     types = set(map(type, values)) - _NULL
     if not types <= _PYTHON[kind]:
         if kind is Kind.TIME and types == {datetime}:
@@ -205,9 +209,9 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
 
 
 def right_value(kind: Kind, value: Any) -> object:
-    """Return a value as its column takes it; None where it is of another type."""
+    """Convert a value for its column; return None if it has another type."""
     if kind is Kind.TIME:
-        # In Avro it is a time already.
+        # Avro's decoder returns a datetime.
         return _plain_time(value) if isinstance(value, str) else value if isinstance(value, datetime) else None
     if type(value) not in _PYTHON[kind]:
         return None
@@ -216,12 +220,12 @@ def right_value(kind: Kind, value: Any) -> object:
     if kind is Kind.DOUBLE:
         is_held = abs(value) < 1 << 1023 and math.isfinite(value) and float(value) == value
         return float(value) if is_held else None
-    # Half of a surrogate pair, which JSON can write and UTF-8 can't.
+    # Replace unpaired surrogates, which JSON can express and UTF-8 can't.
     return value.encode(errors="replace").decode() if kind is Kind.STRING else value
 
 
 def _plain_time(text: str) -> str | None:
-    """Return a time as Arrow reads it, to the microsecond; None where the text is none."""
+    """Return a time in a form that Arrow parses, in microseconds; None if the text is not a time."""
     try:
         if _ARROW_TIME.match(text):
             datetime.fromisoformat(text)
@@ -232,14 +236,14 @@ def _plain_time(text: str) -> str | None:
         date, minutes, seconds, fraction, zone = match.groups()
         plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
         time = datetime.fromisoformat(plain)
-        # Arrow takes no zone that is so far away.
+        # Arrow does not parse zones of 18 hours.
         return plain if _ARROW_TIME.match(plain) else f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27)
     except (ValueError, OverflowError):
         return None
 
 
 def _parsed_slowly(value: bytes) -> Object:
-    """Parse JSON by a parser that keeps numbers of any length; raise MisfitError if it is not one object."""
+    """Parse JSON with a parser that keeps numbers of any length; raise MisfitError if it is not one object."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -258,8 +262,8 @@ def _refuse(word: str) -> float:
 
 
 def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
-    """Return what reads Avro: by the schema of the version that the fingerprint names, as the newest one."""
-    # It is not there where only the command line is.
+    """Return a decoder of Avro values: the fingerprint selects the writer's schema, results have the newest version."""
+    # fastavro is not installed with the command line alone.
     from fastavro import parse_schema, schemaless_reader
 
     from barnabas.pipeline.events.avro import HEADER_BYTES, MARKER, avro_schema, reader_schema, schema_fingerprint
@@ -284,7 +288,7 @@ def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
             found: Any = schemaless_reader(
                 BytesIO(value[HEADER_BYTES:]), writer, newest, handle_unicode_errors="surrogateescape"
             )
-        except Exception:  # of the many kinds that a broken body makes it raise
+        except Exception:  # fastavro raises many kinds for a broken body
             raise MisfitError(f"the body does not match version {version} of {event.name}") from None
         for name in texts:
             text = found[name]

@@ -1,4 +1,4 @@
-"""Reads values that a schema registry's serializers have framed as rows of a table.
+"""Reads values in a schema registry's wire format as rows of a table.
 
 | field | type | meaning |
 | --- | --- | --- |
@@ -6,7 +6,7 @@
 | schema id | int32, big-endian | the writer's schema |
 | body | the rest | Avro's binary encoding, or a JSON text (JSON Schema) |
 
-Each body is decoded by its own schema, and then read as JSON is (`rows.py`). Bytes behind an Avro body are ignored.
+Each body is decoded with its own schema, and then read like JSON (`rows.py`). Bytes after an Avro body are ignored.
 
 | Avro | as JSON | type of a new column |
 | --- | --- | --- |
@@ -19,10 +19,10 @@ Each body is decoded by its own schema, and then read as JSON is (`rows.py`). By
 | timestamp-millis, timestamp-micros | string: 2026-11-24T10:00:00.000000Z | TIMESTAMP |
 | local-timestamp-millis, local-timestamp-micros | the same without Z | TIMESTAMP_NTZ |
 | record, map, array | object, object, array | STRUCT, MAP, ARRAY |
-| union of null and a type, or of numbers of one kind | null, or as the type | of the type |
+| union of null and a type, or of numbers of one kind | null, or as the type | as the type |
 | another union | object: `member0`, `member1`, ... | STRUCT |
 
-A schema with fields that are not columns is counted in `shapes` (`schema_evolution.grown`).
+Values whose schema has fields that are not columns are counted in `shapes` (`schema_evolution.grown`).
 
 Source: Confluent's documentation, Wire format; Apache Avro 1.12.0, specification; Spark 4.0, `from_avro`.
 """
@@ -58,7 +58,7 @@ from barnabas.pipeline.tables.schema_evolution import (
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 _FRAME_BYTES = 5
-# Values with more ids have no frame: each id costs a request.
+# A batch with more ids probably has values without a frame; each id costs a request.
 _MAXIMUM_ID_COUNT = 100
 _MAXIMUM_PRECISION = 38
 _SHOWN_BYTES = 40
@@ -72,7 +72,7 @@ class FramedReader:
 
     Attributes:
         type: The rows' type: the columns without the reserved ones.
-        shapes: As those of `RowReader`, with schemas that have new fields.
+        shapes: As in `RowReader`, and the number of values by schema with new fields.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class FramedReader:
         reserved: Sequence[str] = RESERVED,
         is_final: bool = False,
     ) -> None:
-        """Create a reader; `registry` has the schemas, the other arguments are those of `RowReader`."""
+        """Create a reader; `registry` returns the schemas, the other arguments are as in `RowReader`."""
         self._arguments = (registry, columns, limits, tuple(reserved), is_final)
         self._registry = registry
         self._rows = RowReader(columns, limits, reserved, is_final)
@@ -94,11 +94,15 @@ class FramedReader:
         self.shapes: Counter[str] = self._rows.shapes
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was created with."""
+        """Pickle the reader's arguments."""
         return FramedReader, self._arguments
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Return what `RowReader.read` returns; raise RegistryError if the registry failed, and is to be waited for."""
+        """Return rows and reasons as `RowReader.read`.
+
+        Raises:
+            RegistryError: the registry failed, and its `is_waited_for` is set.
+        """
         objects: list[object] = [None] * len(values)
         reasons: list[str | None] = [None] * len(values)
         texts: dict[int, bytes] = {}
@@ -118,7 +122,7 @@ class FramedReader:
                 else:
                     try:
                         objects[number] = bodies.decode(body)
-                    except Exception:  # of the many kinds that a broken body makes fastavro raise
+                    except Exception:  # fastavro raises many kinds for a broken body
                         reasons[number] = f"the value does not match its schema {schema_id}"
                     else:
                         if bodies.new_fields:
@@ -135,7 +139,7 @@ class FramedReader:
         return pa.concat_arrays([rows, of_texts]).take(pa.array(index, pa.int32())), reasons
 
     def _bodies_of(self, schema_id: int) -> _AvroBodies | str | None:
-        """Return what decodes bodies of a schema, why there is none, or None for bodies in JSON; raise as `read`."""
+        """Return the decoder of a schema's bodies, a reason if none exists, None for JSON bodies; raise as `read`."""
         if schema_id in self._bodies:
             return self._bodies[schema_id]
         if len(self._bodies) >= _MAXIMUM_ID_COUNT:
@@ -149,7 +153,7 @@ class FramedReader:
             except RegistryError as error:
                 if self._registry.is_waited_for:
                     raise
-                # One request is enough: a registry that hangs would stop the batch for each of its ids.
+                # Send no more requests: a hanging registry would delay the batch by a timeout per id.
                 found = self._failure = str(error)
         self._bodies[schema_id] = found
         return found
@@ -173,17 +177,17 @@ class _AvroBodies:
     """Decodes bodies of one schema.
 
     Attributes:
-        fields: The types of its fields.
-        new_fields: The same as a shape; "" if all of them are columns.
+        fields: The fields of the schema, with their types.
+        new_fields: The fields as a shape; "" if no columns need to be added.
     """
 
     def __init__(self, schema_id: int, text: str) -> None:
         try:
             raw = json.loads(text)
             schema = parse_schema(raw)
-            # Their values come as the types below them, and are converted here: what is out of range is found.
+            # fastavro returns underlying types; they are converted here, so that values out of range are detected.
             self._plain = parse_schema(_without_logical_types(raw))
-        except Exception:  # of the many kinds that fastavro raises for what is not a schema
+        except Exception:  # fastavro raises many kinds for an invalid schema
             raise NoSuchSchemaError(f"schema {schema_id} is not a valid Avro schema") from None
         if not isinstance(schema, dict) or schema.get("type") != "record":
             raise NoSuchSchemaError(f"schema {schema_id} is not a record schema")
@@ -195,7 +199,7 @@ class _AvroBodies:
         self.new_fields = SCHEMA + self.fields.json()
 
     def decode(self, body: bytes) -> Any:
-        """Return a body as JSON values; what it raises for a broken one can be anything."""
+        """Return a body as JSON values; raise any kind of exception for a broken body."""
         found: Any = schemaless_reader(BytesIO(body), self._plain, None)
         return found if self._convert is None else self._convert(found)
 
@@ -205,9 +209,12 @@ class _UnsupportedError(Exception):
 
 
 class _Type(NamedTuple):
-    """A type of a schema: Spark's; how its values become JSON's (None: they are); whether they have no bytes.
+    """A type of a schema.
 
-    A body can claim any number of values that have none.
+    Attributes:
+        data_type: Spark's type.
+        convert: Converts values to JSON values; None if no conversion is needed.
+        is_empty: Whether values take no bytes: a small body could claim any number of them.
     """
 
     data_type: DataType
@@ -319,7 +326,7 @@ _PYTHON = {
 
 
 def _name_of(schema: Any) -> str:
-    """Return the name of a type; of a union within another, which there is none of, a text."""
+    """Return the name of a type; any text for a union directly within a union, which is not valid Avro."""
     return str(schema.get("type")) if isinstance(schema, dict) else str(schema)
 
 
@@ -360,7 +367,7 @@ def _decimal_number(value: bytes, scale: int) -> int | Number:
     digits = int.from_bytes(value, "big", signed=True)
     if scale:
         return Number(f"{Decimal(f'{digits}E-{scale}'):f}")
-    # A whole number of more digits would fit no column.
+    # A larger whole number would not fit a column.
     return digits if abs(digits) < WHOLE_BEYOND else Number(f"{digits}.0")
 
 

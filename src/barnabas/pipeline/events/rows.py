@@ -4,13 +4,13 @@
 | --- | --- |
 | fits the columns | a row; fields that are missing, null, `{}` or `[]` need no column |
 | has values in fields that are not columns | its shape is counted: the caller adds columns (`grown`), and reads again |
-| anything else | a reason, which names the field, its type and the value |
+| anything else | a reason with the field, its type and the value |
 
 orjson parses the records, and `values.py` converts whole columns at once. A doubtful record (a field that may occur
 twice, an unknown field, a value that does not convert) is judged alone: it is parsed again if digits may be lost, then
 checked by its shape (`tables/schema_evolution.py`), then value by value.
 
-It needs pyarrow and no Spark session: Spark's Python workers run it.
+This module needs pyarrow, but no Spark session: Spark's Python workers run it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MAY_BE_HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _HALF = re.compile(r".{0,60}\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
-# Of whole numbers that surely have, or may have, 64 bits.
+# Maximum text lengths of whole numbers that certainly fit, and that may fit, into 64 bits.
 _SHORT_WHOLE_LENGTH, _LONG_WHOLE_LENGTH = 18, 20
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _NO_FIELDS: dict[str, Any] = {}
@@ -74,10 +74,11 @@ class RowReader:
         """Create a reader.
 
         Args:
-            columns: The table's columns; None when it does not exist yet.
-            limits: The columns that the table can have.
-            reserved: Columns that are not the records'; a field of such a name has a column with `_` appended.
-            is_final: Whether columns are no longer added: a record that needs more has a reason then.
+            columns: The table's columns; None if it does not exist yet.
+            limits: Limits of the table's columns.
+            reserved: Columns that do not belong to the records; `_` is appended to the column of a field with such a
+                name.
+            is_final: Whether no more columns are added: a record that needs more is refused with a reason.
         """
         self._limits, self._reserved, self._is_final = limits, tuple(reserved), is_final
         known = Columns(columns, reserved, limits)
@@ -87,21 +88,21 @@ class RowReader:
         self._keeps_digits = has_decimals(known.schema)
         self.type: pa.StructType = self._record.type
         self.shapes: Counter[str] = Counter()
-        # Of records without objects and arrays, by the names and types of their fields.
+        # Shapes of records without objects and arrays, by names and types of the fields.
         self._shapes: dict[tuple[tuple[str, ...], tuple[type, ...]], str] = {}
-        # By shape whether it needs more columns, or why it does not fit.
+        # By shape: whether it needs more columns, or why it does not fit.
         self._verdicts: dict[str, bool | MisfitError] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was created with."""
+        """Pickle the reader's arguments."""
         return RowReader, (self._columns, self._limits, self._reserved, self._is_final)
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
         """Read records' values.
 
         Returns:
-            The rows, null where there is none; and why a value is not a row, None for rows and for records whose shape
-            was counted.
+            The rows, null for values that are not rows; and the reasons why they are not, None for rows and for records
+            whose shape was counted.
         """
         # hot path: benchmarks/pipeline (every record)
         objects, doubtful = self._parsed(values)
@@ -119,8 +120,8 @@ class RowReader:
         """Read records that are parsed already, as `read` does.
 
         Args:
-            objects: JSON values. A number of which no digit must be lost, and a float beyond 64 bits, is a `Number`.
-            reasons: Why an object is not one, None where it is; the other reasons are put here.
+            objects: JSON values. Numbers whose digits must be kept, and floats beyond 64 bits, are `Number`s.
+            reasons: Why a record has no object, None if it has one; the other reasons are added.
         """
         doubtful = {
             number
@@ -136,8 +137,8 @@ class RowReader:
         """Parse values.
 
         Returns:
-            The objects, empty where a value is not one; and the numbers of those that may not fit the columns: their
-            object is empty, unless it is certain that no field occurs twice.
+            The objects, empty for values that are not objects; and the numbers of values that may not fit the columns.
+            Their object is empty, unless it is certain that no field occurs twice.
         """
         if self._keeps_digits:
             return [_NO_FIELDS] * len(values), set(range(len(values)))
@@ -146,7 +147,7 @@ class RowReader:
         for number in doubtful:
             objects[number] = _NO_FIELDS
         texts = [b"" if number in doubtful else value or b"" for number, value in enumerate(values)]
-        # Each name of an object ends with `":`, so there are as many as fields if no name occurs twice.
+        # Each name of an object ends with `":`, so their counts are equal if no name occurs twice.
         ends = [text.count(b'":') for text in texts]
         if ends != list(map(len, objects)) or _has_blank_before_colon(texts):
             for number, (text, found, count) in enumerate(zip(texts, objects, ends, strict=True)):
@@ -164,9 +165,9 @@ class RowReader:
         reasons: list[str | None],
         parsed: Callable[[int], Any],
     ) -> tuple[pa.StructArray, list[str | None]]:
-        """Convert objects to rows, and judge those that are doubtful, by their numbers.
+        """Convert objects to rows, and judge the doubtful ones; add the reasons of bad records to `reasons`.
 
-        Fill in `reasons` why one is bad. `parsed` returns a record as it is to be judged, or raises MisfitError.
+        `doubtful` has their numbers. `parsed` returns a record by its number to judge it, or raises MisfitError.
         """
         columns = []
         for name, (_, column) in self._record.fields.items():
@@ -212,7 +213,7 @@ class RowReader:
         types = tuple(map(type, found.values())) if type(found) is dict else (dict,)
         if not _SIMPLE.issuperset(types):
             return shape_of(found)
-        # Most records have the fields of others.
+        # Most records have the same fields as earlier ones.
         key = (tuple(found), types)
         if (shape := self._shapes.get(key)) is None:
             shape = shape_of(found)
@@ -224,7 +225,7 @@ class RowReader:
         """Return whether a shape needs more columns, or why it does not fit."""
         if shape not in self._verdicts:
             if len(self._verdicts) >= MAXIMUM_SHAPE_COUNT:
-                # Which of them have columns is decided for the most frequent ones alone.
+                # Columns are added for the most frequent shapes only.
                 return True
             columns = Columns(self._columns, self._reserved, self._limits)
             try:
@@ -243,13 +244,13 @@ def _parsed_or_none(value: bytes | None) -> Any:
 
 
 def _has_blank_before_colon(texts: Sequence[bytes]) -> bool:
-    """Return whether one of many texts may have a blank between a name and its colon."""
+    """Return whether any of the texts may have a blank between a name and its colon."""
     text = b",".join(texts)
     return b" :" in text or any(blank in text and blank + b":" in text for blank in (b"\n", b"\r", b"\t"))
 
 
 def _has_each_name_once(text: bytes, found: dict[str, Any], ends: int) -> bool:
-    """Return whether it is certain that no field of an object occurs twice; `ends` is how many `":` the text has."""
+    """Return whether certainly no field of an object occurs twice; `ends` is the number of `":` in the text."""
     count = _field_count(found)
     if count == ends and not _has_blank_before_colon([text]):
         return True
@@ -257,7 +258,7 @@ def _has_each_name_once(text: bytes, found: dict[str, Any], ends: int) -> bool:
 
 
 def _may_lack_digits(value: Any) -> bool:
-    """Return whether an object has a number of 64 bits or more, of which the quick parser may have lost digits."""
+    """Return whether an object has a number beyond 64 bits: the quick parser may have lost digits of it."""
     open_values = [value]
     while open_values:
         each = open_values.pop()
@@ -272,7 +273,7 @@ def _may_lack_digits(value: Any) -> bool:
 
 
 def _field_count(value: Any) -> int:
-    """Return how many fields an object has, with those of objects within it."""
+    """Return the number of fields of an object and of the objects within it."""
     count = 0
     open_values = [value]
     while open_values:
@@ -285,7 +286,7 @@ def _field_count(value: Any) -> int:
 
 
 def _parsed_exactly(value: bytes | None) -> Any:
-    """Parse JSON so that no digit is lost and no field is left out; raise MisfitError if it is not one JSON value."""
+    """Parse JSON without loss of digits; raise MisfitError if it is not one JSON value, or a field occurs twice."""
     if value is None:
         raise MisfitError(NO_VALUE)
     try:

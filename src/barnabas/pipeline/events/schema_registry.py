@@ -1,12 +1,12 @@
-"""Schemas by their numbers, out of a registry (HTTP) or a folder of files; each is asked for once.
+"""Schemas by id, from a registry (HTTP) or a folder of files; each is requested once.
 
 | source | answer for id 7 |
 | --- | --- |
 | a URL | `GET URL/schemas/ids/7`: a JSON object with `schema`, a text, and `schemaType` (AVRO if left out) |
 | a folder | the file `7.avsc` (Avro) or `7.json` (JSON Schema) |
 
-A registry that does not know an id says so (404), and that holds for the record. One that is away, hangs, refuses or
-answers with anything else has told nothing of the record: another time it may.
+If the registry returns that an id is unknown (404), the record is bad. If it is unreachable, hangs, refuses or returns
+anything else, that does not concern the record: a retry may succeed.
 
 Source: Confluent's Schema Registry API reference: Schemas; Kafka client settings of its deserializers.
 """
@@ -36,38 +36,38 @@ _LARGEST_BYTES = 10_000_000
 
 
 class NoSuchSchemaError(Exception):
-    """There is no schema of this id, or none that can be used: one line, a dead letter's reason."""
+    """The schema does not exist or is not supported; the message, one line, is the dead letter's reason."""
 
 
 class RegistryError(Exception):
-    """The registry is away, or did not answer as one does: one line; trying again later may help."""
+    """The registry is unavailable or its response is invalid; one line. Trying again later may succeed."""
 
 
 class Schema(NamedTuple):
-    """A schema: its kind (`AVRO`, `JSON`) and its text."""
+    """A schema: its kind (`AVRO`, `JSON` or an unsupported one) and its text."""
 
     kind: str
     text: str
 
 
 def registry_settings(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Divide Kafka client options into those that are for the registry and the others."""
+    """Split Kafka client options into those for the registry and the others."""
     own = {name: value for name, value in options.items() if name.startswith(_OWN_SETTINGS)}
     return own, {name: value for name, value in options.items() if name not in own}
 
 
 @dataclass
 class SchemaRegistry:
-    """Gives schemas by their ids.
+    """Returns schemas by id.
 
     Attributes:
         place: A URL, or a folder.
-        settings: `basic.auth.user.info` (`USER:PASSWORD`) and Kafka's `ssl.*` behind `schema.registry.`.
-        is_waited_for: Whether records wait for a registry that fails; they are dead letters otherwise.
-        timeout_s: How long an answer may take.
+        settings: `basic.auth.user.info` (`USER:PASSWORD`), and Kafka's `ssl.*` with the prefix `schema.registry.`.
+        is_waited_for: Whether records wait for a failing registry; otherwise they become dead letters.
+        timeout_s: Maximum duration of a request.
 
     Raises:
-        ConfigError: it can't be as asked.
+        ConfigError: `place` or a setting is invalid.
     """
 
     place: str
@@ -77,7 +77,7 @@ class SchemaRegistry:
     _known: dict[int, Schema] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what can't be."""
+        """Validate the attributes; raise ConfigError if one is invalid."""
         self._is_remote = "://" in self.place
         if not self._is_remote:
             if not Path(self.place).is_dir():
@@ -86,7 +86,7 @@ class SchemaRegistry:
         url = urlsplit(self.place)
         if url.scheme not in ("http", "https") or not url.hostname:
             raise ConfigError(f"schema registry {url.scheme}://{url.hostname or ''}: must be http:// or https://")
-        # What is secret stands in no error.
+        # Errors must not contain the password.
         self._url = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
         named = f"{unquote(url.username)}:{unquote(url.password or '')}" if url.username else ""
         login = self.settings.get(_SETTINGS + _LOGIN) or self.settings.get(_LOGIN) or named
@@ -98,15 +98,15 @@ class SchemaRegistry:
         self._opener = build_opener(HTTPSHandler(context=security.context() if security else None))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was created with."""
+        """Pickle the arguments."""
         return _copy, (self.place, tuple(self.settings.items()), self.is_waited_for, self.timeout_s)
 
     def schema(self, schema_id: int) -> Schema:
         """Return a schema.
 
         Raises:
-            NoSuchSchemaError: there is none of this id.
-            RegistryError: the registry gave no answer that says so.
+            NoSuchSchemaError: the id is unknown, or the schema is not supported.
+            RegistryError: the registry is unavailable, or its response is invalid.
         """
         if schema_id not in self._known:
             self._known[schema_id] = self._fetched(schema_id) if self._is_remote else self._read(schema_id)
@@ -130,7 +130,7 @@ class SchemaRegistry:
             text, kind = answer["schema"], answer.get("schemaType", AVRO)
         except HTTPError as error:
             error.close()
-            # Any server knows 404; that the id is unknown a registry says itself.
+            # Any server may return 404; only a registry returns it as JSON, for an unknown id.
             if error.code == 404 and "json" in error.headers.get("Content-Type", ""):
                 raise NoSuchSchemaError(f"the schema registry has no schema {schema_id}") from None
             raise RegistryError(f"{where} returned {error.code} for schema {schema_id}") from None
@@ -145,7 +145,7 @@ class SchemaRegistry:
         return Schema(kind, text)
 
     def _get(self, url: str) -> bytes:
-        """Return what is there. One that answers byte by byte is given up, too."""
+        """Return the response's body; raise OSError or ValueError if it takes too long in total, or is too large."""
         by_s = time.monotonic() + self.timeout_s
         found = bytearray()
         with self._opener.open(Request(url, headers=self._headers), timeout=self.timeout_s) as response:
@@ -160,5 +160,5 @@ class SchemaRegistry:
 
 @cache
 def _copy(place: str, settings: tuple[tuple[str, str], ...], is_waited_for: bool, timeout_s: float) -> SchemaRegistry:
-    """Return the copy in this process: a Python worker asks for each schema once, however many tasks it runs."""
+    """Return this process' copy, so that a Python worker requests each schema once for all of its tasks."""
     return SchemaRegistry(place, dict(settings), is_waited_for, timeout_s)

@@ -5,12 +5,12 @@ Each event has the fields of `ENVELOPE`, then those of its type. A field that is
 | envelope | type | meaning |
 | --- | --- | --- |
 | type | string | the type's name |
-| version | int | of the type's schema that it was written with; a field says which version brought it |
-| id | string | the same event always has the same id, however often it was sent: a repeat is known by it |
-| time | timestamp | when it happened, UTC; ISO 8601 in JSON, microseconds since 1970 in Avro |
+| version | int | version of the type's schema that the event was written with (`Field.since`) |
+| id | string | the same in each copy of an event that is sent repeatedly: it identifies duplicates |
+| time | timestamp | time of the event, UTC; ISO 8601 in JSON, microseconds since 1970 in Avro |
 
-What stays in order is keyed: the record's key is the value of the type's `key` field, so that a visitor's views, a
-user's votes, a host's figures stand in one partition in the order in which they were sent.
+The record's key is the value of the type's `key` field. So a visitor's views, a user's votes or a host's metrics are in
+one partition, in the order in which they were sent.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Format = Literal["json", "avro"]
 
 
 class Kind(Enum):
-    """A field's type; the value is Spark's name of it."""
+    """A field's type; the value is Spark's name for it."""
 
     STRING = "STRING"
     INT = "INT"
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field; `since` is the version of the event's schema that brought it."""
+    """One field; `since` is the version of the event's schema that added it."""
 
     name: str
     kind: Kind
@@ -52,7 +52,7 @@ ENVELOPE = (
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One type of event: `key` names the field that the record's key is made of."""
+    """One type of event; `key` is the name of the field that is the record's key."""
 
     name: str
     topic: str
@@ -67,7 +67,7 @@ class EventType:
 
     @property
     def ddl(self) -> str:
-        """The schema in Spark's own notation."""
+        """The schema in Spark's DDL notation."""
         return ", ".join(f"{field.name} {field.kind.value}" for field in self.fields)
 
 
@@ -78,7 +78,7 @@ def _first_version(name: str, topic: str, key: str, ddl: str) -> EventType:
     return EventType(name, topic, 1, key, fields)
 
 
-# `page` is the request's target as logged, query and all; `latency_ms` is from request to answer.
+# `page` is the request's target as logged, with its query; `latency_ms` is from request to response.
 PAGE_VIEW = _first_version(
     "page_view",
     "page-views",
@@ -86,8 +86,8 @@ PAGE_VIEW = _first_version(
     "address STRING NOT NULL, user STRING, session STRING, method STRING NOT NULL, page STRING NOT NULL, "
     "status INT NOT NULL, bytes BIGINT, referrer STRING, agent STRING, latency_ms DOUBLE",
 )
-# `item` is the page that the click leads to, `source` the page or site that it is on; `query` and `position` (from 1)
-# are of the search results that it is among.
+# `item` is the target page of the click, `source` the page or site with the link. If the link is a search result,
+# `query` is the search and `position` (from 1) the result's position.
 CLICK = _first_version(
     "click",
     "clicks",
@@ -95,21 +95,21 @@ CLICK = _first_version(
     "address STRING NOT NULL, user STRING, item STRING NOT NULL, source STRING, query STRING, position INT, "
     "agent STRING",
 )
-# Without an `engine` this site searched.
+# Without an `engine`, it is a search by this site itself.
 SEARCH = _first_version(
     "search",
     "searches",
     "address",
     "address STRING NOT NULL, user STRING, query STRING NOT NULL, engine STRING, result_count INT, agent STRING",
 )
-# `value` is 1 for, -1 against, 0 for a vote taken back.
+# `value` is 1 for, -1 against, 0 if the vote is withdrawn.
 VOTE = _first_version(
     "vote",
     "votes",
     "user",
     "address STRING, user STRING NOT NULL, item STRING NOT NULL, value INT NOT NULL, agent STRING",
 )
-# `item` is the post's own name, `parent` the item that it comments on.
+# `item` is the post's own name, `parent` the item that the post comments on.
 POST = _first_version(
     "post",
     "posts",
@@ -144,11 +144,11 @@ SERVICE_LOG = _first_version(
     "service",
     "service STRING NOT NULL, host STRING, level STRING NOT NULL, message STRING NOT NULL",
 )
-# The `broker` of a figure of the whole cluster, and the beginning of that of a run of the pipeline.
+# Value of `broker` for metrics of the whole cluster; prefix of `broker` for metrics of a run of the pipeline.
 CLUSTER, RUN = "cluster", "run "
-# `partition` is the one furthest behind. `user` and `client_id` (empty: none) are throttled by the limit in `quota`,
-# which is in the node `quota_path` (none for level 9) of `quota_level` (1 to 9, docs/quotas.md). `rate` is of all
-# clients that the limit counts together; `shared_with` names others of them as user/client id.
+# `partition` is the partition with the largest lag. `user` and `client_id` (empty: none) are throttled by the limit in
+# `quota`, which is stored in the node `quota_path` (none for level 9) of `quota_level` (1 to 9, docs/quotas.md). `rate`
+# is the total of all clients that share the limit; `shared_with` names the others as user/client id.
 BROKER_METRIC = _first_version(
     "broker_metric",
     "broker-metrics",

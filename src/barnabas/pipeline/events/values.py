@@ -11,8 +11,8 @@
 | BINARY | a string: Base64 |
 | STRUCT, MAP, ARRAY | an object, an object, an array |
 
-Each column has two ways: `build` converts all values at once and fails for the first doubtful value; `fit` converts one
-value and says why it does not fit.
+Each column has two methods: `build` converts all values at once and fails at the first doubtful value; `fit` converts
+one value and raises the reason if it does not fit.
 
 Source: Spark 4.0, `from_json`, `DateTimeUtils.stringToTimestamp`.
 """
@@ -43,7 +43,7 @@ from barnabas.pipeline.events.read import column
 from barnabas.pipeline.events.types import Kind
 from barnabas.pipeline.tables.schema_evolution import VALUE_LENGTH, WHOLE_BEYOND, MisfitError, Number, dotted
 
-# What `build` raises for a value that may not fit.
+# Exceptions of `build` for a value that may not fit.
 DOUBTS = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
@@ -59,7 +59,7 @@ Path = tuple[str, ...]
 
 
 class Column(ABC):
-    """Converts the values of one column, field or element; None is null in all of them."""
+    """Converts the values of one column, field or element; None is null."""
 
     type: pa.DataType
 
@@ -73,11 +73,11 @@ class Column(ABC):
 
         Args:
             value: The value; not null.
-            path: Its name and those of the objects around it.
-            is_judged: Whether `Columns.add` accepted the shape of the record: unknown fields are null then.
+            path: The names of the enclosing objects and of the value.
+            is_judged: Whether `Columns.add` accepted the shape of the record: then unknown fields are null or empty.
 
         Raises:
-            MisfitError: it does not fit.
+            MisfitError: the value does not fit.
         """
 
 
@@ -96,7 +96,7 @@ class _Scalar(Column):
             name: The type's name in reasons.
             arrow: The Arrow type.
             accepted: The types of its values.
-            read: Converts a value, or raises one of `DOUBTS`; None: all values of these types are right.
+            read: Converts a value, or raises one of `DOUBTS`; None: all values of these types fit unchanged.
             build: Converts many values.
         """
         self.type = arrow
@@ -129,15 +129,15 @@ class Object(Column):
     """A STRUCT, or the whole record."""
 
     def __init__(self, fields: Mapping[str, tuple[str, Column]]) -> None:
-        """Create a column of `fields`: name and column of each, by the name of the field in the records."""
+        """Create a column of `fields`: by name of the field in the records, the column's name and the column."""
         self.fields = dict(fields)
         self.type = pa.struct([pa.field(name, each.type) for name, each in self.fields.values()])
         self._names = frozenset(self.fields)
-        # Unknown fields that have been null or empty in good records: by lower case, since names must differ in more.
+        # Unknown fields that were null or empty in good records, by lower-case name: names must differ beyond case.
         self._harmless: dict[str, str] = {}
 
     def knows(self, objects: Sequence[dict[str, Any]]) -> bool:
-        """Return whether all fields of objects are columns, or unknown ones without a value."""
+        """Return whether all fields of the objects are columns, or known to be without a value."""
         # hot path: benchmarks/pipeline (every record)
         if all(map(self._names.issuperset, objects)):
             return True
@@ -177,7 +177,7 @@ class Object(Column):
         return fitted
 
 
-# More unknown names are keys rather than fields.
+# If there are more unknown names, they are probably keys of data, not fields.
 _HARMLESS_COUNT = 1_000
 
 
@@ -222,17 +222,17 @@ class _Map(Column):
 
 
 def record_column(columns: StructType, field_of: Callable[[str], str]) -> Object:
-    """Return what converts records to rows of these columns, each made of the field that `field_of` names."""
+    """Return a converter of records to rows of these columns; `field_of` returns the field of a column."""
     return Object({field_of(each.name): (each.name, _column(each.dataType)) for each in columns.fields})
 
 
 def has_decimals(data_type: DataType) -> bool:
-    """Return whether a type holds decimal numbers, for which the parser must keep all digits."""
+    """Return whether a type contains decimal numbers, for which the parser must keep all digits."""
     return "decimal(" in data_type.simpleString()
 
 
 def shown(value: Any) -> str:
-    """Return the beginning of a value as a reason shows it."""
+    """Return the beginning of a value, to be shown in a reason."""
     if isinstance(value, str):
         return value[:VALUE_LENGTH]
     text = value.text if isinstance(value, Number) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -254,7 +254,7 @@ def _column(data_type: DataType) -> Column:
         return _Scalar(name, *_SCALARS[name])
     if isinstance(data_type, T.StringType):
         return _Scalar(name, pa.string(), (str,), None)
-    # JSON has no values of such a type: a value is a misfit by its shape.
+    # JSON has no values of such a type: the shape check refuses every value.
     return _Scalar(name, to_arrow_type(data_type), (), None)
 
 
@@ -262,7 +262,7 @@ _NUMBERS = (int, float, Number)
 
 
 def _offsets(values: Sequence[Any]) -> pa.Array:
-    """Return where the elements of each value begin, null for a null, and where the last ones end."""
+    """Return the index of each value's first element, null for a null, and at last the number of all elements."""
     offsets: list[int | None] = []
     place = 0
     for value in values:
@@ -273,7 +273,7 @@ def _offsets(values: Sequence[Any]) -> pa.Array:
 
 def _doubles(values: list[Any]) -> pa.Array:
     made = column(Kind.DOUBLE, values)
-    # The parser returns a whole number beyond 64 bits as such a number, too.
+    # The parser returns a whole number beyond 64 bits as a float, too.
     if pc.any(pc.greater_equal(pc.abs(made), WHOLE_BEYOND)).as_py():
         raise ValueError
     return made

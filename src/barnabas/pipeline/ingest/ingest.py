@@ -1,6 +1,6 @@
-"""The one Spark job of a micro-batch: its tasks share the partitions, and report what they read and wrote.
+"""The one Spark job of a micro-batch: its tasks share the partitions, and report the records read and rows written.
 
-Jobs of one run that want the same records share it (`shared.py`).
+Jobs of one run that read the same records share it (`shared.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from barnabas.pipeline.tables.table import Offsets
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A task's fixed cost is some milliseconds, and each task writes a file for each of its topics.
+# Minimum offsets per task: a task has a fixed cost of some milliseconds, and writes a file for each of its topics.
 _OFFSETS_PER_TASK = 5_000
 
 
@@ -26,9 +26,9 @@ class Request:
     """The records that one job needs.
 
     Attributes:
-        topics: What is done with the records of each topic.
+        topics: Processing of each topic's records.
         starts: The first offset of each partition.
-        ends: The offsets before which each partition's part ends at the latest.
+        ends: The maximum end offset of each partition, exclusive.
     """
 
     topics: Mapping[str, TopicTask]
@@ -36,7 +36,7 @@ class Request:
     ends: Offsets
 
     def touches(self, other: Request) -> bool:
-        """Return whether there is nothing to read between the two parts of any partition that both want."""
+        """Return whether the two ranges of each common partition overlap or are adjacent."""
         return all(
             start <= other.ends[topic][number] and other.starts[topic][number] <= self.ends[topic][number]
             for topic, partitions in self.starts.items()
@@ -51,20 +51,20 @@ def ingest(
     requests: Sequence[Request],
     seconds: float = TASK_S,
 ) -> list[Result]:
-    """Read the records that jobs want once, parse and write them, as far as the tasks come.
+    """Read the records that jobs request once, parse and write them, up to the limits of the tasks.
 
     Args:
         spark: The session.
         consumer: librdkafka's options.
         requests: One for each job; each touches all others.
-        seconds: How long a task may read.
+        seconds: Maximum reading time of a task.
 
     Returns:
-        For each request what was read and written; `ends` has each of its partitions.
+        For each request the figures of its records and rows; `ends` contains each of its partitions.
 
     Raises:
         ReadError: records can't be read.
-        RegistryError: the schema registry failed, and is to be waited for.
+        RegistryError: the schema registry failed; retry later.
     """
     results = [Result(ends={topic: dict(own) for topic, own in each.starts.items()}) for each in requests]
     behind = [each for each in ranges_of(requests) if each.end > each.start]
@@ -87,7 +87,7 @@ def ingest(
 
 
 def ranges_of(requests: Sequence[Request]) -> list[OffsetRange]:
-    """Return what is to be read of each partition: from the first start to the first end, so that jobs meet there."""
+    """Return the range to read of each partition: from the lowest start to the lowest end, so that jobs align there."""
     starts: dict[tuple[str, int], int] = {}
     ends: dict[tuple[str, int], int] = {}
     for each in requests:
@@ -102,7 +102,7 @@ def ranges_of(requests: Sequence[Request]) -> list[OffsetRange]:
 def divided(ranges: list[OffsetRange], core_count: int) -> list[tuple[OffsetRange, ...]]:
     """Divide ranges among tasks, the largest first to the task that has the fewest offsets.
 
-    A partition is read by one task: what it reads has no gap then, wherever it ends.
+    One task reads a partition, so its records have no gap wherever the task ends.
     """
     total = sum(each.end - each.start for each in ranges)
     count = max(1, min(core_count, len(ranges), total // _OFFSETS_PER_TASK))

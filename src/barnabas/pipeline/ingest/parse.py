@@ -1,7 +1,7 @@
-"""Makes rows of a topic's records, inside a Spark Python worker.
+"""Converts a topic's records to rows, inside a Spark Python worker.
 
-A row has the record's fields, the columns of `job.PLACE`, and for a table by key the record's key as text and whether
-the row is deleted. A record that can't be a row is refused with a reason.
+A row has the record's fields and the columns of `job.PLACE`. For a keyed table it also has the record's key as text,
+and whether the row is deleted. A record that can't be converted is rejected with a reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OP = "_op"
 """Column of a table with the operation of a Debezium change."""
 STAGED_OP = "_staged_op"
-"""The same in staged rows of a table by key, which has no such column."""
+"""Column with the operation in the staged rows of a keyed table, which has no column `_op`."""
 TRUNCATE, DELETE = "t", "d"
 
 NO_KEY = "the record has no key: its table needs one"
@@ -35,15 +35,15 @@ class Reader(Protocol):
 
     @property
     def type(self) -> pa.StructType:
-        """Of the structs."""
+        """Type of the structs."""
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Return structs, null where there is none; and the reason where a value is bad, else None."""
+        """Return a struct or null for each value; and a reason for each invalid value, None for the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A record that is no row: its place in the columns of the records, and why."""
+    """A rejected record: its index in the columns of the records, and the reason."""
 
     number: int
     reason: str
@@ -51,13 +51,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class RecordParser:
-    """Makes rows of one topic's records.
+    """Converts one topic's records to rows.
 
     Attributes:
         reader: Reads values, or the rows within the envelopes.
         by_key: Whether the table has the latest row of each key.
-        envelope: Reads values as Debezium's changes; None: they are rows.
-        refusal: Refuses all records for this reason.
+        envelope: Reads values as Debezium change events; None: values are rows.
+        refusal: Reason to reject all records; empty: none.
     """
 
     reader: Reader
@@ -66,7 +66,7 @@ class RecordParser:
     refusal: str = ""
 
     def parse(self, records: Records) -> tuple[pa.Table, list[Refusal]]:
-        """Return rows and refused records. A record can be neither: it asks for columns, or changes no row."""
+        """Return rows and rejected records. A record is neither if it needs new columns or changes no row."""
         # hot path: benchmarks/pipeline (every record)
         values: Sequence[bytes | None] = records.values
         refusals: dict[int, str] = {}
@@ -82,7 +82,7 @@ class RecordParser:
         if any(reasons):
             for number, reason in enumerate(reasons):
                 is_bad = reason is not None and not (deleted and deleted[number])
-                # Within an envelope there may be no row.
+                # An envelope may contain no row.
                 if is_bad and (values[number] is not None or not ops):
                     refusals.setdefault(number, str(reason))
         keys = self._keys(records, ops, refusals) if self.by_key else None
@@ -134,7 +134,7 @@ class RecordParser:
     def _changed(
         self, values: Sequence[bytes | None], refusals: dict[int, str]
     ) -> tuple[list[bytes | None], list[str | None]]:
-        """Return the rows within envelopes as JSON, None where there is none; and the operations."""
+        """Return the row within each envelope as JSON, None if it has no row; and the operations."""
         assert self.envelope is not None
         changes, reasons = self.envelope.read(values)
         ops, texts = (each.to_pylist() for each in changes.flatten())
@@ -150,14 +150,14 @@ class RecordParser:
 
 @cache
 def event_parser(event: EventType, event_format: Format) -> RecordParser:
-    """Return the parser of events of a type: the same one for all jobs, so that a task parses for them once."""
+    """Return the parser of a type of events: the same object for all jobs, so that a task parses their events once."""
     from barnabas.pipeline.events.read import EventReader
 
     return RecordParser(EventReader(event, event_format))
 
 
 def _text_of(key: bytes | None) -> tuple[str | None, str]:
-    """Return a key as text, and why it is none."""
+    """Return a key as text and an empty reason, or None and the reason why it is invalid."""
     if key is None:
         return None, NO_KEY
     try:

@@ -1,10 +1,10 @@
 """Shares the reading of topics among the jobs of a run.
 
-Jobs that ask for a batch at the same time get it from one Spark job, which reads each record once. A job that asks
-waits a moment for the others, and then reads for all whose parts of each partition touch. The common part ends where
-the first of them ends, so that jobs which stood at different offsets stand at the same one afterwards.
+Jobs that request a batch at the same time get it from one Spark job, which reads each record once. A requesting job
+waits a moment for the others. It then reads for all jobs whose ranges of each partition overlap or are adjacent. The
+common range ends at their lowest end offset, so that jobs at different offsets are at the same offset afterwards.
 
-A job reads by itself where a quota holds it, as quotas go by the client id, and each job has its own.
+A job that is throttled by a quota reads alone, because quotas apply to client ids and each job has its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Consumer = Mapping[str, str | int | bool]
 
-# While not all jobs ask, reads are at least so far apart: a job whose commits take longer reads with the next one.
+# Minimum time between reads, unless all jobs are waiting: a job with slower commits joins the next read.
 _APART_S = 2.0
 _CLIENT_ID, _FETCH_BYTES = "client.id", "max.partition.fetch.bytes"
 
@@ -33,40 +33,40 @@ class SharedIngest:
     """The ingest of all jobs of a session."""
 
     def __init__(self, spark: SparkSession, runs: Iterable[str] = ()) -> None:
-        """Nothing is read yet.
+        """Create it without reading.
 
         Args:
             spark: The session.
-            runs: Names of the runs that are waited for at first.
+            runs: Names of the runs to wait for at first.
         """
         self._spark = spark
         self._changed = Condition()
         self._waiting: list[_Asked] = []
         self._runs = set(runs)
-        # When the last read began; before it, when the first job asked.
+        # When the last read began; before the first read, when the first request arrived.
         self._began_s: float | None = None
 
     def join(self, run: str) -> None:
-        """Wait for a run from now on."""
+        """Make reads wait for a run from now on."""
         with self._changed:
             self._runs.add(run)
 
     def leave(self, run: str) -> None:
-        """Wait for a run no more: it asks for nothing."""
+        """Stop waiting for a run, which makes no more requests."""
         with self._changed:
             self._runs.discard(run)
             self._changed.notify_all()
 
     def run(self, consumer: _Consumer, request: Request) -> Result:
-        """Read a job's batch, together with what other jobs ask for.
+        """Read a job's batch, together with the requests of other jobs.
 
         Args:
             consumer: librdkafka's options.
-            request: What the job wants.
+            request: The job's request.
 
         Raises:
             ReadError: records can't be read.
-            RegistryError: the schema registry failed, and is to be waited for.
+            RegistryError: the schema registry failed; retry later.
         """
         if _FETCH_BYTES in consumer:
             return self._alone(consumer, request)
@@ -83,11 +83,11 @@ class SharedIngest:
             if len(together) == 1:
                 return self._alone(consumer, request)
             try:
-                # Always the same one's, as a worker keeps a consumer for each client id that it has read with.
+                # Always the same job's options, because a worker keeps a consumer for each client id that it has used.
                 first = min(together, key=lambda each: str(each.consumer.get(_CLIENT_ID)))
                 results = ingest(self._spark, first.consumer, [each.request for each in together])
             except (ReadError, RegistryError):
-                # It may be about a topic that only one of them reads.
+                # The error may concern a topic that only one of the jobs reads.
                 return self._alone(consumer, request)
             for each, result in zip(together, results, strict=True):
                 each.result = result
@@ -99,7 +99,7 @@ class SharedIngest:
                 self._changed.notify_all()
 
     def _wait(self, asked: _Asked) -> list[_Asked]:
-        """Wait until another job has read for this one, or return whose parts this one reads: its own first."""
+        """Wait until another job has read for this one, or return the requests that this job must read, own first."""
         while True:
             if asked.is_done:
                 return []
@@ -122,7 +122,7 @@ class SharedIngest:
 
 
 class _Asked:
-    """A job's request, while the job waits."""
+    """The request of a waiting job."""
 
     def __init__(self, consumer: _Consumer, request: Request) -> None:
         self.consumer, self.request = consumer, request

@@ -1,8 +1,8 @@
 """Reads offset ranges of partitions with librdkafka, inside a Spark Python worker.
 
-A worker keeps its consumer for the next task: its connections and metadata are ready then. The consumer is assigned
-offsets and is no member of a group. librdkafka skips records of aborted transactions, obeys throttle times and tries
-failed requests again.
+A worker keeps its consumer for the next task, with its connections and metadata. The consumer is assigned offsets and
+is not a member of a group. librdkafka skips records of aborted transactions, obeys throttle times and retries failed
+requests.
 
 Source: librdkafka's CONFIGURATION.md; Kafka's protocol guide, Fetch.
 """
@@ -17,36 +17,36 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
 
-# Messages that are taken from librdkafka at once.
+# Maximum number of messages per call of librdkafka.
 _CHUNK_COUNT = 10_000
-# librdkafka hands messages over in chunks, and waits this long for a full one.
+# Maximum time that librdkafka waits for a full chunk of messages.
 _POLL_S = 0.05
 _SETTINGS: Mapping[str, str | int | bool] = {
-    # librdkafka wants a group; nothing is committed to it.
+    # librdkafka requires a group; no offsets are committed to it.
     "group.id": "barnabas-pipeline",
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "enable.partition.eof": True,
-    # An offset that the log no longer has is an error: what is lost is found at the next start.
+    # An offset out of range is an error: the next start finds the lost records.
     "auto.offset.reset": "error",
-    # Fetched records that a task does not take are lost to it: these bound them.
+    # Limits of prefetched records, which are wasted if a task ends before it reads them.
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 32_768,
     "fetch.wait.max.ms": 100,
     "fetch.error.backoff.ms": 100,
     "reconnect.backoff.max.ms": 500,
-    # Failures are raised, and not printed beside.
+    # Failures are raised, so librdkafka need not print them.
     "log_level": 0,
 }
 
 
 class ReadError(Exception):
-    """Records can't be read: the broker's or librdkafka's reason."""
+    """Records can't be read; the message is the broker's or librdkafka's reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets of a partition: `start` up to `end`, which is excluded."""
+    """Offsets of a partition, from `start` up to `end` (exclusive)."""
 
     topic: str
     partition: int
@@ -56,7 +56,7 @@ class OffsetRange:
 
 @dataclass(slots=True)
 class Records:
-    """Records of one topic, in columns of equal length; times in milliseconds since 1970, -1 where there is none."""
+    """Records of one topic, as columns of equal length; timestamps in milliseconds since 1970, -1 if there is none."""
 
     topic: str
     partitions: list[int] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Records:
         return len(self.offsets)
 
     def part(self, start: int, end: int) -> Records:
-        """Return the records of some places in the columns."""
+        """Return the records from index `start` up to `end` (exclusive)."""
         return Records(
             self.topic,
             self.partitions[start:end],
@@ -84,25 +84,27 @@ class Source:
     """Reads the ranges of one task.
 
     Attributes:
-        positions: By topic and partition, the offset up to which records were returned, or up to which there are none.
+        positions: By topic and partition, the next offset to read; all records before it were returned.
     """
 
     def __init__(self, options: Mapping[str, str | int | bool], ranges: Sequence[OffsetRange]) -> None:
-        """Args:
-        options: librdkafka's, some of them secrets.
-        ranges: At most one of each partition.
+        """Create a source without reading.
+
+        Args:
+            options: librdkafka's options, some of them secret.
+            ranges: At most one for each partition.
         """
         self.positions = {(each.topic, each.partition): each.start for each in ranges}
         self._ends = {(each.topic, each.partition): each.end for each in ranges if each.end > each.start}
         self._options = options
 
     def read(self, seconds: float) -> Iterator[Records]:
-        """Return records as they come, until all ranges are read or the time is over; the caller may leave before.
+        """Yield records as they arrive, until all ranges are read or the time is over; the caller may stop earlier.
 
-        A quota can have nothing come in that time.
+        If a quota throttles the consumer, no records may arrive in that time.
 
         Raises:
-            ReadError: an offset is gone, or the cluster refuses or does not answer.
+            ReadError: an offset is out of range, or the cluster rejects a request or does not answer.
         """
         from confluent_kafka import TopicPartition
 
@@ -135,7 +137,7 @@ class Source:
                     if records:
                         yield records
                 for event in events:
-                    # After the records that came before it.
+                    # Events are processed after the records that came before them.
                     client.failure = self._note(event) or client.failure
                 if finished and self._ends:
                     consumer.incremental_unassign(finished)
@@ -169,10 +171,10 @@ class Source:
         )
 
     def _note(self, event: Message) -> str:
-        """Take in an event; return its text if it is an error that may pass.
+        """Process an event; return its text if it is an error that may be temporary, else an empty string.
 
         Raises:
-            ReadError: it does not pass.
+            ReadError: the error is permanent.
         """
         from confluent_kafka import KafkaError
 
@@ -182,7 +184,7 @@ class Source:
         if code == KafkaError._PARTITION_EOF:
             place = _topic_partition(event)
             if place in self._ends:
-                # Behind the last record there may be control records, or such of aborted transactions.
+                # The last record may be followed by control records or records of aborted transactions.
                 offset = _offset(event)
                 self.positions[place] = max(self.positions[place], min(offset, self._ends[place]))
                 if offset >= self._ends[place]:
@@ -199,7 +201,7 @@ class Source:
 
 
 def _topic_partition(message: Message) -> tuple[str, int]:
-    # Each message that a consumer gives has one.
+    # Each message from a consumer has a topic and a partition.
     return message.topic(), message.partition()  # type: ignore[return-value]
 
 
@@ -211,7 +213,7 @@ class _Client:
     """A consumer that a worker keeps.
 
     Attributes:
-        failure: The last error that may pass, as text; empty after records came.
+        failure: Text of the last error that may be temporary; empty after records arrived.
     """
 
     def __init__(self, options: Mapping[str, str | int | bool]) -> None:
@@ -235,6 +237,6 @@ def _client(options: Mapping[str, str | int | bool]) -> _Client:
 
 
 def close_consumers() -> None:
-    """Close what this process has open."""
+    """Close all consumers of this process."""
     while _clients:
         _clients.popitem()[1].consumer.close()

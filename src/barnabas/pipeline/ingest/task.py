@@ -1,10 +1,10 @@
-"""A task of the ingest: reads its offset ranges, parses, writes through the tables' sinks, and reports.
+"""A task of the ingest: reads its offset ranges, parses records, writes rows through the tables' sinks, and reports.
 
-Several jobs may want the same records. The task reads a record once, and parses it once for all that have the same
+Several jobs may need the same records. The task reads a record once, and parses it once for all jobs with the same
 parser.
 
-A task can end before its ranges do: after some seconds, bytes, or refused records. So a batch has a bound whatever the
-records' sizes, the brokers' quotas and the backlog are, and its end is where its tasks ended.
+A task can end before the end of its ranges: after some seconds, bytes read, or bytes of rejected records. This bounds a
+batch for any record size, quota and backlog. A batch ends at the offsets where its tasks ended.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.tables.data_files import DataFile, Sink, SinkWriter
 
-# Records of a topic that are parsed at once: as many columns are made of them.
+# Records of a topic are parsed together once they reach one of these limits.
 _PARSED_COUNT, _PARSED_BYTES = 10_000, 8 << 20
-# Rows that are written at once, as a row group of a file.
+# Rows are written together, as a row group of a file, once they reach one of these limits.
 _WRITTEN_COUNT, _WRITTEN_BYTES = 200_000, 64 << 20
-# Bounds of a task.
+# Limits of a task.
 TASK_BYTES, TASK_S = 64 << 20, 10.0
 _REFUSED_BYTES = 16 << 20
-# What a record may raise that no rule names.
+# Exceptions that an unforeseen record may cause.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
@@ -45,10 +45,10 @@ class TopicTask:
     """The processing of a topic's records in a task, for one job.
 
     Attributes:
-        parser: Makes rows of them.
-        output: Name of what the rows are written to. Several topics may have the same; each task opens it once.
-        sink: Of the output.
-        convert: Makes the output's rows of the parsed ones; None: they are written as they are.
+        parser: Converts records to rows.
+        output: Name of the output. Several topics may have the same output; each task opens it once.
+        sink: Sink of the output.
+        convert: Converts parsed rows to the output's rows; None: parsed rows are written unchanged.
     """
 
     parser: RecordParser
@@ -63,10 +63,10 @@ class Task:
 
     Attributes:
         consumer: librdkafka's options.
-        ranges: At most one of each partition.
-        topics: For each job, by topic.
-        starts: For each job, the first offset that it wants of each partition, by topic.
-        seconds: How long it may read.
+        ranges: At most one for each partition.
+        topics: For each job, its processing by topic.
+        starts: For each job, the first offset that it needs of each partition, by topic.
+        seconds: Maximum reading time.
     """
 
     consumer: Mapping[str, str | int | bool] = field(repr=False)
@@ -81,13 +81,13 @@ class Result:
     """The figures of a task or a batch for one job: records read and rows written.
 
     Attributes:
-        ends: By topic and partition, the offset up to which it was read.
+        ends: By topic and partition, the end offset of the records read, exclusive.
         marks: The last record of each partition.
-        files: By output.
-        refused: Records that are no rows.
-        shapes: By topic, shapes of records that need columns which the table does not have, with counts.
+        files: Files written, by output.
+        refused: Rejected records.
+        shapes: By topic, counts of the shapes of records that need columns which the table lacks.
         waits: Counts of records by the step of their wait (`freshness.count_steps`).
-        failure: Why a task has ended without a result, which may pass; nothing of the batch counts then.
+        failure: Reason why a task ended without a result, which may be temporary; the batch then has no result.
         is_of_registry: Whether the schema registry failed.
     """
 
@@ -103,7 +103,7 @@ class Result:
     is_of_registry: bool = False
 
     def add(self, other: Result) -> None:
-        """Take in another task's result."""
+        """Add another task's result."""
         for topic, ends in other.ends.items():
             self.ends.setdefault(topic, {}).update(ends)
         for topic, marks in other.marks.items():
@@ -121,7 +121,7 @@ class Result:
 
 
 def run_tasks(tasks: Iterable[Task]) -> Iterator[list[Result]]:
-    """Run the tasks of a Spark partition: it has one."""
+    """Run the tasks of a Spark partition, which has one."""
     for task in tasks:
         yield run_task(task)
 
@@ -131,7 +131,7 @@ def run_task(task: Task) -> list[Result]:
     try:
         return _run(task)
     except (ReadError, RegistryError) as error:
-        # In one line to the driver, which a traceback out of a worker is not.
+        # Returned as one line: an exception would reach the driver as a worker's traceback.
         return [Result(failure=str(error), is_of_registry=isinstance(error, RegistryError)) for _ in task.topics]
 
 
@@ -142,7 +142,7 @@ def _run(task: Task) -> list[Result]:
     for number, of_job in enumerate(task.topics):
         for name, each in of_job.items():
             output = outputs.setdefault((number, each.output), _Output(each.sink))
-            # Parsers that are the same object on the driver are the same one here.
+            # Parsers that are the same object on the driver are the same object here.
             topic = topics.setdefault(name, {}).setdefault(id(each.parser), _Topic(name, each.parser))
             topic.jobs.append(_JobTopic(each, task.starts[number][name], output, results[number]))
     source = Source(task.consumer, task.ranges)
@@ -173,7 +173,7 @@ def _run(task: Task) -> list[Result]:
 
 
 class _Chunk:
-    """Records of one partition, and what is counted of them: bytes, waits, and the mark of the last one."""
+    """Records of one partition with their figures: bytes, waits, and the mark of the last record."""
 
     def __init__(self, records: Records) -> None:
         # hot path: benchmarks/pipeline (every record)
@@ -194,23 +194,23 @@ class _Output:
         self._writer: SinkWriter | None = None
 
     def add(self, rows: pa.Table) -> None:
-        """Take in rows."""
+        """Add rows."""
         self._rows.append(rows)
         self._count += rows.num_rows
 
     def weigh(self, payload_bytes: int) -> None:
-        """Take in the bytes of the records that rows were made of: many are written."""
+        """Add the bytes of the records that rows came from; write the rows if a limit is reached."""
         self._bytes += payload_bytes
         if self._count >= _WRITTEN_COUNT or self._bytes >= _WRITTEN_BYTES:
             self._write()
 
     def close(self) -> list[DataFile]:
-        """Write what is left; return the files."""
+        """Write the remaining rows; return the files."""
         self._write()
         return self._writer.close() if self._writer is not None else []
 
     def abort(self) -> None:
-        """Leave nothing behind."""
+        """Delete the files."""
         if self._writer is not None:
             self._writer.abort()
 
@@ -232,11 +232,11 @@ class _JobTopic:
         self._starts = starts
         self._output = output
         self._result = result
-        # Whether there were records before its starts, which other jobs want.
+        # Whether there were records before this job's starts, which other jobs need.
         self._skips = False
 
     def count(self, chunk: _Chunk) -> None:
-        """Count records of one partition, as far as the job wants them."""
+        """Count the records of one partition that the job needs."""
         records, result = chunk.records, self._result
         start = self._starts.get(chunk.partition)
         if start is None or records.offsets[-1] < start:
@@ -251,16 +251,16 @@ class _JobTopic:
         result.marks.setdefault(records.topic, {})[chunk.partition] = chunk.mark
 
     def add(self, records: Records, rows: pa.Table, letters: list[DeadLetter]) -> None:
-        """Take in records that were parsed: their rows, and letters of those that are none."""
+        """Add parsed records: their rows, and dead letters of rejected records."""
         if self._skips:
             letters = [each for each in letters if self._wants(each.partition, each.offset)]
-            # Where no record could be read, there are no columns.
+            # Without rows, the columns may be missing as well (`_no_rows`).
             rows = rows.filter([self._wants(*place) for place in _positions(rows)]) if rows.num_rows else rows
         self._result.refused += letters
         self._convert_and_write(records, rows)
 
     def _convert_and_write(self, records: Records, rows: pa.Table) -> None:
-        """Write rows as the job converts them; find the record by halves where that fails."""
+        """Convert rows for the job and write them; if that fails, bisect to find the bad record and reject it."""
         if not rows.num_rows:
             return
         try:
@@ -275,11 +275,11 @@ class _JobTopic:
             self._convert_and_write(records, rows.slice(middle))
 
     def weigh(self, payload_bytes: int) -> None:
-        """Take in the bytes of the records that were parsed."""
+        """Add the bytes of the parsed records."""
         self._output.weigh(payload_bytes)
 
     def note_shapes(self, topic: str, shapes: Counter[str]) -> None:
-        """Take in the shapes of records that need other columns."""
+        """Set the shapes of a topic's records that need new columns."""
         self._result.shapes[topic] = shapes
 
     def _wants(self, partition: int, offset: int) -> bool:
@@ -291,7 +291,7 @@ class _Topic:
     """One topic's records in a task, for all jobs that have the same parser.
 
     Attributes:
-        jobs: These jobs.
+        jobs: The jobs.
     """
 
     def __init__(self, name: str, parser: RecordParser) -> None:
@@ -302,7 +302,7 @@ class _Topic:
         self._waiting_bytes = 0
 
     def add(self, chunk: _Chunk) -> int:
-        """Take in records of one partition; return the bytes of those that were refused meanwhile."""
+        """Add records of one partition, and parse if a limit is reached; return the bytes of rejected records."""
         for job in self.jobs:
             job.count(chunk)
         records, waiting = chunk.records, self._waiting
@@ -317,7 +317,7 @@ class _Topic:
         return 0
 
     def parse(self) -> int:
-        """Parse what is waiting; return the bytes of the records that were refused."""
+        """Parse the waiting records; return the bytes of rejected records."""
         records, size = self._waiting, self._waiting_bytes
         if not len(records):
             return 0
@@ -337,7 +337,7 @@ class _Topic:
 
 
 def _parsed(parser: RecordParser, records: Records) -> Iterator[tuple[Records, pa.Table, list[Refusal]]]:
-    """Parse records; where that fails for a reason that no rule names, find the record and refuse it."""
+    """Parse records; if an unforeseen exception occurs, bisect to find the bad record and reject it."""
     try:
         yield records, *parser.parse(records)
         return

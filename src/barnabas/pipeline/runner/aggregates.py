@@ -1,17 +1,17 @@
-"""Incremental aggregates: only rows whose facts have changed are recomputed, by time window of event time or by key.
+"""Incremental aggregates: only rows whose facts have changed are recomputed, by window of event time or by key.
 
-Each row of a window notes in `_made_of` how many facts its window had, and what else it depends on: the parameters, the
-version of this package, and what the tables of other jobs say of these facts (`Job.mark`). A window with an outdated
-note is recomputed, in all tables. So it does not matter why facts came or were deleted (late rows, a rewind, a
-backfill beside the run, a kill between two commits), when a verdict on them came, nor whether a table of aggregates was
-lost; and rows that another run wrote in the meantime are found by the next refresh.
+Each row of a window has a note in column `_made_of`: the number of facts in its window, and a fingerprint of the
+parameters, the version of this package, and the marks from the tables of other jobs (`Job.mark`). A window with an
+outdated note is recomputed, in all tables. So every change is found, whatever its cause: late rows, a rewind, a
+backfill beside the run, a kill between two commits, a new verdict, a lost table of aggregates, or another run's rows.
 
-Rows by key are those of subjects with facts in the windows that have changed. Each notes the number of all facts: if
-that is not the sum of the windows' notes, as after a kill or when two runs wrote at the same time, all rows are
-recomputed.
+Rows by key are recomputed for the subjects that have facts in changed windows. The note of such a row is the number of
+all facts. If it differs from the sum of the windows' notes, all rows are recomputed: a run was killed, or two runs
+wrote at the same time.
 
-Cost: a process reads the times of facts, the columns that `mark` needs, and notes once per data file (`KnownFiles`);
-when the tables of other jobs have changed, `mark` needs all files again. The rest depends on what has changed.
+Cost: a process reads the times of facts, the columns for `mark`, and the notes once per data file (`KnownFiles`). If
+the tables of other jobs have changed, `mark` reads all files of facts again. All other work is proportional to the
+changes.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def refresh_aggregates(
     read: Frames,
     known: KnownFiles,
 ) -> None:
-    """Compute and write what has changed of a job's aggregates; then delete the facts that are not to be kept.
+    """Recompute and write the changed rows of a job's aggregates; then delete expired facts.
 
     `source` is the table of facts, `read` are the tables of other jobs; `known` is for this job and parameters alone.
     """
     name, scan = source
     scans = {each: writer.table.scan() for each, writer in writers.items() if writer.table.exists()}
     older = {each: found.rows() for each, found in scans.items()}
-    # Others come from another version of the job: then all is computed anew.
+    # Tables with other columns are from another version of the job: all rows are recomputed.
     older = {each: rows for each, rows in older.items() if {_key_column(writers[each]), MADE_OF} <= set(rows.columns)}
 
     def marked(facts: DataFrame) -> DataFrame:
@@ -115,7 +115,7 @@ def _compute(
         rows = job.aggregate({**beside_facts, **facts}, parameters)
     wanted = {window: note for window, note in now.items() if not where or window in changed}
     total = F.lit(_total({**gone, **{window: {note} for window, note in now.items()}})).alias(MADE_OF)
-    # By key first: the windows' notes say that all is done.
+    # Write the tables by key first: up-to-date notes of the windows mean that the refresh is complete.
     for name, writer in sorted(writers.items(), key=lambda each: not each[1].declared.key):
         new, key = _rows(job, rows, writer), writer.declared.key
         if not key:
@@ -125,7 +125,7 @@ def _compute(
                     f"before {retention.first_time}, because those facts were deleted: move it away, or continue with "
                     "the older version"
                 )
-            # What the facts that are gone have told stays.
+            # Rows whose facts were deleted stay.
             rest = f"unit >= {retention.first_window}" if gone and name in older else ""
             writer.write(_noted(new, wanted), span, Delivery.EXACTLY_ONCE, where=where or rest)
         elif not where:
@@ -143,11 +143,11 @@ def _compute(
 
 
 def _noted(rows: DataFrame, notes: Mapping[int, str]) -> DataFrame:
-    """Put the notes of windows beside their rows; leave out rows of other windows."""
+    """Add to rows the notes of their windows; drop rows of other windows."""
     from pyspark.sql import functions as F
 
     if 0 < len(notes) <= _FEW_WINDOWS:
-        # A join is a job of Spark more for each table.
+        # A join would cost one more Spark job for each table.
         cases = " ".join(f"WHEN {window} THEN {literal(note)}" for window, note in notes.items())
         noted = rows.selectExpr("unit", "* EXCEPT (unit)", f"CASE unit {cases} END AS {MADE_OF}")
         return noted.where(f"{MADE_OF} IS NOT NULL")
@@ -156,7 +156,7 @@ def _noted(rows: DataFrame, notes: Mapping[int, str]) -> DataFrame:
 
 
 def _key_column(writer: TableWriter) -> str:
-    """Name the column that says that identifies the rows of an aggregate."""
+    """Return the first column that identifies the rows of an aggregate."""
     return writer.declared.key[0] if writer.declared.key else "unit"
 
 
@@ -180,7 +180,7 @@ def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
 
 @dataclass(slots=True)
 class _Look:
-    """The present facts: facts and sums of their marks by window, with the latest time; notes by unit and by key."""
+    """The current state: by window, facts and the sum of their marks; the latest time; notes by window and by key."""
 
     counts: dict[int, int] = field(default_factory=dict)
     marks: dict[int, int] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class _Look:
 
     @classmethod
     def of(cls, rows: Iterator[Row]) -> _Look:
-        """Add up what files say."""
+        """Add up the summaries of files."""
         look = cls()
         for _, _, window, count, mark, micros, note in rows:
             if count is not None:
@@ -206,9 +206,9 @@ class _Look:
 
 
 class KnownFiles:
-    """Summaries of the data files of a job's tables, kept in memory: a query reads each file once.
+    """Summaries of the data files of a job's tables, cached in memory: a query reads each file once.
 
-    Invariant: the summaries are those of files that exist, read with the tables of other jobs as they are now.
+    Invariant: the cached files exist, and their summaries are based on the current tables of other jobs.
     """
 
     def __init__(self) -> None:
@@ -216,7 +216,7 @@ class KnownFiles:
         self._content: list[Row] = []
 
     def forget_marks(self, table: str, content: list[Row]) -> None:
-        """Forget the files of a table of facts when the content of the tables of other jobs has changed."""
+        """Drop the summaries of a table of facts if the content of the tables of other jobs has changed."""
         if content != self._content:
             self._rows.pop(table, None)
         self._content = content
@@ -225,7 +225,7 @@ class KnownFiles:
         """Return the summaries of all files; query the new ones.
 
         Args:
-            queries: By table, its files, and the query that summarizes rows by file.
+            queries: By table, its files and the query that summarizes their rows by file.
         """
         from pyspark.sql import functions as F
 
@@ -247,7 +247,7 @@ def _counts(job: Job, facts: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     window = F.floor(F.unix_seconds("time") / job.window_s).alias("unit")
-    # A sum of 32 bits each: it is the same in whatever order, and has room.
+    # The sum of 32-bit hashes does not depend on the order, and does not overflow.
     marks = F.sum(F.when(F.col("mark").isNotNull(), F.hash("mark"))) if job.mark else F.lit(None).cast("BIGINT")
     latest = F.max(believed_micros()).alias("latest")
     counts = facts.groupBy(FILE_COLUMN, window).agg(F.count("*").alias("count"), marks.alias("marks"), latest)
@@ -255,14 +255,14 @@ def _counts(job: Job, facts: DataFrame) -> DataFrame:
 
 
 def _notes(writer: TableWriter, rows: DataFrame) -> DataFrame:
-    """Find the notes of an aggregate by file."""
+    """Return the distinct notes of an aggregate, by file."""
     window = "CAST(NULL AS BIGINT)" if writer.declared.key else "unit"
     none = (f"CAST(NULL AS BIGINT) AS {name}" for name in ("count", "marks", "latest"))
     return rows.selectExpr(FILE_COLUMN, f"{window} AS unit", *none, MADE_OF).distinct()
 
 
 def _content(read: Frames) -> list[Row]:
-    """Return the number of rows of tables and a checksum of them, the same in whatever order."""
+    """Return the number of rows of each table, and a checksum that does not depend on their order."""
     from pyspark.sql import functions as F
 
     checksum = F.sum(F.xxhash64(F.to_json(F.struct("*"))).cast("DECIMAL(38,0)"))
@@ -271,7 +271,7 @@ def _content(read: Frames) -> list[Row]:
 
 
 def _of_windows(facts: DataFrame, windows: Collection[int], window_s: int) -> DataFrame:
-    """Keep the facts of some windows, by ranges of their time: so files that have none of them are not read."""
+    """Keep the facts of some windows, as ranges of their time, so that Spark can skip files without such facts."""
     from pyspark.sql import functions as F
 
     def start(window: int) -> Column:

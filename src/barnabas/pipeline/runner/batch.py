@@ -1,8 +1,8 @@
-"""One micro-batch of a job: ingest, dead letters, columns that tables lack, commits.
+"""One micro-batch of a job: ingest, dead letters, new columns of tables, commits.
 
-Tasks of one Spark job read the batch (`ingest/`). Rows of topics that a table takes as they are, and a job's `facts`,
-go into the table's files at once, and the driver commits these. Rows that Spark has to work on first (a job's
-`transform`, tables by key) are staged as Parquet files.
+Tasks of one Spark job read the batch (`ingest/`). They write unchanged rows and a job's `facts` directly to the table's
+files, which the driver commits. Rows that need a Spark query first (a job's `transform`, tables by key) are staged as
+Parquet files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PLACE = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """A batch that is done: counts of records and dead letters, bytes of keys and values, seconds, waits by count."""
+    """The figures of a completed batch: records, dead letters, bytes of keys and values, seconds, waits by count."""
 
     record_count: int
     dead_letter_count: int
@@ -59,7 +59,7 @@ class BatchReport:
 
 
 class BatchRunner:
-    """Takes a job's batches, one at a time and in order."""
+    """Runs the batches of a job, one at a time and in order."""
 
     def __init__(
         self,
@@ -77,21 +77,21 @@ class BatchRunner:
         registry: SchemaRegistry | None = None,
         is_enveloped: bool = False,
     ) -> None:
-        """Describe what is done with each batch.
+        """Create a runner.
 
         Args:
             shared: Reads the topics, for other jobs too.
             job: The job.
-            parameters: Of the run.
-            inputs: By topic.
+            parameters: The run's parameters.
+            inputs: The job's inputs, by topic.
             event_format: json or avro.
-            writers: Tables that `transform` fills, by output.
-            topics: Topics that `transform` fills, by output.
-            dead_letters: Takes the refused records.
-            staging: Keeps rows for Spark.
-            delivery: How often a row may be there.
-            progress_file: Keeps the run's progress, if no table does.
-            registry: Decodes values of topics without a schema; None: they are JSON.
+            writers: The tables that batches write, by output.
+            topics: The topics that `transform` fills, by output.
+            dead_letters: Writes the refused records.
+            staging: Stages rows for Spark.
+            delivery: The delivery guarantee.
+            progress_file: Stores the run's progress; None: the tables do.
+            registry: Decodes values of topics without an event type; None: they are JSON.
             is_enveloped: Whether those values are Debezium's envelopes.
         """
         self._shared = shared
@@ -107,11 +107,13 @@ class BatchRunner:
         self._progress_file = progress_file
         self._registry = registry
         self._is_enveloped = is_enveloped
-        # Topics without a schema; of these the ones whose tables are by key; and those whose rows tasks write at once.
+        # Topics without an event type.
         self._loaded = {topic for topic, declared in inputs.items() if declared.event is None}
+        # The loaded topics whose tables are by key.
         self._by_key = {topic for topic in self._loaded if self._writer(topic).declared.mode is Mode.LATEST}
-        # Places of the batch's records that have a dead letter already: parts of a batch may be read again.
+        # Positions of the batch's records with a dead letter: parts of a batch may be read again.
         self._lettered: set[tuple[str, int, int]] = set()
+        # Topics whose rows the tasks write directly to a table.
         self._direct: set[str] = set()
         if job.facts is not None:
             self._direct = set(inputs)
@@ -119,12 +121,12 @@ class BatchRunner:
             self._direct = self._loaded - self._by_key
 
     def run(self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets) -> BatchReport:
-        """Do one batch.
+        """Run one batch.
 
         Args:
             consumer: librdkafka's options.
-            starts: Where it begins.
-            ends: Where it ends at the latest; the report has the offsets that it came to.
+            starts: The batch's start offsets.
+            ends: Its end offsets at most; the report has the actual end offsets.
         """
         self._lettered.clear()
         return self._halved(consumer, starts, ends)
@@ -133,7 +135,7 @@ class BatchRunner:
         try:
             return self._run(consumer, starts, ends)
         except RowsRefusedError as error:
-            # A rule that only the table's system knows: the records that break it are found by halves.
+            # Only the table's system knows the violated rule: bisect the batch to find the records.
             if offset_count(starts, ends) <= 1:
                 return self._run(consumer, starts, ends, str(error))
             first = self._halved(consumer, starts, _middle(starts, ends))
@@ -172,7 +174,7 @@ class BatchRunner:
         )
 
     def _unread(self, starts: Offsets) -> Offsets:
-        """Return where a batch begins in each topic: a loaded one is not read again where its table is ahead."""
+        """Return the start offsets to read: records that a directly written table already contains are skipped."""
         unread = dict(starts)
         for topic in self._direct & starts.keys():
             done = self._writer(topic).offsets.get(topic, {})
@@ -182,10 +184,10 @@ class BatchRunner:
     def _ingested(
         self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets, refusal: str
     ) -> tuple[Result, dict[str, StructType | None]]:
-        """Read a batch; once more with new columns if records need such, or if a table has rows and no columns before.
+        """Read a batch; read it again if records need new columns, or if a table without columns gets its first rows.
 
         Returns:
-            What was read; and by topic without a schema the columns of its rows, None where nothing says them yet.
+            The result; and the columns of rows by topic without an event type (None: not known yet).
         """
         from barnabas.pipeline.tables.schema_evolution import grown
 
@@ -202,14 +204,14 @@ class BatchRunner:
         return result, known
 
     def _written_at_once(self, known: Mapping[str, StructType | None]) -> list[tuple[TableWriter, StructType]]:
-        """Return the tables whose files tasks write, with the columns of these."""
+        """Return the tables whose files the tasks write, with their columns."""
         if self._job.facts is not None:
             (writer,) = self._writers.values()
             return [(writer, self._fact_columns())]
         return [(self._writer(topic), self._of_table(known[topic])) for topic in self._direct]
 
     def _fact_columns(self) -> StructType:
-        """Return the columns of the facts: those that the job makes of no events."""
+        """Return the columns of the facts, by converting an empty table of events."""
         import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
         from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
@@ -242,7 +244,7 @@ class BatchRunner:
     def _task_of(
         self, topic: str, columns: StructType | None, partition_count: int, refusal: str, is_final: bool
     ) -> TopicTask:
-        # They need pyarrow, which is not there where only the command line is.
+        # These modules need pyarrow, which an installation of the command line alone does not have.
         from barnabas.pipeline.events.envelope import EnvelopeReader
         from barnabas.pipeline.events.registered import FramedReader
         from barnabas.pipeline.events.rows import RowReader
@@ -266,7 +268,7 @@ class BatchRunner:
             envelope = EnvelopeReader(not by_key or partition_count == 1)
         parser = RecordParser(reader, by_key, envelope, refusal)
         if topic not in self._direct or (columns is None and not is_final):
-            # A sink of a table checks its layout, or makes the table: that needs the columns.
+            # A table's sink needs the columns: it checks the layout, or creates the table.
             return TopicTask(parser, topic, self._staging.sink())
         return TopicTask(parser, topic, table.sink(self._of_table(columns)))
 
@@ -276,7 +278,7 @@ class BatchRunner:
                 self._table(topic).discard(files)
 
     def _write_staged(self, result: Result, known: Mapping[str, StructType | None], span: Span) -> None:
-        """Write the rows that Spark has to work on: those of tables by key, and of a job that transforms its inputs."""
+        """Write the staged rows: of tables by key, and of a job with `transform`."""
         staged = {topic: declared.name for topic, declared in self._inputs.items() if topic not in self._direct}
         if not staged:
             return
@@ -306,11 +308,11 @@ class BatchRunner:
         return truncated(rows, self._table(topic)) if self._is_enveloped else rows
 
     def _reserved(self, topic: str) -> tuple[str, ...]:
-        """Return the columns of a topic's table that are not the records'."""
+        """Return the columns of a topic's table that no field of a record may use."""
         return (*RESERVED, OP) if self._is_enveloped and topic not in self._by_key else RESERVED
 
     def _writer(self, topic: str) -> TableWriter:
-        """Return what writes the table of a topic's rows: of a job with facts it has only one."""
+        """Return the writer of the table of a topic's rows; a job with `facts` has only one."""
         if self._job.facts is not None:
             (writer,) = self._writers.values()
             return writer
@@ -320,9 +322,9 @@ class BatchRunner:
         return self._writer(topic).table
 
     def _columns_of(self, topic: str) -> StructType | None:
-        """Return the columns of a topic's table, before there is one those of its activity type, if it has one.
+        """Return the columns of a topic's table; before it exists, the columns of the topic's event type, else None.
 
-        Numbers in them are BIGINT and DOUBLE: a column never becomes wider.
+        Numbers of an event type become BIGINT or DOUBLE, because a column cannot be widened later.
         """
         from pyspark.sql.types import StructType
 
@@ -339,7 +341,7 @@ class BatchRunner:
 
 
 def with_position(columns: StructType | None, more: Sequence[str] = ()) -> StructType:
-    """Return columns of records, those of their place behind them, then others of the pipeline's own."""
+    """Return columns of records, then the columns of `PLACE`, then those of the pipeline's columns named in `more`."""
     from pyspark.sql.types import StructField, StructType
 
     own = [] if columns is None else [each for each in columns.fields if each.name.lower() not in RESERVED]
@@ -359,7 +361,7 @@ def _ddl(text: str) -> StructType:
 
 
 def _middle(starts: Offsets, ends: Offsets) -> Offsets:
-    """Return offsets that have half of a batch before them."""
+    """Return the offsets that divide a batch into two halves."""
     left = offset_count(starts, ends) // 2
     middle: Offsets = {}
     for topic, partitions in starts.items():

@@ -1,8 +1,8 @@
-"""The life of a run: batch after batch, its figures, its end.
+"""The loop of a run: batches, figures, end.
 
-Batches are done in a thread of the run's own, each planned when its turn comes. What is derived from their rows has a
-second thread, so that reading never waits for it; `poll`'s thread only watches. A subclass finds its topics and its
-place, and does its batches.
+A run has two threads. The batch thread plans and runs one batch after the other. The derivation thread computes results
+from their rows, so that reading never waits for it. The thread that calls `poll` only supervises them. A subclass finds
+the topics and start positions, and runs the batches.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 _LAG_EVERY_S = 5.0
 _STATUS_EVERY_S = 2.0
-# There each write is paid for.
+# An object store charges for each write.
 _STATUS_IN_STORE_EVERY_S = 30.0
 _STATUS_FILE = "status.json"
-# A batch has so long to end before it is interrupted.
+# Time for a batch to end before it is interrupted.
 _STOP_S = 30.0
-# Where nothing is there to be read, it is asked for again after so long, or a shorter trigger's time.
+# Interval between polls for new records when there is nothing to read, unless the trigger interval is shorter.
 _IDLE_S = 1.0
 
 
@@ -43,12 +43,12 @@ class QueryStoppedError(Exception):
 
 
 class BatchRun(ABC):
-    """A run of batches, one after the other, which can be started again after it has stopped."""
+    """A run of batches, one after the other. A stopped run can be started again."""
 
     _TOPICS_EVERY_S: ClassVar[float]
-    # A batch that was interrupted has so long to come to its end: the next start goes by what it has written.
+    # Time for an interrupted batch to end. The next start must see everything that the batch wrote.
     _INTERRUPTED_S: ClassVar[float]
-    # What is raised as it is; other failures of a batch pass, and it is started again.
+    # Errors that end the run. After any other failure of a batch the run is started again.
     _FINAL_ERRORS: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(
@@ -65,14 +65,14 @@ class BatchRun(ABC):
         """Nothing is read or written yet.
 
         Args:
-            run: What it is called.
+            run: The run's name.
             spark: The session.
-            files: Where its status is written.
-            source: The cluster that is read.
+            files: The directory of the status file.
+            source: The cluster to read from.
             sizer: Decides the size of batches.
-            metrics: Takes the figures.
-            report: Called with the figures after each batch, in the batches' thread.
-            warn: Told in one line what a person should know.
+            metrics: Records the figures.
+            report: Called with the figures after each batch, in the batch thread.
+            warn: Called with a one-line warning for the operator.
         """
         self.figures = Figures(run)
         self._spark = spark
@@ -82,7 +82,7 @@ class BatchRun(ABC):
         self._metrics = metrics
         self._report = report
         self._warn = warn
-        # Names this run to Spark: its jobs, and its consumers.
+        # Spark's job group of this run.
         self._readers = f"barnabas-{run}-{uuid4()}"
         self._thread: Thread | None = None
         self._deriving: Thread | None = None
@@ -95,53 +95,53 @@ class BatchRun(ABC):
 
     @abstractmethod
     def _find_topics(self) -> Collection[str]:
-        """Return the topics to be read, of those that are there."""
+        """Return the existing topics to read."""
 
     @abstractmethod
     def _begin(self) -> None:
-        """Find out where the run stands, and open what it writes.
+        """Find the run's positions, and open its outputs.
 
-        Sets the figures' positions, of each partition that is to be read; and `_extents`, and `_targets`: where it is
-        to end, None: it goes on. Called again, by the batches' thread, where topics or partitions have come or gone.
+        Sets the figures' positions of all partitions to read, `_extents`, and `_targets`: the end offsets (None: no
+        end). The batch thread calls it again when topics or partitions have appeared or disappeared.
         """
 
     @abstractmethod
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
-        """Do one batch: the records from `starts` to `ends`."""
+        """Run one batch: the records from `starts` to `ends`."""
 
     def _is_derivation_due(self) -> bool:
-        """Return whether something is to be derived now."""
+        """Return whether a derivation is due now."""
         return False
 
     def _derive(self) -> None:
-        """Derive what is due, beside the batches: nothing if a batch does all."""
+        """Compute derived results beside the batches; by default none."""
         return
 
     def _conclude(self) -> None:
-        """Do what is left when all was read that was to be."""
+        """Complete the run when all records up to the end offsets have been read."""
         return
 
     def _complete_figures(self) -> None:
-        """Complete the figures, before they are written: nothing is left to add where a batch's report has all."""
+        """Add figures that batch reports do not contain, before the figures are written; by default none."""
         return
 
     def start(self) -> None:
-        """Begin where the run stands.
+        """Start at the run's stored progress.
 
         Raises:
-            DataLossError: records are gone before they were read, and the plan says to stop.
-            NoSuchTopicError: none of the topics is there.
+            DataLossError: records were deleted before they were read, and the plan says to stop.
+            NoSuchTopicError: none of the topics exists.
             ClusterUnavailableError: a cluster did not answer.
-            QueryStoppedError: what was interrupted has not ended yet.
-            Exception: the subclass's; or py4j's, where the JVM is gone.
+            QueryStoppedError: an interrupted batch has not ended yet.
+            Exception: an error of the subclass; or of py4j, if the JVM has died.
         """
-        # The cluster is asked without the JVM: a run that waits for a topic would not notice that it is gone.
+        # Fails if the JVM has died. A run that waits for a topic would not notice: it queries the cluster without it.
         self._spark.sparkContext._jsc.sc().isStopped()
         if self._is_alive():
             raise QueryStoppedError("the interrupted batch has not ended yet")
         self._failure = None
         self._is_ending.clear()
-        # Here, so that a stop from now on cancels this group and not an earlier one.
+        # Before `_begin`, so that a stop from now on cancels this job group and not an earlier one.
         self._readers = f"barnabas-{self.figures.run}-{uuid4()}"
         self._begin()
         self.figures.state = "running"
@@ -149,11 +149,11 @@ class BatchRun(ABC):
         self._thread = self._started(self._go_on, "batches")
 
     def poll(self) -> bool:
-        """Look after the run; True when it has come to its end.
+        """Update lag and status file, and raise failures; return True when the run has ended.
 
         Raises:
             QueryStoppedError: a batch has failed; `start` can be tried again.
-            Exception: what ends the run (`_FINAL_ERRORS`).
+            Exception: an error that ends the run (`_FINAL_ERRORS`).
         """
         now = time.monotonic()
         if now >= self._next_lag_s:
@@ -167,22 +167,22 @@ class BatchRun(ABC):
         return is_at_end
 
     def end(self) -> None:
-        """Begin no other batch."""
+        """Start no further batch."""
         self._is_ending.set()
 
     def stop(self, timeout_s: float = _STOP_S) -> None:
-        """Stop, between two batches if the one under way ends in time."""
+        """Stop after the current batch; interrupt the batch if it does not end within `timeout_s`."""
         self.end()
         self._join(timeout_s)
         if self._is_alive():
-            # What it asks of Spark from now on fails as well.
+            # Spark jobs that the threads submit from now on fail as well.
             self._spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._readers)
             self._join(self._INTERRUPTED_S)
         self._complete_figures()
         self.figures.state = "stopped"
 
     def finish(self) -> None:
-        """Note how far it came, when it has stopped."""
+        """Write the final lag and status after the run has stopped."""
         self._measure_lag()
         self._write_status()
 
@@ -194,7 +194,7 @@ class BatchRun(ABC):
         def run() -> None:
             context = self._spark.sparkContext
             context.setJobGroup(self._readers, self.figures.run, interruptOnCancel=True)
-            # Spark shares its slots among pools: a batch need not wait until all of a derivation's tasks are done.
+            # Spark divides its slots among pools, so a batch does not wait for all tasks of a derivation.
             context.setLocalProperty("spark.scheduler.pool", f"{self.figures.run} {name}")
             try:
                 target()
@@ -257,9 +257,9 @@ class BatchRun(ABC):
     def _next_ends(self, starts: Offsets) -> Offsets:
         ends = self._source.ends(starts)
         if is_before(ends, starts):
-            # A run that has read uncommitted records may be beyond the start of a transaction that is open now.
+            # A run that has read uncommitted records may be beyond the last stable offset.
             if is_before(self._source.log_ends(starts), starts):
-                # What is lost is told at the next start.
+                # The next start reports the loss.
                 raise QueryStoppedError("a partition's end offset is below the offset already read")
             ends = latest_of(ends, starts)
         core_count = self._spark.sparkContext.defaultParallelism
@@ -274,7 +274,7 @@ class BatchRun(ABC):
         self._metrics.batch(self.figures.run, report)
         self._report(self.figures)
 
-    # What is told.
+    # Reporting.
 
     def _raise_failure(self) -> None:
         failure = self._failure
@@ -288,7 +288,7 @@ class BatchRun(ABC):
         try:
             self._extents = self._source.extents(self.figures.positions)
         except ClusterUnavailableError:
-            # The batches' thread says so itself, if it lasts.
+            # The batch thread reports an outage that lasts.
             return
         self._tell_lag()
 
@@ -301,5 +301,5 @@ class BatchRun(ABC):
         try:
             self._files.write(_STATUS_FILE, self.figures.to_json())
         except OSError as error:
-            # A store or a name node may be away for a while.
+            # A store or a name node may be unavailable for a while.
             raise QueryStoppedError(f"{self._files.directory}: can't be written to: {reason_of(error)}") from error

@@ -1,20 +1,20 @@
-"""The size and the time of batches, by the run's own limits and by quotas.
+"""The size and the timing of batches, by the run's own limits and by quotas.
 
-A batch is what a quota allows in ten seconds (or a longer trigger's time):
+A batch has the records that the quota allows in ten seconds (or a longer trigger interval):
 
     records of a batch = bytes/s x seconds / mean size of a record
 
 Batches follow each other without a pause. Brokers throttle a faster client, so a run reads at the rate of its quota. A
-batch is small enough that rows are committed, and a run can stop, every ten seconds. An answer is small enough that
-each throttle time is short. A batch is planned when it begins, by the limits of that moment.
+batch is small enough that rows are committed, and a run can stop, every ten seconds. A fetch response is small enough
+that each throttle time is short. A batch is planned when it begins, by the limits at that time.
 
 Bytes are counted without compression, so batches of compressed records end sooner.
 
-Where nothing is left to read, the next batch waits half as long as this one took: small batches cost what large ones
-do, and all of the cores for a few records a second is too much. Batches begin ten seconds apart at the most, or as the
-run says.
+Without a backlog, the next batch starts after 1.5 times the duration of this one: small batches cost as much as large
+ones, and must not occupy all cores for a few records a second. Batches start at most ten seconds apart, unless the run
+sets a trigger interval.
 
-Whatever is allowed, a batch has a bound in records for each core, and its tasks have one in bytes and seconds.
+In any case a batch is bounded in records for each core, and its tasks are bounded in bytes and seconds.
 """
 
 from math import inf
@@ -28,19 +28,19 @@ from barnabas.pipeline.tables.table import Offsets
 
 TRIGGER_S = 1.0
 # The default if several jobs share the cores and some derive results: each batch has a fixed cost, which delays the
-# refreshes. This makes results a sixth younger, and rows of load one to two seconds older.
+# refreshes. With this value, results are a sixth fresher, and rows of the job load one to two seconds older.
 TRIGGER_TOGETHER_S = 4.0
-# Of a batch's own time, until the next one begins.
+# Multiple of a batch's duration after which the next batch starts.
 _WITH_REST = 1.5
 _FIRST_RECORD_BYTES = 1_000.0
-# What a quota allows in so many seconds is a batch. A broker takes its rate over ten, so what a job does beside reading
-# costs it nothing as long as that is less.
+# A batch has the bytes that a quota allows in this time. A broker measures rates over ten seconds, so shorter pauses
+# between reads do not reduce a job's throughput.
 _BATCH_S = 10.0
-# A batch that has so much of what it may was cut short by that.
+# A batch with this share of its bound counts as limited by the bound.
 _FULL = 0.9
-# Of a batch, for each core. Tasks have bounds in bytes and seconds, too (`ingest/task.py`).
+# Per batch and core. Tasks also have bounds in bytes and seconds (`ingest/task.py`).
 _MOST_OFFSETS = 400_000
-# An answer is a small part of a batch: a broker throttles a client in proportion to the excess of one answer.
+# Fetch responses per batch and partition: a broker throttles a client in proportion to the excess of one response.
 _ANSWERS_PER_BATCH = 8
 _LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
 
@@ -50,25 +50,25 @@ class BatchLimits(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """Its own."""
+        """The run's own limits."""
 
     @property
     def trigger_s(self) -> float | None:
-        """Seconds between batches, at least; None: as they take (`BatchSizer.next_after_s`)."""
+        """Seconds between batches, at least; None: by their duration (`BatchSizer.next_after_s`)."""
 
 
 class BatchSizer:
-    """Decides the size and the time of each batch of a run.
+    """Decides the size and the timing of each batch of a run.
 
     Attributes:
         limited_by: The limit of the rate, as text.
-        fetch_bytes: Of a partition in one answer; None: as consumers do by default.
+        fetch_bytes: Bytes of a partition in one fetch response; None: the consumer's default.
     """
 
     def __init__(self, plan: BatchLimits, quotas: QuotaClient | None = None, apart_s: float = TRIGGER_S) -> None:
         """Args:
         plan: The run's own limits.
-        quotas: The quotas that batches are sized by; None: by none.
+        quotas: The quotas that limit batches; None: no quotas.
         apart_s: The least seconds between the starts of two batches without a backlog, if the plan has no trigger.
         """
         self.limited_by = "nothing"
@@ -77,34 +77,35 @@ class BatchSizer:
         self._quotas = quotas
         self._apart_s = apart_s
         self._record_size = RecordSize(_FIRST_RECORD_BYTES)
-        # Of the batch that was planned last: its bound, the records/s that the run's own limits allow, whether there is
-        # more.
+        # Of the last planned batch: its bound, the records/s that the run's own limits allow, whether records are left.
         self._most = self._own_per_s = inf
         self._leaves_some = False
         self._planned: Offsets = {}
 
     @property
     def trigger_s(self) -> float:
-        """Seconds from batch to batch, at the least."""
+        """Seconds between the starts of two batches, at least."""
         return TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
 
     def next_after_s(self, took_s: float) -> float:
-        """Return how long after a batch's begin the next one may begin, in seconds.
+        """Return the seconds from the start of a batch to the start of the next one.
 
         Args:
-            took_s: How long the batch took, and what was derived behind it.
+            took_s: The duration of the batch.
         """
         if self._plan.trigger_s is not None or self._leaves_some:
             return self.trigger_s
         return min(max(self._apart_s, _WITH_REST * took_s), _BATCH_S)
 
     def next_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
-        """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas apply.
+        """Plan a batch that starts now: return its end offsets, in proportion to each partition's lag.
+
+        Refreshes the quotas if they are some seconds old.
 
         Args:
-            starts: Where it begins.
-            ends: What is there.
-            core_count: Of all executors.
+            starts: The batch's start offsets.
+            ends: The readable end offsets.
+            core_count: Cores of all executors.
         """
         if self._quotas is not None:
             self._quotas.ask(again=True)
@@ -122,7 +123,7 @@ class BatchSizer:
             self._most = min(self._most, max(1.0, byte_count / record_bytes))
             answer_bytes = byte_count / partition_count / _ANSWERS_PER_BATCH
             answer_bytes = min(max(answer_bytes, _LEAST_ANSWER_BYTES), _MOST_ANSWER_BYTES)
-            # Consumers are kept from batch to batch as long as this is the same.
+            # A power of two changes rarely: a consumer is reused only with the same settings.
             self.fetch_bytes = 1 << int(answer_bytes).bit_length() - 1
         planned = _shared_out(starts, ends, int(self._most), most_of_each)
         self._leaves_some = planned != ends
@@ -130,10 +131,10 @@ class BatchSizer:
         return planned
 
     def account(self, report: BatchReport) -> None:
-        """Take in a batch that has ended."""
+        """Record the figures of a completed batch."""
         self._record_size.measure(report.record_count, report.payload_bytes)
         is_full = report.record_count >= _FULL * self._most
-        # Its tasks came to their bounds: by time, where a broker throttled them.
+        # Its tasks reached their bounds: the bound in seconds, if a broker throttled them.
         is_cut = any(
             end < self._planned.get(topic, {}).get(number, 0)
             for topic, ends in report.ends.items()
@@ -148,11 +149,11 @@ class BatchSizer:
         return max(_BATCH_S, self.trigger_s)
 
     def _rate(self) -> float | None:
-        """Return the bytes/s that quotas allow; None if there are none."""
+        """Return the bytes/s that quotas allow; None without a quota."""
         return None if self._quotas is None else self._quotas.rate(READ)
 
     def _limit(self) -> str:
-        """Return what made a full batch no larger: the quota or own limit that allows the fewest records/s."""
+        """Return the quota or own limit that allows the fewest records/s, which bounded a full batch."""
         record_bytes, rate = self._record_size.mean_bytes, self._rate()
         if self._quotas is None or rate is None or self._own_per_s <= rate / record_bytes:
             return self._plan.limits.strictest(record_bytes) or "nothing"
@@ -161,7 +162,7 @@ class BatchSizer:
 
 
 def _shared_out(starts: Offsets, ends: Offsets, most: int, most_of_each: int | None) -> Offsets:
-    """Return where a batch of so many offsets ends; each partition that is behind gets one at the least."""
+    """Return the end offsets of a batch of `most` offsets; each partition with lag gets at least one offset."""
     behind = {
         (topic, number): max(0, ends[topic][number] - start)
         for topic, partitions in starts.items()

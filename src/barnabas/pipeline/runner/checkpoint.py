@@ -23,7 +23,7 @@ class Files:
         self._sink = FileSink(self.directory, storage_options)
 
     def read(self, name: str) -> str | None:
-        """Return a file's text; None where there is none."""
+        """Return a file's text; None if it does not exist."""
         try:
             with self._sink.filesystem().open_input_stream(name) as stream:
                 return bytes(stream.read()).decode()
@@ -31,14 +31,14 @@ class Files:
             return None
 
     def write(self, name: str, text: str) -> None:
-        """Write a file whole; it takes the place of an older one in one step.
+        """Write a file atomically, replacing an older one.
 
         Raises:
-            OSError: the place can't be written to, or a store does not answer.
+            OSError: the directory can't be written to, or the store does not answer.
         """
         if "://" in self.directory:
             content = text.encode()
-            # Unbuffered, pyarrow gives delta-rs an object that it does not take.
+            # delta-rs rejects the objects that pyarrow passes to it without a buffer.
             with self._sink.filesystem().open_output_stream(name, buffer_size=len(content) + 1) as stream:
                 stream.write(content)
             return
@@ -52,5 +52,5 @@ class Files:
         partial.replace(path)
 
     def remove(self) -> None:
-        """Remove all that is in the directory."""
+        """Delete all files in the directory."""
         self._sink.clear()

@@ -1,8 +1,8 @@
-"""The cluster as a run sees it: topics, offsets and single records, by librdkafka.
+"""Requests of a run to its cluster: topics, offsets and single records, with librdkafka.
 
-Every client of a run (this one, the tasks that read and write records, dead letters) takes the same options, by the
-names of Kafka's Java clients (`client.id`, `security.protocol`, `sasl.jaas.config`, `ssl.truststore.location`, ...),
-which `clients/librdkafka.py` translates. So a login that works here works in every task.
+All clients of a run (this one, the tasks that read and write records, dead letters) have the same options. The options
+have the names of Kafka's Java clients (`client.id`, `security.protocol`, `sasl.jaas.config`, `ssl.truststore.location`,
+...); `clients/librdkafka.py` translates them. So a login that works here works in every task.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TIMEOUT = "default.api.timeout.ms"
 _CONNECT_S = 5.0
 _RETRY_S = 0.1
 _METADATA_S = 1.0
-# How often a wait for an answer looks for a refused login.
+# Interval at which a wait for a response checks for a refused login.
 _LOOK_S = 0.2
 _MARK_FETCH_BYTES = 1_024
 _MAX_MESSAGE_BYTES = 1_048_588
@@ -63,7 +63,7 @@ class NoSuchTopicError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
-    """A cluster's addresses, `host:port,...`, and options by the names of Kafka's Java clients; some are secrets."""
+    """A cluster's addresses, `host:port,...`, and options named as in Kafka's Java clients; some are secrets."""
 
     bootstrap_servers: str
     options: Mapping[str, str] = field(repr=False)
@@ -75,7 +75,7 @@ class KafkaOptions:
 
     @property
     def timeout_s(self) -> float:
-        """How long a request to the cluster may take, retries included: `default.api.timeout.ms`."""
+        """Timeout of a request to the cluster, retries included: `default.api.timeout.ms`."""
         value = self.options.get(_TIMEOUT, str(_TIMEOUT_MS))
         try:
             return int(value) / 1000
@@ -96,7 +96,7 @@ class KafkaOptions:
         return {**_quiet(), **self._translated(client_options)}
 
     def for_consumer(self) -> dict[str, str]:
-        """Return librdkafka's settings for a consumer that is assigned partitions at offsets, and commits none.
+        """Return librdkafka's settings for a consumer that is assigned partitions and offsets, and commits nothing.
 
         Raises:
             PlanError: an option is invalid, or librdkafka does not support it.
@@ -112,7 +112,7 @@ class KafkaOptions:
         }
 
     def for_producer(self) -> dict[str, str]:
-        """Return librdkafka's settings for a producer that waits for as long as a quota throttles it.
+        """Return librdkafka's settings for a producer whose records do not expire while a quota throttles it.
 
         Raises:
             PlanError: an option is invalid, or librdkafka does not support it.
@@ -132,11 +132,11 @@ def _quiet() -> dict[str, str]:
 
 
 def check_reachable(options: KafkaOptions) -> None:
-    """Find out that a cluster is away before Spark is started for it.
+    """Check that a broker accepts connections, before Spark is started.
 
     Raises:
-        ClusterUnavailableError: nobody takes a connection at any of its addresses.
-        BarnabasError: they are no addresses.
+        ClusterUnavailableError: no address accepts a connection.
+        BarnabasError: an address is invalid.
     """
     refusals = []
     for address in parse_servers(options.bootstrap_servers):
@@ -150,17 +150,17 @@ def check_reachable(options: KafkaOptions) -> None:
 
 
 class Cluster:
-    """Asks a cluster for topics, offsets and records, from any thread. Calls wait for their answers.
+    """Requests topics, offsets and records of a cluster. Thread-safe; calls block until the response.
 
     Attributes:
-        options: Its addresses, and the client's options.
+        options: The cluster's addresses, and the client's options.
     """
 
     def __init__(self, options: KafkaOptions) -> None:
         """Nothing is connected yet."""
         self.options = options
         self._admin: AdminClient | None = None
-        # What librdkafka last reported of its connections: why a call failed that only timed out.
+        # librdkafka's last connection error: the cause if a call times out.
         self._connection_error = ""
         self._is_refused = False
 
@@ -169,7 +169,7 @@ class Cluster:
         self._admin = None
 
     def cluster_id(self) -> str:
-        """Return the cluster's own id."""
+        """Return the cluster's id."""
         return str(self._metadata().cluster_id)
 
     def topics(self) -> list[str]:
@@ -177,7 +177,7 @@ class Cluster:
         return sorted(self._metadata().topics.keys() - _INTERNAL_TOPICS)
 
     def partitions(self, topics: Iterable[str]) -> dict[str, list[int]]:
-        """Return the partitions of topics; one that does not exist is left out."""
+        """Return the partitions of topics; topics that do not exist are left out."""
         wanted = list(topics)
         if not wanted:
             return {}
@@ -185,7 +185,7 @@ class Cluster:
         return {topic: sorted(found[topic].partitions) for topic in wanted if topic in found}
 
     def extents(self, topics: Iterable[str]) -> dict[str, dict[int, Extent]]:
-        """Return the offsets of each partition that a reader of the options' isolation level can read."""
+        """Return the offsets of each partition that are readable at the options' isolation level."""
         partitions = self.partitions(topics)
         starts = self._offsets(partitions, EARLIEST)
         ends = self.ends(partitions)
@@ -195,7 +195,7 @@ class Cluster:
         }
 
     def ends(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
-        """Return the end of each partition for a reader of the options' isolation level; partitions must exist.
+        """Return the end of each partition at the options' isolation level; partitions must exist.
 
         For `read_committed` it is the last stable offset: the first offset of the oldest open transaction.
         """
@@ -216,7 +216,7 @@ class Cluster:
         }
 
     def create_topic(self, name: str, settings: Mapping[str, str]) -> None:
-        """Create a topic with the broker's numbers of partitions and replicas; one that exists is left as it is."""
+        """Create a topic with the broker's default numbers of partitions and replicas, unless it exists."""
         from confluent_kafka import KafkaError
         from confluent_kafka.admin import NewTopic
 
@@ -241,9 +241,9 @@ class Cluster:
         return _MAX_MESSAGE_BYTES if found is None else int(found["max.message.bytes"].value)
 
     def found_marks(self, marks: Marks) -> dict[str, dict[int, Mark]]:
-        """Return the marks of the records that are at the offsets of marks now; the offsets must be readable.
+        """Return the marks of the records that are now at the offsets of `marks`; the offsets must be readable.
 
-        An offset whose record compaction deleted is not in the result.
+        The result has no mark for an offset whose record was deleted by compaction.
         """
         from confluent_kafka import Consumer
 
@@ -252,12 +252,12 @@ class Cluster:
             return {}
         settings = {
             **self.options.for_consumer(),
-            # One record of each partition is needed, and all that comes with it counts against quotas.
+            # One record of each partition is needed, and all fetched bytes count against quotas.
             "max.partition.fetch.bytes": _MARK_FETCH_BYTES,
             "fetch.max.bytes": _MARK_FETCH_BYTES,
             "message.max.bytes": _MARK_FETCH_BYTES,
             "queued.min.messages": 1,
-            # Partitions whose record came already would delay the others by a second.
+            # By default, partitions whose record has arrived would delay the others by a second.
             "fetch.queue.backoff.ms": 10,
             "enable.partition.eof": True,
             "error_cb": self._note,
@@ -299,7 +299,7 @@ class Cluster:
         return found
 
     def _metadata(self, complete: Iterable[str] = ()) -> ClusterMetadata:
-        """Return all topics; each of `complete` that exists has its partitions."""
+        """Return the metadata of all topics; existing topics in `complete` have their partitions."""
         from confluent_kafka import KafkaException
 
         def attempt(admin: AdminClient, left_s: float) -> ClusterMetadata:
@@ -314,7 +314,7 @@ class Cluster:
     def _offsets(
         self, partitions: Mapping[str, Iterable[int]], timestamp_ms: int, isolation_level: str = ""
     ) -> Offsets:
-        """Return the first offset from a timestamp on (-1: none), or EARLIEST or LATEST of each partition."""
+        """Return each partition's first offset at or after a timestamp (-1: none), or its EARLIEST or LATEST offset."""
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
@@ -335,7 +335,7 @@ class Cluster:
     def _ask(
         self, call: Callable[[AdminClient, float], Mapping[Any, Future[Any]]], instead: Mapping[int, None] | None = None
     ) -> dict[Any, Any]:
-        """Return the results of a call's futures; None for those that failed with a code that `instead` has."""
+        """Return the results of a call's futures; None for futures that failed with a code in `instead`."""
         from confluent_kafka import KafkaException
 
         def attempt(admin: AdminClient, left_s: float) -> dict[Any, Any]:
@@ -361,7 +361,7 @@ class Cluster:
                     raise self._unavailable() from None
 
     def _retry(self, attempt: Callable[[AdminClient, float], T]) -> T:
-        """Attempt until it succeeds, an error does not pass by itself, a login is refused, or the timeout is over."""
+        """Repeat an attempt until it succeeds, an error is not retriable, a login is refused, or the timeout ends."""
         from confluent_kafka import KafkaException
 
         deadline_s = time.monotonic() + self.options.timeout_s
@@ -379,11 +379,11 @@ class Cluster:
             time.sleep(_RETRY_S)
 
     def _unavailable(self, reason: KafkaError | None = None) -> ClusterUnavailableError:
-        # A client whose login was refused would try again and again in the background.
+        # Drop the client: after a refused login it would retry in the background.
         self._admin = None
         text = reason.str() if reason is not None else "no answer in time"
         if self._connection_error and (reason is None or reason.code() < 0):
-            # The call itself has only timed out.
+            # The call itself only reports a timeout.
             text = self._connection_error
         self._connection_error = ""
         return ClusterUnavailableError(f"{self.options.bootstrap_servers}: {text}")
@@ -414,7 +414,7 @@ class Cluster:
 
 @cache
 def _passing_codes() -> frozenset[int]:
-    """Return the errors that pass by themselves: a leader or a controller moves, a broker starts or does not answer."""
+    """Return the retriable errors: a leader or a controller moves, a broker starts or does not answer."""
     from confluent_kafka import KafkaError
 
     return frozenset(

@@ -1,4 +1,4 @@
-"""Data loss: records that were deleted before a run read them. They are found before a batch, and kept in a table.
+"""Data loss: records that were deleted before a run read them. They are detected before a batch and stored in a table.
 
 | column of `lost_ranges` | type | meaning |
 | --- | --- | --- |
@@ -50,13 +50,13 @@ class DataLossError(Exception):
 def find_losses(
     cluster: Cluster, cluster_id: str, positions: Offsets, extents: Extents, progresses: Sequence[Progress]
 ) -> list[LostRange]:
-    """Return the ranges that a run cannot read any more.
+    """Return the offset ranges that a run can no longer read.
 
     Args:
         cluster: The cluster.
         cluster_id: Its id.
         positions: The next offsets of the run.
-        extents: The offsets that the partitions have.
+        extents: The readable offsets of the partitions.
         progresses: The progress of each output.
     """
     is_same = all(progress.cluster_id == cluster_id for progress in progresses)
@@ -72,7 +72,7 @@ def find_losses(
 
 
 def _whole(cluster: Cluster, positions: Offsets, extents: Extents) -> Extents:
-    """Return extents with open transactions, if a run that read uncommitted records is beyond the start of one."""
+    """Return extents up to the log end if a run has read beyond them, as uncommitted records."""
     if not any(
         positions.get(topic, {}).get(number, 0) > extent.end_offset
         for topic, numbers in extents.items()
@@ -102,7 +102,7 @@ def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Seq
 
 
 def resume_offsets(losses: Sequence[LostRange], positions: Offsets) -> Offsets:
-    """Return the resume offsets of partitions with lost ranges; the old position if there is nothing to read."""
+    """Return the resume offsets of partitions with lost ranges; the old position if the partition does not exist."""
     result: Offsets = {}
     for loss in losses:
         position = positions[loss.topic][loss.partition]

@@ -1,18 +1,18 @@
-"""Dead letters: records that a run refused, written to `<topic>.dlq` with the reason and their place in headers.
+"""Dead letters: records that a run refused, written to `<topic>.dlq` with the reason and their position in headers.
 
 | header | text |
 | --- | --- |
 | reason | why the record was refused |
-| topic, partition, offset | place of the record |
+| topic, partition, offset | position of the record |
 | timestamp | of the record, milliseconds since 1970 |
 | job | name of the run |
-| key_bytes, value_bytes | length of the record's key or value, only where the dead letter has its beginning alone |
+| key_bytes, value_bytes | length of the record's key or value, only if it is truncated in the dead letter |
 
-A dead letter fits `max.message.bytes` of its topic: a key or a value that is too large for it is cut.
+A key or a value that exceeds `max.message.bytes` of the dead-letter topic is truncated.
 
-A dead letter of a dead-letter topic is written nowhere: the run logs it. So a topic never feeds itself.
+A refused record of a dead-letter topic is only logged, so that a topic never feeds itself.
 
-Dead letters are written before the rows of their batch. A kill in between can write one twice, and never loses one.
+Dead letters are written before the rows of their batch. A kill in between can duplicate a dead letter, but not lose it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.topic_output import Headers, record_producer
 
-# A reason quotes names of fields, which can be of any length.
+# A reason quotes names of fields, which can have any length.
 _REASON_CHARACTERS = 500
-# What a batch of one record has beside key, value, reason and names: lengths, the headers' names, numbers.
+# Size of a batch of one record without key, value, reason and names: lengths, the headers' names, numbers.
 _OVERHEAD_BYTES = 512
-# Larger ones are not sent in one request: a producer has a buffer of 32 MB.
+# Maximum size of a dead letter: a producer has a buffer of 32 MB.
 _MAX_LETTER_BYTES = 16 << 20
 _MAX_LOGGED = 10
 _BATCH_BYTES = 1_000_000
@@ -37,7 +37,7 @@ _BATCH_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A record that a run refused, and why."""
+    """A record that a run refused, and the reason."""
 
     topic: str
     partition: int
@@ -56,7 +56,7 @@ class DeadLetters:
         self._settings = plan.kafka.for_producer()
         self._run = plan.run
         self._warn = warn
-        # Bytes that a letter can have, by topic of its record.
+        # Maximum size of a dead letter in bytes, by topic of its record.
         self._limits: dict[str, int] = {}
 
     def write(self, letters: Iterable[DeadLetter]) -> None:
@@ -85,7 +85,7 @@ class DeadLetters:
                 producer.send(*self._record_of(letter))
 
     def _record_of(self, letter: DeadLetter) -> tuple[str, bytes | None, bytes | None, Headers]:
-        """Return a letter's topic, key, value and headers; what is too large is cut."""
+        """Return a dead letter's topic, key, value and headers; truncate a key or value that is too large."""
         names_bytes = len(letter.topic.encode()) + len(self._run.encode())
         room_bytes = max(0, self._limit(letter.topic) - names_bytes - _OVERHEAD_BYTES)
         reason = letter.reason[: min(_REASON_CHARACTERS, room_bytes // 8)]

@@ -1,6 +1,6 @@
-"""How fresh rows are: what passes from a record's timestamp until its rows are in the tables. Pure, but for the clock.
+"""Freshness of rows: the time from a record's timestamp until its rows are in the tables. Pure, except for the clock.
 
-Waits are counted by steps, each a quarter longer than the one before, so a quantile is at most so much too long.
+Waits are counted in steps, each a quarter longer than the previous one, so a quantile is at most a quarter too long.
 """
 
 import threading
@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
-# Counts of records by the seconds that they waited.
+# Counts of records by their wait in seconds.
 Waits = Mapping[float, int]
 
 _STEP = 1.25
@@ -20,7 +20,7 @@ _WINDOW_S = 60.0
 
 
 def count_steps(timestamps_ms: Sequence[int], now_s: float) -> Counter[int | None]:
-    """Count records by the step of their wait until now; None where a record has no time."""
+    """Count records by the step of their wait until now; None: the record has no timestamp."""
     import numpy as np
 
     # hot path: benchmarks/pipeline (every record)
@@ -33,33 +33,33 @@ def count_steps(timestamps_ms: Sequence[int], now_s: float) -> Counter[int | Non
 
 
 def waits_of(steps: Mapping[int | None, int], passed_s: float) -> Counter[float]:
-    """Return waits of so many records by step, `passed_s` after the steps were told."""
+    """Convert counts by step to counts by wait, `passed_s` after the steps were counted."""
     return Counter({_STEP**step + passed_s: count for step, count in steps.items() if step is not None})
 
 
 class Freshness:
-    """The waits of those records whose rows came in the last minute; batches and refreshes are of several threads."""
+    """The waits of records whose rows were written in the last minute. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._seen: deque[tuple[float, Waits]] = deque()
-        # Of batches whose rows are in the job's own tables, and not yet in what is derived from them.
+        # Batches that are committed, but not yet in the derived tables.
         self._open: list[tuple[float, Waits]] = []
 
     def commit(self, waits: Waits, is_derived: bool) -> None:
-        """Take in a batch that has been written now; where rows are derived from it, its records wait for those."""
+        """Record a batch that was committed now; with `is_derived`, its records also wait for the next refresh."""
         with self._lock:
             (self._open if is_derived else self._seen).append((self._clock(), waits))
 
     def begin_refresh(self) -> list[tuple[float, Waits]]:
-        """Return what a refresh that begins now will have taken in."""
+        """Return the batches that a refresh starting now will include."""
         with self._lock:
             opened, self._open = self._open, []
         return opened
 
     def end_refresh(self, opened: list[tuple[float, Waits]], is_done: bool = True) -> None:
-        """Take in that rows have been derived, or that they have not: then they are of the next refresh."""
+        """Record the end of a refresh; if it failed, its batches wait for the next refresh."""
         now_s = self._clock()
         with self._lock:
             if not is_done:
@@ -70,7 +70,7 @@ class Freshness:
                 self._seen.append((now_s, longer))
 
     def quantiles(self, *shares: float) -> list[float | None]:
-        """Return how long at most such shares of the records waited, in seconds; None where there were none."""
+        """Return quantiles of the waits in seconds; None if there were no records."""
         waits: Counter[float] = Counter()
         with self._lock:
             while self._seen and self._seen[0][0] < self._clock() - _WINDOW_S:

@@ -16,7 +16,7 @@ def input_topics(there: Collection[str], wanted: Sequence[str]) -> list[str]:
     """Return the topics that a job reads: a pattern matches no dead-letter topic, a name does.
 
     Args:
-        there: Those of the cluster.
+        there: The topics of the cluster.
         wanted: Names, and patterns between slashes.
     """
     events = [topic for topic in there if not topic.endswith(DEAD_LETTER_SUFFIX) or topic in wanted]
@@ -24,7 +24,7 @@ def input_topics(there: Collection[str], wanted: Sequence[str]) -> list[str]:
 
 
 def not_there(absent: Sequence[str], there: Collection[str]) -> str:
-    """Return the topics that are not there, in words: with those that are called alike, or else some that are there."""
+    """Return missing topics as text, with existing topics of similar names, else with some existing topics."""
     alike = {name: None for topic in absent for name in get_close_matches(topic, there)}
     if alike:
         return f"{', '.join(absent)} (there is {', '.join(alike)})"

@@ -1,14 +1,14 @@
-"""How fast a run may read: its own limits in bytes, records, and records per partition.
+"""A run's own read limits: bytes, records, and records per partition, per second.
 
 They apply in addition to the brokers' quotas (`batch_size.py`): the strictest limit decides. A batch has at most the
-records that they allow in one trigger interval. The limit per partition is that of DStreams,
-`spark.streaming.kafka.maxRatePerPartition`.
+records that they allow in one trigger interval. The limit per partition corresponds to
+`spark.streaming.kafka.maxRatePerPartition` of DStreams.
 """
 
 from dataclasses import dataclass
 from math import inf
 
-# Of a record as the broker stores it, beside key and value: offsets, lengths, its share of the batch.
+# Size of a stored record without key and value: offsets, lengths, its share of the batch.
 RECORD_OVERHEAD_BYTES = 12
 # Weight of the newest batch in the mean.
 _WEIGHT = 0.3
@@ -16,18 +16,18 @@ _WEIGHT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A run's own limits; 0 is none."""
+    """A run's own limits; 0: no limit."""
 
     bytes_per_s: float = 0.0
     records_per_s: float = 0.0
     records_per_s_per_partition: float = 0.0
 
     def rate(self, record_bytes: float) -> float:
-        """Return the records/s that all partitions together may have, where a record has so many bytes."""
+        """Return the allowed records/s of all partitions together, for records of `record_bytes`."""
         return min((rate for rate in (self.records_per_s, self.bytes_per_s / record_bytes) if rate), default=inf)
 
     def strictest(self, record_bytes: float) -> str:
-        """Name the limit of those in all that holds, as its option; of a partition where there is none in all."""
+        """Return the strictest total limit as its option; if there is none, the limit per partition, or ""."""
         in_all = {
             f"--max-messages-per-s {self.records_per_s:,.0f}": self.records_per_s,
             f"--max-bytes-per-s {self.bytes_per_s:,.0f}": self.bytes_per_s / record_bytes,
@@ -40,14 +40,14 @@ class Limits:
 
 
 class RecordSize:
-    """The mean size of records, from batches as they come."""
+    """The mean size of records, weighted towards the latest batches."""
 
     def __init__(self, first_guess_bytes: float) -> None:
         self.mean_bytes = first_guess_bytes
         self._has_measured = False
 
     def measure(self, record_count: int, payload_bytes: int) -> None:
-        """Take in a batch: its records, and the bytes of their keys and values."""
+        """Update the mean with a batch: its records, and the bytes of their keys and values."""
         if record_count == 0:
             return
         size = payload_bytes / record_count + RECORD_OVERHEAD_BYTES

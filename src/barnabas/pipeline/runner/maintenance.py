@@ -1,7 +1,7 @@
-"""Keeps a run's tables quick to read: small files are written together, and what they were long ago is given up.
+"""Maintenance of a run's tables: small files are compacted, and old table versions are deleted.
 
-Both are done between two batches, as no commit of the run is under way then. A compaction is due after so many batches,
-or so much time; history is trimmed with one, once an hour at the most, as it has a look at every file.
+Both happen between two batches, when the run has no commit in progress. A compaction is due after a number of batches
+or seconds. Old versions are deleted after a compaction, at most once an hour, because this lists every file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TRIM_EVERY_S = 3_600
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """How often something is done: each `batches` batches, or `seconds`; both 0: never."""
+    """An interval: `batches` batches, or `seconds` seconds; both 0: never."""
 
     batches: int = 0
     seconds: float = 0.0
@@ -26,7 +26,7 @@ NEVER = Every()
 
 
 class _Kept(Protocol):
-    """The operations of a table for its maintenance."""
+    """The maintenance operations of a table."""
 
     def exists(self) -> bool: ...
 
@@ -46,11 +46,11 @@ class Maintenance:
         self._trimmed_s: float | None = None
 
     def after_batch(self, appended: Iterable[_Kept], replaced: Iterable[_Kept]) -> None:
-        """Do what is due.
+        """Run the maintenance that is due.
 
         Args:
-            appended: The tables that grow by small files.
-            replaced: Those that are written whole each time, and leave their old files behind.
+            appended: Tables that grow by small files.
+            replaced: Tables that are rewritten each time, and leave their old files behind.
         """
         self._batch_count += 1
         now_s = self._now_s()

@@ -1,8 +1,8 @@
 """Outputs of a batch's rows: tables, exactly once by the offsets in their commits; topics, by key.
 
-A table's own progress says what it holds. A batch is written whole where the table stands at its start, not at all
-where the table stands at or beyond its end, and in part where it stands between: so the same records may be read again,
-by the same batches or by others, and each counts once.
+A table's own progress says which records it contains. A batch is written completely if the progress is at the batch's
+start, in part if it is between start and end, and not at all if it is at or beyond the end. So records may be read
+again, by the same batches or by others, and each counts once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TableWriter:
-    """One table of a job, as one run writes it."""
+    """Writes one table of a job, for one run."""
 
     def __init__(self, table: Table, declared: TableOutput, run: str, cluster_id: str) -> None:
         self.table = table
@@ -44,14 +44,14 @@ class TableWriter:
 
     @property
     def offsets(self) -> Offsets:
-        """The offsets up to which the table has been written; empty where the run has not committed to it.
+        """The offsets up to which the table has been written; empty if the run has not committed to it.
 
-        Those of its own topic alone, where it has one: what it noted of others was right when it was written last.
+        If the table has a topic of its own, only its offsets: the stored offsets of other topics may be outdated.
         """
         return self._own(self.progress.offsets) if self.progress else {}
 
     def has(self, ends: Offsets) -> bool:
-        """Return whether the table holds all up to these offsets that is for it."""
+        """Return whether the table contains all its rows up to these offsets."""
         return self.progress is not None and is_reached(self.offsets, self._own(ends))
 
     def _own(self, offsets: Offsets) -> Offsets:
@@ -59,24 +59,24 @@ class TableWriter:
         return {topic: parts for topic, parts in offsets.items() if own in ("", topic)}
 
     def write(self, rows: DataFrame, span: Span, delivery: Delivery, where: str = "") -> None:
-        """Commit rows and the offsets that they end at in one step; before that the offsets alone, if at most once.
+        """Commit rows and their end offsets in one step; with at-most-once delivery, commit the offsets alone first.
 
-        `where` says as SQL which rows are replaced by an aggregate's new ones; "": all.
+        `where` (SQL) selects the rows that an aggregate's new rows replace; "": all.
         """
         if delivery is Delivery.AT_MOST_ONCE:
             self._commit(rows.limit(0), span)
         self._commit(rows, span, where)
 
     def write_files(self, files: Sequence[DataFile], columns: StructType, span: Span, delivery: Delivery) -> None:
-        """Commit what tasks wrote through the table's sink, as `write`."""
+        """Commit files that tasks wrote through the table's sink, like `write`."""
         for each in ([], files) if delivery is Delivery.AT_MOST_ONCE else (files,):
             self._put_files(each, columns, advanced(self.progress, self._run, self._cluster_id, span))
 
     def check(self) -> None:
-        """See that a table of latest rows is written as one, as it has been, and no other is.
+        """Check that an existing table has the declared kind: the latest row of each key, or all rows.
 
         Raises:
-            TableError: it is not so.
+            TableError: the table has the other kind.
         """
         schema = self.table.schema()
         columns = schema.names if schema is not None else []
@@ -93,7 +93,7 @@ class TableWriter:
             )
 
     def rebase(self, spark: SparkSession, offsets: Offsets) -> None:
-        """Commit that the run goes on at other offsets, and no rows."""
+        """Commit other offsets at which the run resumes, without rows."""
         goes_back = any(
             offset < self.offsets.get(topic, {}).get(number, 0)
             for topic, partitions in offsets.items()
@@ -137,7 +137,7 @@ class TableWriter:
 
 
 def table_location(tables: str, table_format: str, job: str, output: str) -> str:
-    """Return the place of a job's table below the place of all tables."""
+    """Return the location of a job's table below the location of all tables."""
     if table_format == "postgresql":
         mark = "&" if "?" in tables else "?"
         name = re.sub("[-.]", "_", f"{job}_{output}")
@@ -189,12 +189,12 @@ def write_rows(
         job: The job.
         writers: Its tables that `transform` fills, by output.
         topics: Its topics that `transform` fills, by output.
-        compute: Gives the rows of the batch; of the records from some offsets on, where it is given such.
+        compute: Returns the rows of the batch; if offsets are given, of the records at or after them.
         span: The batch's offsets.
-        delivery: How often a row may be there.
+        delivery: The delivery guarantee.
 
     Raises:
-        TableError: `transform` gives no rows for an output, or the table refuses them.
+        TableError: `transform` returns no rows for an output, or the table refuses them.
     """
     whole: Mapping[str, DataFrame] | None = None
     for name, topic in topics.items():
@@ -211,7 +211,7 @@ def write_rows(
 
 
 def at_or_after(rows: DataFrame, starts: Mapping[str, Mapping[int, int]]) -> DataFrame:
-    """Return the rows whose place is at or after these offsets; partitions that are not named are kept whole."""
+    """Return the rows at or after these offsets; partitions without an offset are kept whole."""
     from pyspark.sql import functions as F
 
     is_before: Column = F.lit(False)

@@ -38,30 +38,30 @@ class RunPlan:
     """A job and the options of its run.
 
     Attributes:
-        job: What to run.
+        job: The job.
         kafka: The cluster.
-        tables: Where its tables are: a directory, a warehouse, a database.
+        tables: Location of the tables: a directory, a warehouse, a database.
         table_format: delta, iceberg, parquet or postgresql.
         checkpoint: The directory of all jobs' checkpoints; this job's is below it.
-        run: Who writes, in the tables' progress: several runs may write the same tables at the same time.
-        topics: Topics by input, and by output where that is a topic, over the declared ones.
-        any_topics: Topics of an input that takes any; a text between slashes is a pattern.
+        run: Name of the run in the tables' progress: several runs may write the same tables at the same time.
+        topics: Topics by input or output, instead of the declared ones.
+        any_topics: Topics of an input that reads any topics; a text between slashes is a pattern.
         event_format: json or avro.
-        start: Where a run that has come nowhere yet begins.
-        until: Where it ends; None: it goes on.
-        is_once: End when all is read that was there at the start.
-        trigger_s: Seconds between batches, at least; None: as they take.
-        refresh_s: Seconds between two computations of what is derived, at least.
-        give_up_s: How long the cluster may be away.
-        keep_facts_s: How long the facts behind aggregates are kept; None: forever.
-        by_key: Those of the `any_topics` whose tables hold the latest row of each record key.
-        keeps_deleted: Mark rows in these as deleted, in place of taking them away.
-        envelope: What the values of topics of any kind wrap changes to rows in: debezium; "": they are rows.
-        compact_every: What there is from one compaction of the tables to the next.
-        layout: How tables lie that are made; what divides and sorts their files is for topics' own.
-        places: Other places of tables, by output.
-        keeps_quotas: Size batches by the quotas of its user and client id, and say which one holds it.
-        registry: Gives the schemas of values that it has framed, in topics of any kind; None: they are JSON.
+        start: Start of a run without progress.
+        until: End of the run; None: no end.
+        is_once: End at the end offsets found at the start.
+        trigger_s: Seconds between batches, at least; None: by their duration.
+        refresh_s: Seconds between two refreshes of the derived results, at least.
+        give_up_s: How long the run may fail before it ends, as when the cluster is unavailable.
+        keep_facts_s: Retention of the facts behind aggregates; None: forever.
+        by_key: The topics of `any_topics` whose tables have the latest row of each record key.
+        keeps_deleted: Mark rows in these tables as deleted instead of deleting them.
+        envelope: Envelope of the values of `any_topics`: debezium; "": the values are rows.
+        compact_every: Interval of compactions.
+        layout: Layout of the tables; partition columns and sort columns are for `any_topics` only.
+        places: Locations of tables that are not below `tables`, by output.
+        keeps_quotas: Size batches by the quotas of the run's user and client id, and report the limiting quota.
+        registry: Schema registry of the values of `any_topics`; None: the values are JSON.
     """
 
     job: Job
@@ -94,12 +94,12 @@ class RunPlan:
     envelope: str = ""
 
     def topic_of_input(self, declared: TopicInput) -> str:
-        """Name the topic of an input."""
+        """Return the name of an input's topic."""
         event_topic = declared.event.topic if declared.event else ""
         return self.topics.get(declared.name) or declared.topic or event_topic
 
     def topic_of_output(self, declared: TopicOutput) -> str:
-        """Name the topic of an output."""
+        """Return the name of an output's topic."""
         return self.topics.get(declared.name) or declared.topic or declared.name
 
     def layout_of(self, declared: TableOutput) -> Layout:
@@ -119,7 +119,7 @@ class RunPlan:
 
 
 def check_plan(plan: RunPlan) -> None:
-    """Check a plan before the start. Raises: PlanError: The plan is invalid; the message names the option."""
+    """Check a plan before the start; raise PlanError, which names the option, if it is invalid."""
     job = plan.job
     names = {each.name for each in job.inputs} | {each.name for each in job.outputs}
     for name in plan.topics:
@@ -175,7 +175,7 @@ def check_plan(plan: RunPlan) -> None:
 
 
 def parse_value(text: str, default: Value) -> Value:
-    """Read a parameter's value as the type of its default.
+    """Parse a parameter's value as the type of its default.
 
     Raises:
         PlanError: The text is not a value of that type.

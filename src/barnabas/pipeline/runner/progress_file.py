@@ -1,4 +1,4 @@
-"""A run's progress: what a batch adds to it, and the file that keeps it where no table does."""
+"""A run's progress: how a batch advances it, and the file that stores it if no table does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Marks = Mapping[str, Mapping[int, Mark]]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A batch's records: offsets from `starts` (0 where one is not named) up to `ends`, and the last of each."""
+    """A batch: offsets from `starts` (0 if missing) up to `ends`, and the mark of each partition's last record."""
 
     starts: Offsets
     ends: Offsets
@@ -24,8 +24,8 @@ class Span:
 def advanced(older: Progress | None, run: str, cluster_id: str, span: Span) -> Progress:
     """Return the progress after a batch.
 
-    Where a table is beyond the batch's end already (another table of the job was behind, and the batches are cut in
-    other places now), it stays there: going back would write rows again.
+    A table may already be beyond the batch's end: another table of the job was behind, and the batches now have other
+    bounds. Its offset stays, because a lower offset would duplicate rows.
     """
     known = older.offsets if older else {}
     marks = {topic: dict(partitions) for topic, partitions in (older.marks if older else {}).items()}
@@ -41,7 +41,7 @@ def advanced(older: Progress | None, run: str, cluster_id: str, span: Span) -> P
 
 
 def rebased(older: Progress | None, run: str, cluster_id: str, offsets: Offsets) -> Progress:
-    """Return the progress of a run that goes on at other offsets; their partitions' marks are forgotten."""
+    """Return the progress of a run that resumes at other offsets; the marks of their partitions are dropped."""
     marks = {
         topic: {number: mark for number, mark in parts.items() if number not in offsets.get(topic, {})}
         for topic, parts in (older.marks if older else {}).items()
@@ -54,7 +54,7 @@ def _next(older: Progress | None) -> int:
 
 
 class ProgressFile:
-    """A run's progress in a file of its checkpoint, for a job that writes topics alone."""
+    """A run's progress in a file of its checkpoint, for a job that only writes topics."""
 
     def __init__(self, files: Files, run: str, cluster_id: str) -> None:
         self._files = files
@@ -69,11 +69,11 @@ class ProgressFile:
         return self.progress.offsets if self.progress else {}
 
     def advance(self, span: Span) -> None:
-        """Note that a batch is done."""
+        """Store the progress after a batch."""
         self._put(advanced(self.progress, self._run, self._cluster_id, span))
 
     def rebase(self, offsets: Offsets) -> None:
-        """Note that the run goes on at other offsets."""
+        """Store other offsets at which the run resumes."""
         self._put(rebased(self.progress, self._run, self._cluster_id, offsets))
 
     def _put(self, progress: Progress) -> None:

@@ -1,8 +1,8 @@
-"""A quota as it holds a run's client at one broker: what a broker tells of it, or what follows from all limits. Pure.
+"""The quotas of a run's client at each broker: reported by the broker, or computed from all quotas. Pure.
 
-Barnabas says which limit is in force for the connection that asks (ExplainQuotas); that takes no right. Kafka has no
-such request: there the limits of all are asked for (KIP-546, which takes DescribeConfigs on the cluster), and the first
-of the eight levels that is set is found here.
+Barnabas reports the quota in force for the requesting connection (ExplainQuotas); this needs no permission. Kafka has
+no such request: the client requests all quotas (KIP-546, which needs DescribeConfigs on the cluster), and this module
+finds the first of the eight levels that is set.
 
 Source: docs/quotas.md; Kafka 2.7.2, ClientQuotaManager.
 """
@@ -18,22 +18,22 @@ from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.security.jaas import parse_jaas
 
 READ, WRITE = QuotaKind.FETCH, QuotaKind.PRODUCE
-"""The kinds of limits that hold a run: `consumer_byte_rate`, and `producer_byte_rate` where it writes topics."""
+"""The kinds of quotas that limit a run: `consumer_byte_rate`, and `producer_byte_rate` if it writes topics."""
 KINDS = (READ, WRITE)
 
-# A broker takes a rate over so long, unless `quota.window.num` and `quota.window.size.seconds` say something else.
+# A broker measures a rate over this time, by the defaults of `quota.window.num` and `quota.window.size.seconds`.
 _WINDOW_S = 10.0
 _ANONYMOUS = "ANONYMOUS"
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """One limit at one broker.
+    """One quota at one broker.
 
     Attributes:
-        limit: Bytes/s, on the wire, of all who share it.
-        whose: Whose limit it is, for people.
-        sharer_count: How many runs use all that it allows, this one included.
+        limit: Bytes/s on the wire, of all clients that share the quota.
+        whose: The entity of the quota, as text.
+        sharer_count: Number of runs that use up the quota, this run included.
     """
 
     kind: QuotaKind
@@ -47,21 +47,21 @@ class Quota:
 
     @property
     def name(self) -> str:
-        """The limit, whose it is and where."""
+        """The quota's kind, limit, entity and broker."""
         return f"quota {self.kind.key} {self.limit:,.0f} B/s of {self.whose} at broker {self.broker_id}"
 
     @property
     def most_answer_bytes(self) -> float:
-        """The bytes that a broker sends at once at the most; a batch of records that is larger never comes."""
+        """The largest response that the broker sends; a larger record batch can never be fetched."""
         return self.limit * _WINDOW_S
 
 
 def explained(told: QuotaReport, kind: QuotaKind, is_counted: bool) -> Quota | None:
-    """Return the quota that a broker tells of; None where there is none.
+    """Return the quota in a broker's report; None if no quota is in force.
 
     Args:
-        told: Its answer to ExplainQuotas.
-        is_counted: Whether this run is one of the `pacer_count` that it tells.
+        told: The broker's response to ExplainQuotas.
+        is_counted: Whether the reported `pacer_count` includes this run.
     """
     entry = next(each for each in told["quotas"] if each["key"] == kind.key)
     if entry["limit"] is None:
@@ -78,18 +78,18 @@ def resolved(
     peers: Iterable[str],
     broker_ids: Iterable[int],
 ) -> list[Quota]:
-    """Return the quotas of a kind that follow from all limits of a cluster: one for each broker, or none.
+    """Return the run's quotas of one kind, computed from all quotas of a cluster: one for each broker, or none.
 
     Args:
-        user, client_id: Who the run is.
-        peers: The client ids of all runs that are known to go on beside it as the same user, its own included.
+        user, client_id: Those of the run.
+        peers: Client ids of all known concurrent runs of the same user, its own included.
     """
     known = Limits()
     for limited, values in limits.items():
         if kind.key in values:
             known.set(Entity(_name(limited.user), _name(limited.client_id)), values[kind.key])
     found = known.resolve(user, client_id)
-    # By one of 0 or less Kafka holds nobody, and does not look at the levels below.
+    # Kafka does not throttle by a quota of 0 or less, and ignores the levels below it.
     if found.limit is None or not found.limit > 0:
         return []
     sharer_count = sum(known.tags(user, peer) == found.tags for peer in peers)
@@ -101,9 +101,10 @@ def _name(name: str | None) -> Name | None:
 
 
 def user_of(options: Mapping[str, str]) -> str | None:
-    """Return the user that a client with these options is to a broker; None where the broker alone knows.
+    """Return the broker's user for a client with these options; None if only the broker knows it.
 
-    A certificate's user is what the broker's `ssl.principal.mapping.rules` make of it; a token's is what it holds.
+    The broker derives the user of a certificate by its `ssl.principal.mapping.rules`, and the user of a token from the
+    token.
     """
     protocol = options.get("security.protocol", "PLAINTEXT").upper()
     if protocol.startswith("SASL_"):

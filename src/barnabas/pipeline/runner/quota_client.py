@@ -1,10 +1,11 @@
-"""Asks a cluster which quotas hold a run's client.
+"""Requests the quotas of a run's client from a cluster.
 
-It has connections of its own, with the same user and client id as Spark's connector, as quotas go by these. Asking
-Barnabas about oneself takes no right. Kafka is asked for the limits of all, which takes DescribeConfigs on the cluster.
+It has its own connections, with the user and client id of the run's clients, because quotas depend on these. Barnabas
+reports the quotas of the requesting client without any permission. Kafka only reports all quotas, which needs
+DescribeConfigs on the cluster.
 
-Invariants: nothing here stops a run: what is not told is warned of once, and what was told last holds on. A run that
-uses all that a quota allows says so each time, and is counted by the broker as one of those that share it.
+Invariants: no failure here stops a run. It is warned of once, and the last known quotas stay in use. A run that uses up
+its quota announces this in each request, so that the broker counts it among the runs that share the quota.
 """
 
 import asyncio
@@ -25,11 +26,11 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 _EVERY_S = 2.0
 _TIMEOUT_MS = 5_000
-# Who has used all that he may in the last seconds shares the limit; a broker counts him for so long once he says so.
+# A run shares a quota if it used it up in the last `_LIMITED_S`. A broker counts it for `_COUNTED_S` per announcement.
 _LIMITED_S, _COUNTED_S = 15.0, 6
-# Rights that are missing are seldom given within seconds, and each refusal stands in the broker's log.
+# Pause after a refusal: permissions seldom change within seconds, and the broker logs each refusal.
 _DENIED_S = 180.0
-# What a producer sends of a partition at once, and a broker keeps as one, at the most.
+# The largest record batch of a partition, by the defaults of producers and brokers.
 _LARGEST_BATCH_BYTES = 1_048_576
 _VIEWS = {READ: View.PACE_READS, WRITE: View.PACE_WRITES}
 
@@ -38,13 +39,13 @@ class QuotaClient:
     """The quotas of one user and client id at one cluster, for any thread."""
 
     def __init__(self, kafka: KafkaOptions, warn: Callable[[str], None], peers: Sequence[str] = ()) -> None:
-        """Nothing is asked yet, and nothing is limited before it is.
+        """Nothing is requested yet; until then there are no quotas.
 
         Args:
-            kafka: The cluster, and as whom: the same options as those of Spark's connector.
-            warn: Told in one line, and once, what is not told.
-            peers: Client ids of all runs that go on beside this one, its own included. It matters where the broker does
-                not say how many runs share a quota.
+            kafka: The cluster, and the options of the run's clients.
+            warn: Called once with each one-line warning.
+            peers: Client ids of all concurrent runs, its own included. Used if the broker does not report how many runs
+                share a quota.
         """
         self._kafka = kafka
         self._client_id = kafka.options.get("client.id", "")
@@ -53,11 +54,11 @@ class QuotaClient:
         self._warned: set[str] = set()
         self._quotas: list[Quota] = []
         self._next_ask_s = self._denied_until_s = 0.0
-        # Whether brokers explain quotas, as Barnabas does; None: not known yet.
+        # Whether brokers support ExplainQuotas, as Barnabas does; None: not known yet.
         self._explains: bool | None = None
-        # New runs say that they are there before they use anything.
+        # A new run announces itself before it uses up its quota.
         self._limited_until_s = dict.fromkeys(_VIEWS, time.monotonic() + _LIMITED_S)
-        # One at a time asks.
+        # Only one thread at a time sends requests.
         self._lock = threading.Lock()
         self._runner = asyncio.Runner()
         self._pool: Pool | None = None
@@ -72,27 +73,27 @@ class QuotaClient:
         self._runner.close()
 
     def of(self, kind: QuotaKind) -> list[Quota]:
-        """Return the quotas of one kind, one for each broker that has one."""
+        """Return the quotas of one kind, at most one for each broker."""
         return [each for each in self._quotas if each.kind is kind]
 
     def rate(self, kind: QuotaKind) -> float | None:
-        """Return the bytes/s that all brokers together allow this run as its part; None where none limits it."""
+        """Return this run's share of the bytes/s that all brokers together allow; None without a quota."""
         quotas = self.of(kind)
         return sum(each.limit / each.sharer_count for each in quotas) if quotas else None
 
     def strictest(self, kind: QuotaKind) -> str:
-        """Return the quota that allows this run the least, for people; empty where none limits it."""
+        """Return the quota with the smallest share for this run, as text; empty without a quota."""
         return str(min(self.of(kind), key=lambda each: each.limit / each.sharer_count, default=""))
 
     def note_limited(self, kind: QuotaKind) -> None:
-        """Let brokers count this run, which uses all that it may, among those that share the limit."""
+        """Note that this run uses up its quota, so that brokers count it among the runs that share the quota."""
         self._limited_until_s[kind] = time.monotonic() + _LIMITED_S
 
     def ask(self, *, again: bool = False) -> None:
-        """Ask brokers which quotas hold; keep what was told last where they do not tell.
+        """Request the quotas in force; keep the last known ones if the request fails.
 
         Args:
-            again: Only where the last answer is some seconds old.
+            again: Only if the last response is some seconds old.
         """
         with self._lock:
             now_s = time.monotonic()
@@ -106,7 +107,7 @@ class QuotaClient:
             except ConfigError as error:
                 self._warn_once(f"quotas can't be asked for with these options: {error}")
             except BarnabasError as error:
-                # Spark's own clients say it where the cluster is away for long.
+                # The run's other clients report a long outage of the cluster.
                 self._warn_of_refusal(error)
                 self._disconnect()
             self._next_ask_s = time.monotonic() + _EVERY_S
@@ -131,7 +132,7 @@ class QuotaClient:
             try:
                 found = await self._explained(admin)
             except KafkaError as error:
-                # Kafka closes the connection, as a broker that dies does.
+                # Kafka closes the connection, and so does a Barnabas broker that crashes.
                 if error.code is not ErrorCode.UNSUPPORTED_VERSION or self._explains:
                     raise
                 self._explains = False

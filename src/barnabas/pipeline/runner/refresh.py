@@ -1,8 +1,8 @@
 """Refresh of a job's derived tables: aggregates of new rows, results computed from them, and changes for topics.
 
-Rows that a topic gets are those that are new or differ from the table's older rows; keys that are gone get tombstones.
-Topics are written before the table is replaced: after a kill in between the same changes are found and written again,
-which under their keys changes nothing.
+A topic gets the rows that are new or differ from the table's older rows, and a tombstone for each missing key. Topics
+are written before the table is replaced. After a kill in between, the same changes are found and written again under
+the same keys, which is harmless.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 class Follower(Protocol):
-    """Acts upon derived tables, such as enforcement. Only `follow` and `settle` may take long."""
+    """Acts on derived tables, for example enforcement. Only `follow` and `settle` may block."""
 
     def start(self) -> None:
-        """Begin; called each time that the run is started."""
+        """Start; called at each start of the run."""
         ...
 
     def follow(self, output: str, rows: DataFrame) -> None:
-        """Take what a refresh gives for a derived table, right before it is written; the same may come again."""
+        """Receive the new rows of a derived table, right before they are written; the same rows may come again."""
         ...
 
     def poll(self) -> None:
-        """Raise what ends the run."""
+        """Raise a failure that ends the run."""
         ...
 
     def settle(self, timeout_s: float) -> None:
-        """Wait until what was given is acted upon; raise what ends the run, or that it is not."""
+        """Wait until all received rows are applied; raise if they are not in time, or a failure that ends the run."""
         ...
 
     def close(self) -> None:
@@ -59,26 +59,26 @@ def refresh(
     read: Frames = MappingProxyType({}),
     known: KnownFiles | None = None,
 ) -> Retention | None:
-    """Compute and write what is derived.
+    """Compute and write the derived results.
 
     Args:
         job: The job; it has a `refresh`.
-        parameters: Of the run.
-        sources: The tables that `transform` fills.
-        writers: The tables that `refresh` fills.
+        parameters: The run's parameters.
+        sources: The tables that batches write.
+        writers: The tables that `refresh` and `aggregate` fill.
         topics: The topics that `refresh` fills.
         follow: Called with each output's name and rows, before they are written: writing takes seconds.
-        keep_s: How long the facts behind aggregates are kept; None: forever.
+        keep_s: Retention of the facts behind aggregates; None: forever.
         read: The tables of other jobs.
-        known: What earlier refreshes know of the files of the tables.
+        known: Summaries of the tables' files from earlier refreshes.
 
     Returns:
-        What is kept of these facts; None: all.
+        The retention of the facts; None if the job has no aggregates, or a source table does not exist yet.
     """
     assert job.refresh is not None
     scans = {name: writer.table.scan() for name, writer in sources.items() if writer.table.exists()}
     if len(scans) < len(sources):
-        # Nothing has come yet for one of them.
+        # One of the tables has no rows yet.
         return None
     offsets: Offsets = {}
     for writer in sources.values():
@@ -105,7 +105,7 @@ def refresh(
         if rows is None:
             raise TableError(f"job {job.name} declares output {name}, but its refresh returns no rows for it")
         followed = by_rows.get(rows_name, [])
-        # Without one of these the rows are looked at once.
+        # Otherwise the rows are used only once.
         is_shared = bool(followed) or follow is not None
         rows = rows.persist() if is_shared else rows
         try:
@@ -114,7 +114,7 @@ def refresh(
             for topic in followed:
                 older = writer.table.read() if writer.table.exists() else None
                 if older is None or set(older.columns) != set(rows.columns):
-                    # A newer version of the job: all of its rows are new.
+                    # The first refresh, or another version of the job: all rows are new.
                     topic.write(rows)
                 else:
                     topic.write_changes(rows, older)

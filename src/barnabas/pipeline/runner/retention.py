@@ -1,10 +1,10 @@
 """Retention of a job's facts, by time window of event time.
 
 Facts of old windows are deleted once aggregates contain them. The first window whose facts are kept is stored in the
-commit that deletes, as the progress of the run `keep-facts/JOB`. What comes for an earlier window after that is late:
-it stays in the table, is counted, and changes no result, for a window's rows can't be made of a part of its facts.
+commit that deletes, as the progress of the run `keep-facts/JOB`. Facts that arrive later for an earlier window are
+late: they stay in the table and are counted, but change no result, because a window's rows need all its facts.
 
-Invariant: what is deleted was there, by topic, partition and offset, before the aggregates were computed.
+Invariant: deleted facts existed, by topic, partition and offset, before the aggregates were computed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barnabas.pipeline.tables.table import Progress, Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Tables of earlier releases have the unit under this name alone, whatever the job.
+# Earlier releases stored the first window under this name alone, for every job.
 _KEEPER = "keep-facts"
 
 
@@ -26,11 +26,11 @@ class Retention:
     """The retained part of one table of facts.
 
     Attributes:
-        late_count: How many facts have come for windows that were deleted.
+        late_count: Number of facts for windows before the first kept one.
     """
 
     def __init__(self, job: str, table: Table, window_s: int, keep_s: float | None) -> None:
-        """Nothing is deleted without `keep_s`; what was before stays so."""
+        """Without `keep_s` nothing more is deleted; earlier deletions stay in effect."""
         self._table, self._window_s, self._keep_s = table, window_s, keep_s
         self._keeper = f"{_KEEPER}/{job}"
         self._own = table.progress(self._keeper)
@@ -40,7 +40,7 @@ class Retention:
 
     @property
     def first_time(self) -> datetime | None:
-        """The time from which on facts are kept; None: all are."""
+        """The time from which facts are kept; None: all are."""
         return None if self.first_window is None else datetime.fromtimestamp(self.first_window * self._window_s, UTC)
 
     def has(self, window: int) -> bool:
@@ -48,11 +48,11 @@ class Retention:
         return self.first_window is None or window >= self.first_window
 
     def kept(self, facts: DataFrame) -> DataFrame:
-        """Leave out what came late."""
+        """Drop late facts."""
         return facts if self.first_window is None else facts.where(f"NOT {self._is_before(self.first_window)}")
 
     def find_expired(self, facts: DataFrame, counts: dict[int, int], latest_s: float) -> tuple[int, str] | None:
-        """Find what is to be deleted when the aggregates are written: up to which window, and which facts, as SQL."""
+        """Return the facts to delete once the aggregates are written: the end window, and SQL; None: no facts."""
         self.late_count = sum(count for window, count in counts.items() if not self.has(window))
         if self._keep_s is None:
             return None
@@ -69,12 +69,12 @@ class Retention:
         )
 
     def delete(self, end: int, where: str) -> None:
-        """Delete what `find_expired` found."""
+        """Delete the facts that `find_expired` returned."""
         sequence = 1 + (self._own.sequence if self._own else 0)
         self._own = Progress(self._keeper, sequence, "", {"unit": {0: end}}, {})
         self._table.delete_rows({}, self._own, where)
         self.first_window = end
 
     def _is_before(self, window: int) -> str:
-        # In words that Spark and PostgreSQL understand.
+        # SQL that Spark and PostgreSQL both accept.
         return f"(time < '{datetime.fromtimestamp(window * self._window_s, UTC).isoformat(sep=' ')}')"

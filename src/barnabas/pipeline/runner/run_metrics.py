@@ -1,18 +1,18 @@
-"""A run's figures: as Prometheus metrics, as a line for people, and as a file for `barnabas pipeline status`.
+"""A run's figures: as Prometheus metrics, as a line of text, and as a file for `barnabas pipeline status`.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
 | barnabas_pipeline_records_total | counter | run | records read, dead letters included |
 | barnabas_pipeline_bytes_total | counter | run | bytes of their keys and values |
-| barnabas_pipeline_dead_letters_total | counter | run | records that were no event |
-| barnabas_pipeline_late_rows_total | counter | run | rows of a time whose facts were not kept |
-| barnabas_pipeline_batches_total | counter | run | batches done |
-| barnabas_pipeline_batch_seconds | histogram | run | how long a batch took |
-| barnabas_pipeline_refresh_seconds | histogram | run | how long a refresh took |
+| barnabas_pipeline_dead_letters_total | counter | run | refused records |
+| barnabas_pipeline_late_rows_total | counter | run | facts that arrived late, see `retention.py` |
+| barnabas_pipeline_batches_total | counter | run | completed batches |
+| barnabas_pipeline_batch_seconds | histogram | run | duration of a batch |
+| barnabas_pipeline_refresh_seconds | histogram | run | duration of a refresh |
 | barnabas_pipeline_fresh_seconds | gauge | run, quantile | from a record's timestamp to its rows, in the last minute |
-| barnabas_pipeline_restarts_total | counter | run | how often it was started again |
+| barnabas_pipeline_restarts_total | counter | run | restarts after failures |
 | barnabas_pipeline_lag_records | gauge | run, topic, partition | offsets still to be read |
-| barnabas_pipeline_last_batch_timestamp_seconds | gauge | run | when the last batch was done |
+| barnabas_pipeline_last_batch_timestamp_seconds | gauge | run | end of the last batch |
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BATCH_BUCKETS_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 @dataclass(slots=True)
 class Figures:
-    """Counts of what a run has done since it was started; `lag` is by topic and partition."""
+    """The figures of a run since its process started; `lag` is by topic and partition."""
 
     run: str
     record_count: int = 0
@@ -51,10 +51,10 @@ class Figures:
     lag: dict[str, dict[int, int]] = field(default_factory=dict)
     state: str = "starting"
     limited_by: str = "nothing"
-    # Seconds from a record's timestamp until its rows were in the tables, in the last minute; None: there were none.
+    # Seconds from a record's timestamp until its rows were in the tables, in the last minute; None: no records.
     fresh_p50_s: float | None = None
     fresh_p99_s: float | None = None
-    # From when on facts are kept; empty: all are.
+    # Start of the kept facts, as an ISO time; empty: all facts are kept.
     facts_from: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Figures:
         return sum(sum(partitions.values()) for partitions in self.lag.values())
 
     def add(self, report: BatchReport) -> None:
-        """Take in a batch."""
+        """Add the figures of a batch."""
         self.record_count += report.record_count
         self.dead_letter_count += report.dead_letter_count
         self.batch_count += 1
@@ -72,7 +72,7 @@ class Figures:
         self.last_batch_time_s = time.time()
 
     def line(self) -> str:
-        """Say it in one line."""
+        """Return the figures as a line of text."""
         letters = f", {_counted(self.dead_letter_count, 'dead letter')}" if self.dead_letter_count else ""
         late = f", {self.late_row_count:,} late" if self.late_row_count else ""
         fresh = (
@@ -88,7 +88,7 @@ class Figures:
         )
 
     def to_json(self) -> str:
-        """Return it for `barnabas pipeline status`."""
+        """Return the figures as JSON, for `barnabas pipeline status`."""
         return json.dumps(
             {
                 "run": self.run,
@@ -114,12 +114,12 @@ class Figures:
 
 
 def _counted(count: int, what: str, several: str = "") -> str:
-    """Say how many there are of something; `several` is what they are called where an `s` is not enough."""
+    """Return a count with its noun; `several` is an irregular plural."""
     return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
 class Metrics:
-    """Prometheus metrics of all runs of a process; served where a port is given."""
+    """Prometheus metrics of all runs of a process."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -161,14 +161,14 @@ class Metrics:
         )
 
     def serve(self, port: int, host: str = "127.0.0.1") -> int:
-        """Answer at http://host:port/metrics; 0 takes a free port. Gives the port."""
+        """Serve the metrics at http://host:port/metrics (port 0: any free port); return the port."""
         from prometheus_client import start_http_server
 
         server, _ = start_http_server(port, host, self.registry)
         return int(server.server_port)
 
     def batch(self, run: str, report: BatchReport) -> None:
-        """Take in a batch."""
+        """Record a batch."""
         self._records.labels(run).inc(report.record_count)
         self._bytes.labels(run).inc(report.payload_bytes)
         self._dead_letters.labels(run).inc(report.dead_letter_count)
@@ -177,20 +177,20 @@ class Metrics:
         self._last.labels(run).set_to_current_time()
 
     def fresh(self, run: str, p50_s: float | None, p99_s: float | None) -> None:
-        """Set what records waited for their rows; NaN, as Prometheus has it, where there were none."""
+        """Set the quantiles of the records' waits for their rows; NaN if there were no records."""
         for quantile, wait_s in (("0.5", p50_s), ("0.99", p99_s)):
             self._fresh.labels(run, quantile).set(nan if wait_s is None else wait_s)
 
     def late(self, run: str, count: int) -> None:
-        """Take in rows that came too late."""
+        """Record facts that arrived late."""
         self._late.labels(run).inc(count)
 
     def restart(self, run: str) -> None:
-        """Take in that it was started again."""
+        """Record a restart."""
         self._restarts.labels(run).inc()
 
     def refresh(self, run: str, duration_s: float) -> None:
-        """Take in a refresh."""
+        """Record a refresh."""
         self._refresh_s.labels(run).observe(duration_s)
 
     def lag(self, run: str, lag: dict[str, dict[int, int]]) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A run of minutes ends before the code that Java's optimizing compiler makes pays for itself: without that compiler
-# security's takes 28 % less CPU. The cache for code would be too small for hundreds of queries.
+# A run of some minutes is too short for Java's optimizing compiler (C2): without it, a run of the job security takes
+# 28 % less CPU. The default code cache is too small for hundreds of queries.
 _FOR_MINUTES = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 _DRIVER_MB = 768
@@ -26,17 +26,17 @@ _DRIVER_MB_PER_RUN = 256
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """The options that Spark is started with.
+    """The options of a Spark session.
 
     Attributes:
-        table_format: Of the tables; None: there are none.
-        master: Where Spark runs; None: here, with a task slot for each core.
-        settings: Spark's own, over those that are chosen; to lists (packages, jars, extensions) they add.
-        scratch: For what is needed while it runs; None: a temporary directory.
+        table_format: Format of the tables; None: no tables.
+        master: Spark's master; None: local mode, with a task slot for each core.
+        settings: The user's Spark settings. They override the defaults, and extend lists (packages, jars, extensions).
+        scratch: Directory for temporary files; None: a new temporary directory.
         is_verbose: Whether Spark's log goes to standard error.
-        tables: Where the tables are: what Spark needs for an object store comes by the scheme.
-        checkpoint: Where checkpoints are, likewise.
-        is_continuous: Whether it goes on until it is stopped.
+        tables: Location of the tables; its scheme determines the object store's packages and settings.
+        checkpoint: Location of the checkpoints, likewise.
+        is_continuous: Whether the runs continue until they are stopped.
     """
 
     table_format: str | None
@@ -50,7 +50,7 @@ class SessionOptions:
 
 
 class Locked(Protocol):
-    """A plan's part about its checkpoint."""
+    """The settings of a plan for the lock of its checkpoint."""
 
     @property
     def run(self) -> str:
@@ -66,12 +66,12 @@ class Locked(Protocol):
 
 
 def placement(options: SessionOptions, run_count: int, core_count: int) -> dict[str, str]:
-    """Return the settings of where Spark runs; none if the user names a master, as an option or a setting.
+    """Return Spark's master and driver memory: the master alone if it is an option, nothing if it is a setting.
 
     Args:
-        options: Those of the user.
-        run_count: The runs that share the session.
-        core_count: The machine's.
+        options: The user's options.
+        run_count: The number of runs that share the session.
+        core_count: The machine's number of cores.
     """
     if options.master:
         return {"spark.master": options.master}
@@ -87,7 +87,7 @@ def placement(options: SessionOptions, run_count: int, core_count: int) -> dict[
 def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
-    """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
+    """Provide a Spark session for runs, with their checkpoints locked, and the seconds that the start took."""
     from barnabas.pipeline.spark.object_stores import clients_for
     from barnabas.pipeline.spark.session import checkpoint_lock, combined, spark_session
     from barnabas.pipeline.tables.formats import check_location
@@ -98,7 +98,7 @@ def session_for(
         settings["spark.driver.defaultJavaOptions"] = _FOR_MINUTES
     if options.table_format is not None:
         check_location(options.table_format, options.tables)
-    # A setting may be an address as well: the warehouse of a catalog.
+    # Settings can contain addresses too, such as the warehouse of a catalog.
     clients = clients_for((options.tables, options.checkpoint, *options.settings.values()), os.environ)
     settings |= clients.settings
     if clients.excludes:
@@ -127,7 +127,7 @@ def session_for(
                 settings=settings,
                 locks=locks,
                 log=log,
-                # Who stops a service does not want to wait.
+                # Writing the class archive would delay the stop of a service.
                 on_archive=None if options.is_continuous else _note,
             )
         )
@@ -135,5 +135,5 @@ def session_for(
 
 
 def _note(text: str) -> None:
-    # Results and their JSON have stdout for themselves.
+    # stdout is for results and their JSON only.
     print(text, file=sys.stderr, flush=True)

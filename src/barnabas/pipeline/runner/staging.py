@@ -1,6 +1,6 @@
-"""Rows of a batch on their way from the tasks that read them to Spark: Parquet files of the checkpoint's directory.
+"""Staged rows of a batch, from the tasks that read them to Spark queries: Parquet files in the checkpoint's directory.
 
-What a killed run leaves is deleted by the next one. Executors must reach the checkpoint, as they must reach the tables.
+The next run deletes the files of a killed run. Executors must be able to access the checkpoint, like the tables.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Staging:
-    """The staged files of one run, of one batch at a time."""
+    """The staged files of one run, for one batch at a time."""
 
     def __init__(self, spark: SparkSession, directory: str, storage_options: dict[str, str]) -> None:
         """Args:
         spark: The session.
-        directory: Of the files: a path, or the address of an object store or HDFS.
+        directory: Directory of the files: a path, or the address of an object store or HDFS.
         storage_options: Login and endpoint of the store, as delta-rs takes them.
         """
         self._spark = spark
@@ -32,7 +32,7 @@ class Staging:
         self._is_clear = False
 
     def sink(self) -> Sink:
-        """Return what tasks write rows with."""
+        """Return the sink to which tasks write rows."""
         self._is_clear = False
         return self._sink
 
@@ -46,7 +46,7 @@ class Staging:
         return self._spark.read.schema(columns).parquet(*paths)
 
     def clear(self) -> None:
-        """Delete all staged files, those of an earlier run that was killed among them; later, if that fails now."""
+        """Delete all staged files, also those of an earlier killed run; after a failure, the next call tries again."""
         if self._is_clear:
             return
         with suppress(OSError):

@@ -1,13 +1,13 @@
-"""Writes records to topics by librdkafka: dead letters from the driver, a job's rows from Spark's tasks.
+"""Writes records to topics with librdkafka: dead letters from the driver, a job's rows from Spark's tasks.
 
-A producer is idempotent and never gives a record up by time (`delivery.timeout.ms=0`): a broker that throttles it
-delays its records for as long as the quota needs. Instead a write fails if no record is acknowledged for two minutes
-beyond what brokers throttled. The next start of the run writes the records again, under the same keys.
+A producer is idempotent, and its records do not expire (`delivery.timeout.ms=0`), however long a quota throttles it.
+Instead a write fails if no record is acknowledged for two minutes, throttle times not counted. The next start of the
+run writes the records again, under the same keys.
 
-Under a `producer_byte_rate` a request has at most a second's worth of bytes, so that no throttle lasts longer than
-librdkafka waits for an answer.
+Under a `producer_byte_rate` a request has at most the bytes of one second, so that no throttle time exceeds
+librdkafka's request timeout.
 
-A process keeps its producers for the next write: librdkafka takes half a second until a new one has its producer id.
+A process keeps its producers for later writes: a new producer waits half a second for its producer id.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ Headers = list[tuple[str, str | bytes | None]]
 
 _PATIENCE_S = 120.0
 _LOOK_S = 0.1
-# The least of what a request has under a quota, as one record may be as large.
+# Minimum size of a request under a quota: a single record may be this large.
 _LEAST_REQUEST_BYTES = 16_384
 _REQUEST_BYTES = 1_000_000
 
-# Settings change with a quota and with the limits of topics.
+# Kept producers per process: their settings depend on quotas and on the limits of topics.
 _MOST_KEPT = 4
 
 
 class TopicWriteError(Exception):
-    """A record was not written: its topic, and the reason."""
+    """A record was not written. The message has the reason, and the topic if it is known."""
 
 
 class RecordProducer:
-    """Writes records, in order for each partition, from `begin` until `finish` has returned, and then again.
+    """Writes records, in order for each partition. Reusable: each use starts with `begin` and ends with `finish`.
 
     Attributes:
-        throttled_s: How long brokers have throttled it since `begin`, in all.
+        throttled_s: Total throttle time since `begin`.
     """
 
     def __init__(self, settings: Mapping[str, object]) -> None:
@@ -73,7 +73,7 @@ class RecordProducer:
         self._producer = Producer(own)
 
     def begin(self) -> None:
-        """Forget what happened while there was nothing to write."""
+        """Start a use: discard the events of the time before."""
         self._producer.poll(0)
         self.throttled_s = 0.0
         self._failure = self._connection_error = ""
@@ -83,7 +83,7 @@ class RecordProducer:
         """Write a record; wait while librdkafka's buffer is full.
 
         Raises:
-            TopicWriteError: this record or an earlier one was refused, or no record is acknowledged any more.
+            TopicWriteError: this record or an earlier one was refused, or brokers no longer acknowledge records.
         """
         from confluent_kafka import KafkaException
 
@@ -103,7 +103,7 @@ class RecordProducer:
         """Wait until all records are acknowledged.
 
         Raises:
-            TopicWriteError: one was refused, or no record is acknowledged any more.
+            TopicWriteError: a record was refused, or brokers no longer acknowledge records.
         """
         while len(self._producer):
             self._wait()
@@ -124,7 +124,7 @@ class RecordProducer:
             self._fail(self._failure)
 
     def _fail(self, reason: str) -> NoReturn:
-        # The records that are left would go on in the background.
+        # Otherwise the producer would keep sending the remaining records in the background.
         self._producer.purge()
         raise TopicWriteError(reason)
 
@@ -149,13 +149,13 @@ _kept: dict[tuple[tuple[str, object], ...], RecordProducer] = {}
 
 @contextmanager
 def record_producer(settings: Mapping[str, object]) -> Iterator[RecordProducer]:
-    """Provide a producer to one thread; in the end all its records are acknowledged.
+    """Provide a producer to one thread; wait at the end until all its records are acknowledged.
 
     Args:
         settings: librdkafka's (`KafkaOptions.for_producer`).
 
     Raises:
-        TopicWriteError: a record was refused, or no record is acknowledged any more. The producer is not used again.
+        TopicWriteError: a record was refused, or brokers no longer acknowledge records. The producer is not used again.
     """
     key = tuple(sorted(settings.items()))
     producer = _kept.pop(key, None) or RecordProducer(settings)
@@ -170,7 +170,7 @@ def record_producer(settings: Mapping[str, object]) -> Iterator[RecordProducer]:
 def _write_batches(
     settings: Mapping[str, object], topic: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what a task does: write its batches of `key` and `value`, and give the count of records and throttling."""
+    """Return a task's function: it writes batches of `key` and `value`, and returns record count and throttle time."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -191,10 +191,10 @@ def _write_batches(
 
 
 class TopicWriter:
-    """One topic of a job.
+    """Writes rows to one topic of a job.
 
     Attributes:
-        limited_by: The quota that throttled the last write; empty: none did.
+        limited_by: The quota that throttled the last write; empty: no throttling.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class TopicWriter:
             cluster: The plan's cluster.
             declared: The output.
             plan: The run's plan.
-            quotas: Of the run's user and client id; None: batches are not sized by them.
+            quotas: The quotas of the run's user and client id; None: requests are not sized by them.
         """
         self.declared = declared
         self.topic = plan.topic_of_output(declared)
@@ -220,9 +220,9 @@ class TopicWriter:
         self._save(rows.select(*self.declared.key, _as_json(rows).alias("value")))
 
     def write_changes(self, rows: DataFrame, older: DataFrame) -> None:
-        """Write the rows that have no equal among the older ones, and tombstones for the keys that are gone.
+        """Write the rows that are new or differ from the older ones, and tombstones for missing keys.
 
-        Rows are compared as JSON: maps have no equality in Spark.
+        Rows are compared as JSON, because Spark cannot compare maps.
         """
         from pyspark.sql import functions as F
 
@@ -256,7 +256,7 @@ class TopicWriter:
 
 
 def _as_json(rows: DataFrame) -> Column:
-    """Return a row's public columns as a JSON object: all but those whose names begin with `_`."""
+    """Return a row as a JSON object, without the columns whose names begin with `_`."""
     from pyspark.sql import functions as F
 
     return F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns if not name.startswith("_"))))

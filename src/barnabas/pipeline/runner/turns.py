@@ -1,6 +1,6 @@
-"""Turns of refreshes: refreshes that share the cores all end late; one after the other, each ends early.
+"""Scheduler of refreshes: refreshes that share the cores all end late; one after another, each ends earlier.
 
-The job that has waited longest is next. Without this order a job could wait for minutes while others had two turns.
+The job that has waited longest is next. Without this order a job could wait for minutes while others refresh twice.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition, Event
 
-# How often a waiting thread checks whether it is to end.
+# Interval at which a waiting thread checks whether its run is ending.
 _LOOK_S = 0.2
 
 
 class Turns:
-    """Lets so many threads of a session work at the same time, in the order in which they asked."""
+    """Lets at most `count` threads of a session work at the same time, first come, first served."""
 
     def __init__(self, count: int = 1) -> None:
         self._changed = Condition()
@@ -24,7 +24,7 @@ class Turns:
 
     @contextmanager
     def taken(self, is_ending: Event) -> Iterator[bool]:
-        """Wait for a turn, which lasts as long as the block; False if the end came first."""
+        """Wait for a turn, which lasts until the end of the block; yield False if the run is ending instead."""
         own = object()
         with self._changed:
             self._waiting.append(own)

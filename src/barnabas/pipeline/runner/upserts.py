@@ -1,10 +1,10 @@
-"""Topics whose tables hold the latest row of each record key (`Mode.LATEST`).
+"""Topics whose tables have the latest row of each record key (`Mode.LATEST`).
 
-A row has the key as text (`_key`) and says whether its record is a tombstone (`_deleted`). Of a batch one row of each
-key goes to the table; one without `_topic` takes the table's row away, or marks it as deleted.
+A row has the key as text (`_key`) and a flag for tombstones (`_deleted`). For each batch, one row of each key goes to
+the table. A row without `_topic` deletes the table's row, or marks it as deleted.
 
-Which record is the latest: within a partition the one with the larger offset; of several partitions, between which a
-key moves when partitions are added, the one with the later time. `tables/rules.py` says the same to the tables.
+Within a partition, the record with the largest offset is the latest. A key moves to another partition when partitions
+are added: across partitions, the record with the latest time is the latest. `tables/commit_rules.py` has the same rule.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from barnabas.pipeline.tables.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Of rows of `latest`: the record says nothing but that the row of its key is gone.
+# SQL for the rows of `latest` that only delete the row of their key.
 GONE = "_topic IS NULL"
-# What such a record puts into a row that is kept.
+# The columns that such a row sets if the table keeps deleted rows.
 MARKS = (DELETED, *PLACE[1:])
 
 
 def truncated(rows: DataFrame, table: Table) -> DataFrame:
-    """Return changes without their operation; a truncate becomes a deleted row of each key that they or the table have.
+    """Drop the operation of changes; replace a truncate by a deleted row for each key of the changes and the table.
 
     Args:
-        rows: Columns of the records, those of the place, `_staged_op`, `_key` and `_deleted`.
-        table: The topic's, by key; the topic has one partition if there is a truncate.
+        rows: Columns of the records, of `PLACE`, `_staged_op`, `_key` and `_deleted`.
+        table: The topic's table, by key; a topic with a truncate has one partition.
     """
     truncate = rows.where(f"{STAGED_OP} = '{TRUNCATE}'").orderBy("_offset", ascending=False).limit(1)
     rows = rows.where(f"{STAGED_OP} <> '{TRUNCATE}'").drop(STAGED_OP)
@@ -44,11 +44,11 @@ def truncated(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def latest(rows: DataFrame, keeps_deleted: bool) -> DataFrame:
-    """Return one row of each key: of its latest record.
+    """Return the row of each key's latest record.
 
     Args:
-        rows: Columns of the records, those of the place, `_key` and `_deleted`.
-        keeps_deleted: Whether the table has `_deleted`. A row is kept as it was before its tombstone then.
+        rows: Columns of the records, of `PLACE`, `_key` and `_deleted`.
+        keeps_deleted: Whether the table has `_deleted`. Then a deleted row has its values from before the tombstone.
     """
     from pyspark.sql import functions as F
 
@@ -67,7 +67,7 @@ def _last(rows: DataFrame) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    # Together by key alone, so that rows are moved once for both windows.
+    # Repartition by key alone, so that Spark shuffles the rows once for both windows.
     in_partition = Window.partitionBy(KEY, "_partition").orderBy(F.desc("_offset"))
     in_time = Window.partitionBy(KEY).orderBy(F.desc("_timestamp"), F.desc("_partition"), F.desc("_offset"))
     last = rows.repartition(KEY)

@@ -1,1 +1,1 @@
-"""Sources of events: logs, a host, a generator; and their transfer to topics, in order and only once."""
+"""Event sources (logs, host metrics, broker metrics, a generator), and the feeder that sends them to topics."""

@@ -5,27 +5,25 @@ Format of a line (broken here); the common format ends before the referrer:
     address identity user [day/Mon/year:hour:minute:second zone] "METHOD target HTTP/x.y" status bytes
     "referrer" "agent"
 
-What a view is (`tests/access_log_counts.py` parses it in another way): a line that begins with these fields, all of
-them whole, with one blank (U+0020) between them and no control character (below U+0020, or U+007F) in them:
+A line is a page view if it begins with all of these fields, complete, separated by one blank (U+0020) and without
+control characters (below U+0020, or U+007F). `tests/access_log_counts.py` has an independent parser.
 
-| field | is |
+| field | valid value |
 | --- | --- |
 | address, identity | anything without a blank |
 | user | anything up to the first blank that is followed by `[`, blanks included; not empty |
-| `[time]` | of the form `17/May/2015:10:05:03 +0000`; a time that there is, from 1970 to 2999 in UTC; zone up to 2359 |
-| `"request"` | up to the first quote that no backslash escapes: METHOD target, or METHOD target HTTP/version |
+| `[time]` | `17/May/2015:10:05:03 +0000`: a valid time, from 1970 to 2999 in UTC; zone up to 2359 |
+| `"request"` | up to the first unescaped quote: METHOD target, or METHOD target HTTP/version |
 | METHOD, target | ASCII letters; anything without a blank |
 | version | digits and dots |
 | status | 3 digits |
 | bytes | 1 to 18 digits, or `-` |
 
-Digits are 0 to 9; no field is empty. Behind the bytes the line ends, or a blank comes and then whatever it is: a line
-that is cut short in its agent is a view, one that is cut short in its request is none. A line of more than
-`LONGEST_LINE` characters is none either.
+Digits are 0 to 9; no field is empty. After the bytes, the line ends, or a blank and any text follow. So a line cut in
+its agent is a view; a line cut in its request is not. A line of more than `LONGEST_LINE` characters is not a view.
 
-Invariants: line numbers count from 1 and every line of the file has one, readable or not; the same file gives the same
-views, always. A line ends with a line feed, carriage returns before it included. Bytes that are no UTF-8 are kept as
-backslash escapes.
+Invariants: line numbers count from 1 and include unreadable lines; the same file always returns the same views. A line
+ends with a line feed; carriage returns before it are part of the line end. Invalid UTF-8 becomes backslash escapes.
 
 Source: the combined log format of web servers (`%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i"`).
 """
@@ -38,9 +36,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-# Characters. What a line becomes as an event stays well below a topic's max.message.bytes.
+# In characters. The event of such a line is well below a topic's max.message.bytes.
 LONGEST_LINE = 65_536
-# No character takes more bytes than 4: a line with more of them than this is too long, whatever it holds.
+# A character takes at most 4 bytes, so a line of more bytes is too long, whatever its characters are.
 LONGEST_LINE_BYTES = 4 * LONGEST_LINE
 
 _CONTROL = r"\x00-\x1f\x7f"
@@ -64,7 +62,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 class View(NamedTuple):
     """One line of the log that is a page view.
 
-    `page` is the request's target as it was logged, query and all; `size_bytes` is None where the log has a dash.
+    `page` is the request's target as logged, with its query; `size_bytes` is None if the log has a dash.
     """
 
     line: int
@@ -82,10 +80,10 @@ class View(NamedTuple):
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, text without its line end) for every line of a log, gzip or not.
 
-    Of a line that is too long the first `LONGEST_LINE` + 1 characters are given.
+    Lines that are too long are cut to `LONGEST_LINE` + 1 characters.
 
     Raises:
-        OSError: the file is not there, or not readable as what it says it is: a gzip file that is cut short, too.
+        OSError: the file does not exist or cannot be read, or is a damaged or truncated gzip file.
     """
     with path.open("rb") as raw:
         is_gzip = raw.read(2) == _GZIP_MAGIC
@@ -99,12 +97,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def text_of(line: bytes) -> str:
-    """Return the text of a line without its line feed; at most `LONGEST_LINE` + 1 characters."""
+    """Decode a line whose line feed is removed; return at most `LONGEST_LINE` + 1 characters."""
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")[: LONGEST_LINE + 1]
 
 
 def parse_line(number: int, text: str) -> View | None:
-    """Read one line as a page view; None where it is no request in the combined or common format."""
+    """Parse one line as a page view; return None if it is not a request in the combined or common format."""
     if len(text) > LONGEST_LINE:
         return None
     match = _LINE.match(text)
@@ -131,7 +129,7 @@ def parse_line(number: int, text: str) -> View | None:
 
 
 def _split(stream: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
-    """Yield each line without its line feed; of one that is too long its beginning, so that memory is bounded."""
+    """Yield each line without its line feed; lines that are too long are cut, so that memory is bounded."""
     while line := stream.readline(LONGEST_LINE_BYTES + 1):
         piece = line
         while not piece.endswith(b"\n") and (piece := stream.readline(LONGEST_LINE_BYTES)):

@@ -1,24 +1,24 @@
-"""Events out of a web server's access log (`access_log.py` says what a line is).
+"""Events of a web server's access log (`access_log.py` defines the line format).
 
-Each line that is a request gives a `page_view`. What else it gives:
+Each request line yields a `page_view`, and these events if their conditions are met. A page is *loaded* by a GET with a
+status below 400; assets do not count.
 
-- A `click`, when a page was got (GET, status below 400, no asset) and its referrer is a page of this site or shows the
-  results of a search engine: `item` is the page, `source` the referrer, `query` the search whose results the referrer
-  shows, if it does.
-- A `search`, when a page was got whose referrer shows the results of a search engine (`engine` is its name), and when a
-  page was got that is this site's own search (no `engine`).
-- A `login`, when the status is 401 or 403: it failed, `service` is the path, `reason` "status 401"; and for a POST to a
-  login page with a status of 2xx or 3xx: it was let in, except that a WordPress login which answers 200 shows its form
-  again, so it failed.
+- `click`: a page is loaded, and its referrer is a page of this site or shows the results of a search engine. `item` is
+  the page, `source` the referrer, `query` the search whose results the referrer shows, if any.
+- `search`: a page is loaded whose referrer shows the results of a search engine (`engine` is its name), or this site's
+  own search is loaded (no `engine`).
+- `login`, failed: the status is 401 or 403. `service` is the path, `reason` is "status 401" or "status 403".
+- `login`, succeeded: a POST to a login page has a status of 2xx or 3xx. Exception: a WordPress login with status 200
+  has failed, because it shows its form again.
 
-An asset is what a browser loads by itself with a page, known by the end of its path (`.css`, `.png`, ...): nobody has
-clicked on it. A login page's path ends in `/login`, `/signin` or `/wp-login.php`. This site's own search is a page
-whose path ends in `/search` or `/search.` and any extension, or a WordPress search (`/?s=`), with words in its query.
-This site is the host that is given (`www.` before it or not); `most_common_site` finds the likely one in a log
-that is there from the start. Where none is known, clicks within the site are not seen.
+An asset is a file that a browser loads together with a page, recognised by its extension (`.css`, `.png`, ...). A login
+page's path ends in `/login`, `/signin` or `/wp-login.php`. This site's own search is a page whose path ends in
+`/search` or `/search.` and any extension, or a WordPress search (`/?s=`), with words in its query. This site is the
+given host, with or without `www.`; `most_common_site` finds the likely host in a complete log file. Without a host,
+clicks within the site are not detected.
 
-A line that is no request is refused, with the reason. Ids: `<log>:<line>` of the view, `:click`, `:search`,
-`:site-search`, `:login` behind it of the others.
+A line that is not a request is refused, with the reason. Ids: `<log>:<line>` for the view; the other events append
+`:click`, `:search`, `:site-search` or `:login`.
 """
 
 import re
@@ -35,7 +35,7 @@ from barnabas.pipeline.sources.log_lines import RawLine, Refused, SourceLine
 PAGE_VIEW, CLICK, SEARCH, LOGIN = (EVENT_TYPES[name] for name in ("page_view", "click", "search", "login"))
 ACCESS_LOG_EVENTS = (PAGE_VIEW, CLICK, SEARCH, LOGIN)
 
-# Name, pattern of the host, and the parameters that the words may be in.
+# Name, pattern of the host, and query parameters that may contain the search words.
 _ENGINES = tuple(
     (name, re.compile(rf"(?:.*\.)?{host}", re.ASCII), parameters)
     for name, host, parameters in (
@@ -63,27 +63,27 @@ _ASSET = re.compile(
 )
 _OWN_SEARCH = re.compile(r".*/search/?|.*/search\.[a-z]+", re.IGNORECASE | re.DOTALL)
 _LOGIN_PAGES = frozenset(("login", "signin", "wp-login.php"))
-# More fields than this in a query are nobody's search.
+# A query with more fields is not a search.
 _MAX_FIELDS = 100
 
 
 def access_log_lines(lines: Iterable[RawLine], site: str | None = None) -> Iterator[SourceLine]:
-    """Yield what each line gives: events, or the line as refused; `site` is this site's own host, if it is known."""
+    """Yield each line's events, or the refused line; `site` is this site's own host, if it is known."""
     site = _bare_host(site or "")
     time_ms: int | None = None
     for line in lines:
         view = parse_line(line.number, line.text)
         refused = None if view is not None else Refused(line.text, _why_refused(line.text))
-        # A refused line has the time of the line before it, so that a partition's times don't jump.
+        # A refused line has the time of the previous line, so that a partition's times don't jump.
         time_ms = view.time_s * 1000 if view is not None else time_ms
         events = _events(view, f"{line.log}:{line.number}", site) if view is not None else []
         yield SourceLine(line.log, line.number, time_ms, events, refused, line.is_last_for_now)
 
 
 def most_common_site(path: Path) -> str | None:
-    """Return the host that most views of a log have in their referrer, search engines aside; None where none has any.
+    """Return the most common referrer host in a log, search engines excluded; None if no view has one.
 
-    Of several that are as common the first in the alphabet.
+    Of equally common hosts, return the first in alphabetical order.
     """
     counts: Counter[str] = Counter()
     for number, text in read_lines(path):
@@ -133,7 +133,7 @@ def _found_pages(
 
 
 def _results(referrer: SplitResult, site: str) -> tuple[str, str | None] | None:
-    """Return the search whose results a page shows: query and engine, None for this site's own."""
+    """Return (query, engine) of the search whose results the page shows; the engine of this site's search is None."""
     host = _host_of(referrer)
     if site and host == site:
         query = _own_query(referrer)
@@ -141,7 +141,7 @@ def _results(referrer: SplitResult, site: str) -> tuple[str, str | None] | None:
     for name, pattern, parameters in _ENGINES:
         if pattern.fullmatch(host):
             query = _words(referrer, parameters)
-            # Where Google leads away from a mail or a document, `q` is the address that it leads to.
+            # In Google's redirects from mails and documents, `q` is the target's address.
             is_address = query is not None and referrer.path == "/url" and query.startswith(("http://", "https://"))
             return None if query is None or is_address else (query, name)
     return None
@@ -154,7 +154,7 @@ def _own_query(page: SplitResult) -> str | None:
 
 
 def _words(page: SplitResult, parameters: tuple[str, ...]) -> str | None:
-    """Return the first parameter's value that is not blank."""
+    """Return the first value of these parameters that is not blank."""
     try:
         found = parse_qs(page.query, max_num_fields=_MAX_FIELDS)
     except ValueError:
@@ -178,7 +178,7 @@ def _login(view: View, path: str) -> dict[str, object] | None:
 
 
 def _split(address: str) -> SplitResult | None:
-    """Take an address apart; None where it is none."""
+    """Split a URL; return None if it is invalid."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -186,7 +186,7 @@ def _split(address: str) -> SplitResult | None:
 
 
 def _host_of(address: SplitResult | None) -> str:
-    """Return the host of an address in small letters, without `www.`; empty where it has none."""
+    """Return the host of a URL in lower case, without `www.`; empty if it has none."""
     try:
         return _bare_host(address.hostname or "") if address is not None else ""
     except ValueError:

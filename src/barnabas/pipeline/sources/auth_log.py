@@ -1,32 +1,32 @@
-"""OpenSSH's lines in a host's auth log: who tried to log in, from where, and whether he was let in.
+"""Login attempts in a host's auth log, as written by OpenSSH: user, address and outcome.
 
-Format of a line, one of (a `<priority>` in front is passed over):
+Format of a line, one of (a leading `<priority>` is skipped):
 
-    May 17 10:05:03 host sshd[4711]: message                       syslog as of old, of no year and no zone
+    May 17 10:05:03 host sshd[4711]: message                       traditional syslog, without year and zone
     2015 May 17 10:05:03 host sshd[4711]: message                  with the year
     2015-05-17T10:05:03.123456+02:00 host sshd[4711]: message      RFC 3339
 
-What gives a `login`:
+Messages that yield a `login`:
 
 | message | login |
 | --- | --- |
-| `Accepted METHOD for USER from ADDRESS port N ssh2` | let in |
-| `Failed METHOD for [invalid user ]USER from ADDRESS port N ssh2` | failed; `none` is no try, only a question |
+| `Accepted METHOD for USER from ADDRESS port N ssh2` | succeeded |
+| `Failed METHOD for [invalid user ]USER from ADDRESS port N ssh2` | failed; METHOD `none` is not an attempt: no login |
 | `Invalid user USER from ADDRESS port N` | failed: "invalid user" |
 | `pam_unix(sshd:auth): authentication failure; ... rhost=ADDRESS  user=USER` | failed |
 | `maximum authentication attempts exceeded for ...` | failed: "too many attempts" |
 | `Connection closed by authenticating user USER ADDRESS port N`, `reset by`, `Disconnected from` | failed: "gave up" |
-| `message repeated N times: [ one of these]` | N of them |
+| `message repeated N times: [ one of these]` | N logins |
 
-One try leaves several of these lines. So a server process (its id is in the line) that has said "invalid user" or told
-of PAM's refusal does not count again with the `Failed` that follows, and the last two kinds count only where nothing of
-the process has counted yet.
+One attempt may write several of these lines. They are matched by server process, whose id is in the line. The `Failed`
+after an "invalid user" or PAM line of the same process does not count again. "too many attempts" and "gave up" count
+only if no login of the process has counted yet.
 
-Lines of other programs, and what sshd says else, give nothing. A line that is no syslog line, or one of sshd's that
-begins as one of these and does not go on so, is refused. What a hostile user calls himself cannot move the address: it
-is what the end of the message says.
+Lines of other programs and other messages of sshd yield nothing. A line is refused if it is not a syslog line, or if
+its message begins like one of these but does not match it. The address is read from the end of the message, so a
+hostile user name cannot change it.
 
-A time without a year is the nearest one to the line before it. Without a zone it is in UTC.
+A time without a year gets the year in which it is nearest to the previous line. A time without a zone is in UTC.
 
 Source: OpenSSH's auth.c (`auth_log`, `auth_maxtries_exceeded`), packet.c, Linux-PAM's pam_unix; RFC 3164, RFC 5424.
 """
@@ -52,7 +52,7 @@ _LINE = re.compile(
     r") (?P<host>[^ ]+) (?P<program>[^ \[:]+)(?:\[(?P<pid>[0-9]+)\])?: (?P<message>.*)",
     re.DOTALL,
 )
-# OpenSSH 9.8 has divided its server into several programs.
+# OpenSSH 9.8 split its server into several programs.
 _PROGRAMS = frozenset(("sshd", "sshd-session", "sshd-auth"))
 _REPEATED = re.compile(r"message repeated ([0-9]{1,9}) times: \[ ?(.*?)\]?", re.DOTALL)
 _MOST_REPEATS = 100_000
@@ -67,7 +67,7 @@ _INVALID = re.compile(r"(?:Invalid|Illegal) user (?P<user>.*) from (?P<address>[
 _PAM = re.compile(r"(?:pam_[a-z_]+\(|PAM[^:]*authentication failure)", re.DOTALL)
 _PAM_FAILURE = re.compile(
     r"pam_[a-z_]+\(sshd(?:-[a-z]+)?:auth\): authentication failure; "
-    # The first: the user may call himself rhost=.
+    # The first `rhost=`: a user name may contain another one.
     r".*?\brhost=(?P<address>[^ ]*)(?: +user=(?P<user>.*))?",
     re.DOTALL,
 )
@@ -81,7 +81,7 @@ _GAVE_UP = re.compile(
     rf"{_LEAVING} (?:authenticating|invalid) user (?P<user>.*) (?P<address>[^ ]+) port [0-9]+(?: \[preauth\])?",
     re.DOTALL,
 )
-# What a message begins with, the kind of line that it is then, the whole of it, and why the login failed.
+# Beginning of the message, kind of line, pattern of the whole message, and reason of the failure.
 _SHAPES = (
     (re.compile("Accepted "), "accepted", _ACCEPTED, None),
     (re.compile("Failed "), "failed", _FAILED, None),
@@ -92,14 +92,14 @@ _SHAPES = (
 # Days before each month of a leap year.
 _DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 _HALF_A_YEAR_DAYS = 183
-# A server process waits two minutes for a login unless it is told otherwise; its id comes back much later.
+# A server process waits two minutes for a login by default; its process id is reused much later.
 _PROCESS_S = 600
 _MOST_PROCESSES = 10_000
 
 
 @dataclass(slots=True)
 class _Process:
-    """A server process's lines so far: whether a login counted, and whether its `Failed` is still to come."""
+    """State of a server process: whether a login has counted, and whether an announced login's `Failed` is pending."""
 
     seen_s: float
     has_counted: bool = False
@@ -107,11 +107,11 @@ class _Process:
 
 
 class NotOfTheFormError(Exception):
-    """The line is refused: why, in words."""
+    """The line is refused; the message is the reason."""
 
 
 def auth_log_lines(lines: Iterable[RawLine], year: int) -> Iterator[SourceLine]:
-    """Yield what each line gives: logins, nothing, or the line as refused; `year` is of the first line without one."""
+    """Yield each line's logins (if any), or the refused line; `year` is that of the first line without a year."""
     reader = _Reader(year)
     for line in lines:
         time_ms, refused, events = reader.time_ms, None, []
@@ -124,7 +124,7 @@ def auth_log_lines(lines: Iterable[RawLine], year: int) -> Iterator[SourceLine]:
 
 
 def first_year(path: Path) -> int:
-    """Return the year of a file's first line, such that the last line is no later than the file's time of change."""
+    """Return the year of a file's first line, so that the last line is not later than the file's modification time."""
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     years = _Years(0)
     last: tuple[int, int] | None = None
@@ -139,14 +139,14 @@ def first_year(path: Path) -> int:
 
 
 def latest_year(month_and_day: tuple[int, int], now: datetime) -> int:
-    """Return the year of a day that was not after `now`; a day is given to clocks that differ."""
+    """Return the latest year in which the day is not after `now`, with a tolerance of one day for differing clocks."""
     month, day = month_and_day
     is_past = _DAYS_BEFORE[month - 1] + day <= _DAYS_BEFORE[now.month - 1] + now.day + 1
     return now.year if is_past else now.year - 1
 
 
 class _Years:
-    """Gives each day the year in which it is nearest to the day before it in the log."""
+    """Assigns each day the year in which it is nearest to the log's previous day."""
 
     def __init__(self, year: int) -> None:
         self.year = year
@@ -158,14 +158,14 @@ class _Years:
             if day_of_year - self._day < -_HALF_A_YEAR_DAYS:
                 self.year += 1
             elif day_of_year - self._day > _HALF_A_YEAR_DAYS:
-                # A line from before midnight, written after it.
+                # A line of the old year, written after one of the new year.
                 self.year -= 1
         self._day = day_of_year
         return self.year
 
 
 class _Reader:
-    """Reads one line after the other; knows the year, and what each server process has said."""
+    """Reads lines in order; keeps the year and the state of each server process."""
 
     def __init__(self, year: int) -> None:
         self.time_ms: int | None = None
@@ -200,7 +200,7 @@ class _Reader:
             month, day = MONTHS.index(match["month"]) + 1, int(match["day"])
             year = int(match["year"]) if match["year"] else self._years.of(month, day)
             hour, minute, second = (int(part) for part in match["clock"].split(":"))
-            # A leap second is not one of datetime's.
+            # datetime has no leap seconds.
             return _checked(datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC))
         except (ValueError, OverflowError):
             raise NotOfTheFormError("the line's time is invalid") from None
@@ -223,7 +223,7 @@ def _checked(time: datetime) -> datetime:
 
 
 def _attempt(message: str) -> tuple[str, dict[str, object]] | None:
-    """Read one of sshd's messages: its kind, and the fields of a login; None where it tells of no attempt."""
+    """Return the kind of an sshd message and the fields of its login; None if it reports no attempt."""
     if _PAM.match(message):
         match = _PAM_FAILURE.fullmatch(message)
         return _login("announced", match.groupdict(), "refused by PAM") if match and match["address"] else None
@@ -254,7 +254,7 @@ def _login(kind: str, found: dict[str, str | None], reason: str | None) -> tuple
 
 
 def _counts(kind: str, process: _Process) -> bool:
-    """Return whether this is a try of its own, and not another line about one that has counted."""
+    """Return whether the line is a new attempt, not another line about a counted one; update the process."""
     if kind == "ended" and process.has_counted:
         return False
     is_told_already = process.is_announced

@@ -1,15 +1,15 @@
-"""Brokers' own figures, every few seconds: what their pages tell, and what they answer to requests.
+"""Collects broker metrics every few seconds, from the brokers' /metrics pages and from Kafka requests.
 
     pages (/metrics by HTTP) ───────────────────► broker_metrics_page ─┐
     ExplainQuotas: throttled clients and limits ─┐                     │
     Metadata, groups, offsets: partitions, lag ──┴─► broker_metrics ───┴─► events `broker_metric`
 
 Kafka has no page unless jmx_exporter runs in it, and no request that explains quotas. Lag and failed partitions are
-reported of any cluster; with such a page, throttled clients are reported, too, but not the limit that throttles them.
+reported for any cluster. With jmx_exporter's page, Kafka's throttled clients are reported, too, but not their limits.
 
-Invariants: what can't be asked is told in a line, once, and again when it can be; all else goes on. A tick has a
-bounded number of series. Each question has `_TIMEOUT_S`, however many requests it takes; after a failure the
-connections are new ones.
+Invariants: a query's failure is reported once, and its recovery once; other queries continue. A tick has a bounded
+number of series. Each query has a timeout of `_TIMEOUT_S` for all its requests together. After a failure, new
+connections are opened.
 
 Source: docs/metrics.md, docs/quotas.md; Kafka's protocol guide: ListGroups, OffsetFetch, ListOffsets, Metadata.
 """
@@ -46,38 +46,38 @@ A = TypeVar("A", bound=AdminCalls)
 T = TypeVar("T")
 
 _TIMEOUT_S = 5.0
-# A thousand topics, partitions and clients are 1 MB; Kafka's exporter lists all there are.
+# A thousand topics, partitions and clients take 1 MB; Kafka's exporter lists all of them.
 _LARGEST_PAGE_BYTES = 32 << 20
 # Only clients that used a quota in the last minute can have been throttled in it.
 _USED_S = 60
 
-# So many are told of in a tick at the most.
+# Maximum number of series per tick.
 MOST_CLIENTS = 20
 MOST_LAGS = 50
-# Each group's offsets are a request of their own.
+# The offsets of each group take one request.
 MOST_GROUPS = 200
 
-# Kafka closes the connection when it is asked about quotas, and so does a broker that dies: this often in a row, it is
-# Kafka, which complains of such requests in its log.
+# Kafka closes the connection on ExplainQuotas, as a dying broker does. After this many refusals in a row the cluster is
+# taken for Kafka and no longer queried, because Kafka logs an error for each such request.
 _MOST_REFUSALS = 3
 
 
 class CannotAskError(Exception):
-    """A question that can't be asked now, and why, in a line."""
+    """A query failed; the message is the reason, in one line."""
 
 
 class AskedBrokers:
-    """The brokers of one cluster, over the package's own clients; calls wait for their answers."""
+    """Blocking queries to the brokers of one cluster, by Barnabas' own clients."""
 
     def __init__(self, bootstrap_servers: str, security: ClientSecurity | None = None) -> None:
-        """Prepare; connections open when they are needed. Raise BarnabasError if the address is no `host:port`."""
+        """Prepare; connections open when needed. Raises BarnabasError if the address is not `host:port`."""
         self._bootstrap_servers = bootstrap_servers
         self._security = security
         self._runner = asyncio.Runner()
         self._pool = self._new_pool()
 
     def page(self, url: str) -> str:
-        """Return a broker's page of figures."""
+        """Return the text of a broker's metrics page."""
         try:
             with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:
                 text: bytes = answer.read(_LARGEST_PAGE_BYTES + 1)
@@ -88,7 +88,7 @@ class AskedBrokers:
         return text.decode(errors="replace")
 
     def quotas_in_use(self) -> list[dict[str, Any]] | None:
-        """Return who uses how much of which limit, by broker; None: they do not know of that."""
+        """Return the clients' recent use and limits by broker; None if the brokers do not support the request."""
 
         async def ask() -> list[dict[str, Any]] | None:
             try:
@@ -101,7 +101,7 @@ class AskedBrokers:
         return self._run(ask())
 
     def explained(self, clients: Sequence[Client]) -> list[dict[str, Any]]:
-        """Return what throttles clients, by client and broker."""
+        """Return explanations of the clients' quotas: one per client and broker."""
 
         async def ask() -> list[dict[str, Any]]:
             admin = self._admin(QuotaStateAdmin)
@@ -114,7 +114,7 @@ class AskedBrokers:
         return self._run(self._admin(Admin).topics())
 
     def committed(self, most: int) -> tuple[dict[str, dict[TopicPartition, int]], int]:
-        """Return the offsets of so many groups at the most, the first by name, and how many groups there are."""
+        """Return the committed offsets of at most `most` groups, the first by name, and the number of all groups."""
 
         async def ask() -> tuple[dict[str, dict[TopicPartition, int]], int]:
             admin = self._admin(Admin)
@@ -124,11 +124,11 @@ class AskedBrokers:
         return self._run(ask())
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the ends of partitions that have a leader."""
+        """Return the end offsets of partitions that have a leader."""
         return self._run(self._admin(Admin).offsets(partitions, LATEST))
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._runner.run(self._pool.close())
         self._runner.close()
 
@@ -139,7 +139,7 @@ class AskedBrokers:
         try:
             return self._runner.run(asyncio.wait_for(call, _TIMEOUT_S))
         except (BarnabasError, TimeoutError) as error:
-            # Begin anew: the next call is not to meet what was left of this one.
+            # Reconnect, so that the next call does not receive late responses to this one.
             self._runner.run(self._pool.close())
             self._pool = self._new_pool()
             raise CannotAskError(str(error) or f"no answer within {_TIMEOUT_S:.0f} s") from error
@@ -156,10 +156,10 @@ class AskedBrokers:
 
 
 class BrokerLook:
-    """Tells figures of brokers and of their cluster, each time it is called."""
+    """Returns metrics of brokers and their cluster on each call."""
 
     def __init__(self, brokers: AskedBrokers, urls: Sequence[str], warn: Callable[[str], None]) -> None:
-        """Look at brokers, and at the pages at `urls`; `warn` is told once what can't be asked, and once it can be."""
+        """Query `brokers` and the pages at `urls`; call `warn` when a query begins to fail, and when it recovers."""
         self._brokers = brokers
         self._urls = urls
         self._warn = warn
@@ -169,7 +169,7 @@ class BrokerLook:
         self._refusal_count = 0
 
     def __call__(self) -> list[Measurement]:
-        """Look once."""
+        """Collect the metrics once."""
         found: list[BrokerFigure] = []
         throttled_by_pages: list[BrokerFigure] = []
         for url in self._urls:
@@ -220,7 +220,7 @@ class BrokerLook:
                 )
             return None
         self._refusal_count = 0
-        # A client that is throttled for long has used nothing lately: it is queried until the throttling ends.
+        # A client with a long throttle time has no recent use: query it until the throttling ends.
         near = {**dict.fromkeys(self._throttled, 1.0), **clients_near_limits(in_use)}
         most = sorted(near, key=lambda client: (-near[client], client))[:MOST_CLIENTS]
         found = throttled_clients(self._brokers.explained(most))
@@ -228,7 +228,7 @@ class BrokerLook:
         return [*found, left_out("clients", len(near) - MOST_CLIENTS)]
 
     def _asked(self, what: str, ask: Callable[[str], T]) -> T | None:
-        """Ask, and tell when that fails after it went well, and the other way round."""
+        """Call `ask`; warn on the first failure after a success, and on the first success after a failure."""
         try:
             answer = ask(what)
         except (CannotAskError, ValueError) as error:

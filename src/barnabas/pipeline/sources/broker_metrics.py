@@ -1,10 +1,10 @@
-"""Figures of brokers, as events of the type `broker_metric`; what requests tell of a cluster, made such figures. Pure.
+"""Broker metrics as `broker_metric` events, computed from responses of the brokers. Pure.
 
-docs/pipeline/operations.md lists the metrics. Those of a broker's own page are in `broker_metrics_page.py`. Throttled
-clients and groups with lag are named; others are not.
+docs/pipeline/operations.md lists the metrics. `broker_metrics_page.py` reads the metrics of a broker's /metrics page.
+Clients are reported only if throttled, groups only if they have lag.
 
-Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the answers' shape; Kafka's protocol guide: OffsetFetch,
-Metadata.
+Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the format of quota responses; Kafka's protocol guide:
+OffsetFetch, Metadata.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,17 +19,17 @@ from barnabas.pipeline.sources.log_lines import Measurement
 
 _MOST_NAMED = 5
 
-# Ten seconds' worth is free (docs/quotas.md): a client throttled in the last minute has used a sixth of its limit, or
-# shares its limit with other clients. A little less, as seconds and windows do not begin together.
+# A client may use ten seconds' worth of its limit at once (docs/quotas.md). So a client throttled in the last minute
+# used at least a sixth of its limit in it, or shares the limit. Slightly less, as seconds and windows are not aligned.
 _LEAST_PART = 0.15
 
-# (user, client id), as a broker has them.
+# (user, client id), as reported by a broker.
 Client = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerFigure:
-    """One figure; the attributes are the fields of the event."""
+    """One value of a metric; the attributes are the fields of the event."""
 
     broker: str
     metric: str
@@ -50,21 +50,21 @@ class BrokerFigure:
     examples: str | None = None
 
     def as_measurement(self) -> Measurement:
-        """Return it as an event; what it is of makes it the only one of its tick."""
+        """Return the value as an event, identified within its tick by broker, metric and labels."""
         named = (self.broker, self.metric, self.group_id, self.topic, self.user, self.client_id)
         return BROKER_METRIC, ":".join(quote(name) for name in named if name is not None), asdict(self)
 
 
 def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, float]:
-    """Return clients that may have been throttled in the last minute, with the largest part of a limit that each uses.
+    """Return the clients that may have been throttled in the last minute, with the largest part of a limit each uses.
 
-    That is measured twice, as a client comes in bursts: of the last minute by itself, and over the quota's windows of
-    all whom the limit counts together. `brokers` is what `QuotaStateAdmin.top` gives of the last minute.
+    The part is measured twice, because clients send bursts: the client's own rate in the last minute, and the rate of
+    all clients that share the limit over the quota's windows. `brokers`: `QuotaStateAdmin.top` for the last minute.
     """
     found: dict[Client, float] = {}
     for broker in brokers:
         for row in broker["clients"]:
-            # All who are too many to be told apart are one row, without limits.
+            # Clients above the number that a broker tracks share one row, without limits.
             parts = [row["rates"][key] / limit for key, limit in row.get("limits", {}).items()]
             part = max([*parts, *row.get("parts_of_limits", {}).values()], default=0.0)
             if part >= _LEAST_PART or row.get("held_count"):
@@ -74,7 +74,10 @@ def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, fl
 
 
 def throttled_clients(brokers: Iterable[Mapping[str, Any]]) -> list[BrokerFigure]:
-    """Return how long each of the `brokers` (`QuotaStateAdmin.explain`) throttles a client, by its longest limit."""
+    """Return each broker's throttle time of a client, by the quota that throttles it longest.
+
+    `brokers` is the result of `QuotaStateAdmin.explain`. Brokers that do not throttle are omitted.
+    """
     found = []
     for broker in brokers:
         longest = max(broker["quotas"], key=_throttle_ms)
@@ -114,9 +117,9 @@ def _throttled(broker: Mapping[str, Any], quota: Mapping[str, Any], throttle_ms:
 def lags(
     committed: Mapping[str, Mapping[TopicPartition, int]], ends: Mapping[TopicPartition, int]
 ) -> list[BrokerFigure]:
-    """Return the lag of each group and topic that has one, the largest first.
+    """Return the lag of each group and topic, the largest first; those without lag are omitted.
 
-    `committed` has offsets by group and partition; a partition that is no more has no end, and is left out.
+    `committed` has offsets by group and partition. Partitions without an end offset, such as deleted ones, are ignored.
     """
     found = []
     for group_id, offsets in committed.items():
@@ -134,7 +137,7 @@ def lags(
 
 
 def partition_faults(topics: Mapping[str, TopicMetadata]) -> list[BrokerFigure]:
-    """Count the partitions that nobody leads, and those that lack replicas."""
+    """Count the partitions without a leader, and the under-replicated ones."""
     partitions = [
         (f"{name}-{each.partition}", each) for name, topic in topics.items() for each in topic.partitions.values()
     ]
@@ -147,12 +150,12 @@ def partition_faults(topics: Mapping[str, TopicMetadata]) -> list[BrokerFigure]:
 
 
 def left_out(what: str, count: int) -> BrokerFigure:
-    """Say how many series of a kind a tick does not tell of."""
+    """Return a metric with the number of series of a kind that a tick omits."""
     return BrokerFigure(CLUSTER, f"{what}_left_out", float(max(0, count)), "series")
 
 
 def _named(names: list[str], count: int) -> str:
-    """Return the first names, and how many there are beside them."""
+    """Return the first names and the number of the others; `count` is the number of all."""
     shown = names[:_MOST_NAMED]
     more = f" and {count - len(shown)} more" if count > len(shown) else ""
     return ", ".join(shown) + more

@@ -1,11 +1,10 @@
-"""A broker's own page of figures, /metrics, made figures of events. Pure.
+"""Reads a broker's /metrics page and computes `broker_metric` values from it. Pure.
 
-Counters are told by how much they have grown since the last look, `busy_percent` and `request_queue_p99_ms` of the last
-minute.
+Counters are reported as their increase since the previous poll, `busy_percent` and `request_queue_p99_ms` for the last
+minute. A counter that decreased was reset to 0, so its whole value counts.
 
-Names of the page are those of docs/metrics.md, which are those of Prometheus' jmx_exporter with its example for Kafka:
-so a page of Kafka's is read as well, and what a page lacks has no figure. A counter that has gone back began anew: all
-of it counts.
+The page's names are those of docs/metrics.md. They equal the names that Prometheus' jmx_exporter generates with its
+example configuration for Kafka, so Kafka's pages are supported, too. Metrics that a page lacks are omitted.
 
 Source: docs/metrics.md; Prometheus' text format 0.0.4.
 """
@@ -22,7 +21,7 @@ from barnabas.pipeline.sources.broker_metrics import BrokerFigure
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The way to read a figure: what `fold` makes of the samples of a name (with these labels)."""
+    """How to compute a metric: apply `fold` to the samples with this name and these labels."""
 
     metric: str
     unit: str
@@ -42,14 +41,14 @@ _READINGS = (
         is_counter=True,
     ),
     _Reading("failed_requests", "requests", "barnabas_requests_failed_total", is_counter=True),
-    # Of the event loop; of Kafka's request handlers.
+    # The event loop; on Kafka, the request handlers.
     _Reading(
         "busy_percent",
         "percent",
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
         lambda idle: 100 - 100 * sum(idle),
     ),
-    # Of the kind of request that waited longest for its turn.
+    # The API whose requests waited longest in the queue.
     _Reading(
         "request_queue_p99_ms",
         "ms",
@@ -65,7 +64,7 @@ _READINGS = (
     _Reading("offline_replicas", "partitions", "kafka_server_replicamanager_offlinereplicacount"),
 )
 
-# What is told by how much it has grown.
+# Metrics that are reported as an increase.
 COUNTERS = tuple(reading.metric for reading in _READINGS if reading.is_counter)
 
 _BUILD, _BROKER_ID = "kafka_server_app_info", "brokerId"
@@ -81,9 +80,10 @@ _QUOTAS = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerPage:
-    """One look at a page of a broker (its id, if the page tells it): counters as they stand, and throttled clients.
+    """One poll of a broker's page: values of metrics (counters since the broker's start), and throttled clients.
 
-    `throttled` are clients that the broker throttled lately, the longest throttle time first, without the limit.
+    `broker` is the id, if the page has it. `throttled`: recently throttled clients, the longest throttle time first;
+    their limits are unknown.
     """
 
     broker: str
@@ -92,12 +92,12 @@ class BrokerPage:
 
 
 def read_page(text: str, otherwise: str) -> BrokerPage:
-    """Read a page of the broker that `otherwise` names if the page does not; raise ValueError if it is none."""
+    """Parse a metrics page; `otherwise` names the broker if the page has no id. Raises ValueError if it is invalid."""
     by_name: dict[str, list[Sample]] = {}
     try:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                # NaN is what a summary says that has seen nothing of late.
+                # A summary without recent values is NaN.
                 if isfinite(sample.value):
                     by_name.setdefault(sample.name, []).append(sample)
     except ValueError as error:
@@ -114,7 +114,7 @@ def read_page(text: str, otherwise: str) -> BrokerPage:
 
 
 def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigure]:
-    """Return the figures of a look: levels as they are, counters by what they have grown since the look before."""
+    """Return the metrics of a poll: gauges unchanged, counters as the increase since the poll `before`."""
     found = []
     for reading in _READINGS:
         value = now.values.get(reading.metric)
@@ -127,7 +127,7 @@ def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigur
 
 
 def _throttled(broker: str, samples: Iterable[Sample]) -> tuple[BrokerFigure, ...]:
-    """Return how long clients are throttled, each by the quota with its longest throttle time."""
+    """Return the throttle time of each client, by the quota that throttles it longest."""
     found: dict[tuple[str, str], BrokerFigure] = {}
     for sample in sorted(samples, key=lambda each: -each.value):
         if sample.value <= 0:

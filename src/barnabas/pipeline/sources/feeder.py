@@ -1,17 +1,16 @@
-"""Feeds the events of a log into topics, keyed, and finds its place again after it was stopped.
+"""Sends the events of a log to topics, keyed, and resumes where it was stopped.
 
 Invariants:
-- The place is in the topics, nowhere else. Each record has the header `id`, `<log>:<line>`, and what stands behind a
-  second colon where a line gives several records. The last record of each partition tells how far that partition has
-  come; a line is skipped in the partitions that are past it, once it was made sure that the record is the one that
-  would be sent.
-- Within a partition records are in the order of the lines, without a gap, at their first appearance. A batch whose
-  answer was lost may be there twice; its records have the same ids.
-- A record's partition is that of its key (murmur2, as Kafka's own clients do), of its line number where it has none.
-  So with the same number of partitions the same line always goes to the same place.
+- Progress is stored in the topics only. Each record has the header `id`: `<log>:<line>`, with a suffix after a second
+  colon if a line yields several records. The last record of each partition is that partition's progress: records up to
+  it are skipped. The record with the last one's id must have the same value; otherwise it is another log's topic.
+- Within a partition, the first appearances of records are in line order, without a gap. A batch whose response was lost
+  may appear twice, with the same ids.
+- A record's partition depends on its key (murmur2, as in Kafka's own clients), or on its line number if it has no key.
+  So with the same number of partitions, a line always goes to the same partition.
 
-Why first appearances stay in order whatever is killed: of each partition's own records, each sender's are a run without
-gaps that starts no later than one past what was there when it looked.
+Why first appearances stay in order even if senders are killed: each sender's records in a partition are a gapless part
+of that partition's sequence. It starts at the latest one record after the last record found at the sender's start.
 
 Source: Kafka's default partitioner; KIP-98 for idempotence.
 """
@@ -41,17 +40,20 @@ _LONGEST_RETRY_S = 2.0
 
 
 class OtherLogError(Exception):
-    """A topic holds something else than the log that is to be fed into it."""
+    """A topic contains records of another log than the one being sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedPlan:
     """The options of a feed.
 
-    `event_types` are all that may come, so that their topics are there from the start; `topics` names another topic
-    than a type's own, by the type's name. What is refused goes to the dead-letter topic of the first type.
-    `lines_per_s` 0 means as fast as the brokers take them. `give_up_s` is how long a broker may be away. `may_append`:
-    go on in topics that hold something else than this log.
+    Attributes:
+        event_types: All types that may occur; their topics are created at the start. Refused lines go to the
+            dead-letter topic of the first type.
+        topics: Topics by name of event type, where they differ from the type's default.
+        lines_per_s: Maximum rate; 0 is unlimited.
+        give_up_s: How long a broker may be unavailable.
+        may_append: Whether to append to topics that contain another log.
     """
 
     event_types: tuple[EventType, ...]
@@ -63,20 +65,20 @@ class FeedPlan:
     may_append: bool = False
 
     def topic_of(self, event_type: EventType) -> str:
-        """Name the topic that a type's events go to."""
+        """Return the topic of a type's events."""
         return self.topics.get(event_type.name, event_type.topic)
 
     @property
     def dead_letter_topic(self) -> str:
-        """Name the topic that refused lines go to."""
+        """Return the topic of refused lines."""
         return self.topic_of(self.event_types[0]) + DEAD_LETTER_SUFFIX
 
 
 @dataclass(slots=True)
 class FeedProgress:
-    """Counts of the log so far: lines, those among them that were refused, and records sent.
+    """Counts so far: lines, refused lines, and records sent.
 
-    A line whose records are in the topics already counts as seen, its records not as sent.
+    A line whose records are already in the topics counts as a line; its records do not count as sent.
     """
 
     line_count: int = 0
@@ -92,18 +94,18 @@ def feed(
     warn: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> FeedProgress:
-    """Bring the topics, which are created if they do not exist, to the end of the lines; resume where they end.
+    """Send the records that the topics do not have yet; create missing topics.
 
     Args:
         topics, plan: The topics, and options.
-        lines: All of the source's lines from its first on, each once; may be endless.
+        lines: All lines of the source from the first on, each once; may be endless.
         report: Called after each batch.
-        warn: Called with a line when a broker is away and the feeder waits.
+        warn: Called with a one-line message when a broker is unavailable and the feeder waits.
         sleep: Waits for some seconds.
 
     Raises:
-        OtherLogError: a topic holds something else than this log.
-        TopicUnavailableError: a broker was away for longer than `plan.give_up_s`.
+        OtherLogError: a topic contains another log.
+        TopicUnavailableError: a broker was unavailable for longer than `plan.give_up_s`.
     """
 
     def attempt(call: Callable[[bool], T]) -> T:
@@ -122,7 +124,7 @@ def feed(
         batch_line_count += 1
         progress.line_count += 1
         progress.refused_count += line.refused is not None
-        # Endless lines say where what is there now ends; else a slow source's events would wait for a batch to be full.
+        # Send at the last line available now: events of a slow source must not wait for a full batch.
         if len(batch) >= pace.batch_count or (batch and line.is_last_for_now):
             attempt(partial(_append, topics, batch))
             progress.sent_count += len(batch)
@@ -138,7 +140,7 @@ def feed(
 
 
 def records_of(line: SourceLine, plan: FeedPlan, partition_counts: Mapping[str, int]) -> Iterator[Outgoing]:
-    """Yield the records of a line: one per event, or one in the dead-letter topic."""
+    """Yield the records of a line: one per event, or one for the dead-letter topic."""
     place = f"{line.log}:{line.number}"
     if line.refused is not None:
         topic = plan.dead_letter_topic
@@ -162,18 +164,18 @@ def _encode(event_type: EventType, fields: Mapping[str, object], format: str) ->
 
 
 class _Filter:
-    """Tells which records are not in the topics yet."""
+    """Decides which records are not in the topics yet."""
 
     def __init__(self, last_records: Mapping[TopicPartition, LastRecord], may_append: bool) -> None:
         self._left = {partition: (record.log_position, record) for partition, record in last_records.items()}
         self._may_append = may_append
 
     def is_new(self, line: SourceLine, record: Outgoing) -> bool:
-        """Return whether the record is not there; records of a partition must come in order."""
+        """Return whether the topics lack the record; records of a partition must be passed in order."""
         if not self._left or record.partition not in self._left:
             return True
         place, last = self._left[record.partition]
-        # Of another log; or the line is past what the partition holds, and no line before it gave that record.
+        # The last record is of another log, or this line is after it and no earlier line yielded it.
         if place is None or place[0] != line.log or line.number > place[1]:
             self._refuse(record.partition)
             del self._left[record.partition]
@@ -185,7 +187,7 @@ class _Filter:
         return False
 
     def check_end(self) -> None:
-        """Make sure that the log has given all that the topics hold."""
+        """Check that the log contains the last record of each partition."""
         for partition in self._left:
             self._refuse(partition)
 
@@ -200,7 +202,7 @@ class _Filter:
 def _attempt(
     call: Callable[[bool], T], give_up_s: float, warn: Callable[[str], None], sleep: Callable[[float], None]
 ) -> T:
-    """Call again and again while the brokers are away; `call` is told whether it is called again."""
+    """Retry `call` while the brokers are unavailable; its argument is whether this is a retry."""
     retry_s, start, is_again = _FIRST_RETRY_S, time.monotonic(), False
     while True:
         try:
@@ -214,13 +216,13 @@ def _attempt(
 
 
 def _append(topics: BrokerTopics, records: list[Outgoing], is_again: bool) -> None:
-    """Append records; after a failure only those that are not there."""
+    """Append records; in a retry, only those that the topics lack."""
     there = topics.last_records({each.partition for each in records}) if is_again else {}
     topics.append(_behind(records, there))
 
 
 def _behind(records: list[Outgoing], last_records: Mapping[TopicPartition, LastRecord]) -> list[Outgoing]:
-    """Leave out what is in its partition already: up to the partition's last record, where it is one of these."""
+    """Return the records after their partition's last record, if that is one of `records`; otherwise all of them."""
     start_of: dict[TopicPartition, int] = {}
     for index, record in enumerate(records):
         last = last_records.get(record.partition)
@@ -230,7 +232,7 @@ def _behind(records: list[Outgoing], last_records: Mapping[TopicPartition, LastR
 
 
 class _Pace:
-    """Holds a sender to a rate, whatever each send takes; makes up for no more than one second."""
+    """Limits a sender to a rate, however long each send takes; catches up at most one second."""
 
     def __init__(self, lines_per_s: float, sleep: Callable[[float], None]) -> None:
         self._sleep = sleep

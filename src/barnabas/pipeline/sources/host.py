@@ -1,14 +1,14 @@
-"""A host's figures: processor, memory, disks and network, every few seconds.
+"""Metrics of a host: processor, memory, disks and network, every few seconds.
 
-| metric | instance | is |
+| metric | instance | meaning |
 | --- | --- | --- |
-| cpu_percent | | of all processors together, since the last time; waiting for a disk is idle |
-| memory_percent | | what is not available to a new process |
-| disk_percent | mount point | of the space that is there for users |
-| disk_read_bytes_per_s, disk_write_bytes_per_s | | of all disks together, since the last time |
-| network_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s | interface | since the last time |
+| cpu_percent | | all processors together, since the previous poll; waiting for a disk counts as idle |
+| memory_percent | | memory not available to a new process |
+| disk_percent | mount point | used part of the space available to users |
+| disk_read_bytes_per_s, disk_write_bytes_per_s | | all disks together, since the previous poll |
+| network_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s | interface | since the previous poll |
 
-What is a difference is missing the first time. psutil sees to it that no counter goes back.
+The first poll has no metrics "since the previous poll". psutil ensures that no counter decreases.
 
 Source: psutil's documentation: cpu_percent, virtual_memory, disk_usage, net_io_counters (nowrap).
 """
@@ -22,15 +22,15 @@ import psutil  # type: ignore[import-untyped]  # it has no types of its own
 from barnabas.pipeline.events.types import HOST_METRIC
 from barnabas.pipeline.sources.log_lines import Measurement
 
-# Not of this host's own, or always full.
+# File systems that are not the host's own disks, or always full.
 _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One look at a host: counters since it started, and levels in percent, that of the processors since the last look.
+    """One poll of a host: counters since its start, and levels in percent (of the processors since the previous poll).
 
-    `elapsed_s` is of a clock that never goes back; `network` holds (bytes received, bytes sent) by interface.
+    `elapsed_s` is a monotonic time; `network` has (bytes received, bytes sent) by interface.
     """
 
     elapsed_s: float
@@ -43,7 +43,7 @@ class Counters:
 
 
 def look_at_this_host() -> Counters:
-    """Read all counters, through psutil."""
+    """Read all counters with psutil."""
     disks = psutil.disk_io_counters()
     return Counters(
         time.monotonic(),
@@ -57,16 +57,16 @@ def look_at_this_host() -> Counters:
 
 
 class HostLook:
-    """Tells a host's figures, each time it is called; what is a difference is one to the time before."""
+    """Returns a host's metrics on each call; rates are since the previous call."""
 
     def __init__(self, name: str, look: Callable[[], Counters] = look_at_this_host) -> None:
-        """Tell figures of the host `name`, from the counters that `look` returns."""
+        """Report metrics of the host `name`, computed from the counters that `look` returns."""
         self._name = name
         self._look = look
         self._before: Counters | None = None
 
     def __call__(self) -> list[Measurement]:
-        """Look once."""
+        """Collect the metrics once."""
         found = self._look()
         told: list[Measurement] = []
         for metric, instance, value in figures(self._before, found):
@@ -77,7 +77,7 @@ class HostLook:
 
 
 def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | None, float]]:
-    """Return (metric, instance, value) of a look, and of what has changed since the one before."""
+    """Return (metric, instance, value) for each metric of a poll; without `before`, only memory and disk levels."""
     found: list[tuple[str, str | None, float]] = [("memory_percent", None, now.memory_percent)]
     found += [("disk_percent", mount, percent) for mount, percent in sorted(now.disk_percents.items())]
     if before is None:
@@ -102,6 +102,6 @@ def _disk_percents() -> dict[str, float]:
         try:
             found[partition.mountpoint] = psutil.disk_usage(partition.mountpoint).percent
         except OSError:
-            # Not ours to look at, or just unmounted.
+            # No permission, or just unmounted.
             continue
     return found

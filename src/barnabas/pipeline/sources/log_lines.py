@@ -1,12 +1,12 @@
-"""Lines of logs: from a file, from a file that grows, from a stream or from looks; and what a line becomes.
+"""Lines of logs, read from a file, a growing file, a stream or periodic measurements; and the parsed line.
 
-Invariants: line numbers count from 1 and every line has one, readable or not. A line ends with a line feed, carriage
-returns before it included; of one that is longer than `LONGEST_LINE` characters the first `LONGEST_LINE` + 1 are given.
-Bytes that are no UTF-8 stand as backslash escapes (`\\xff`).
+Invariants: line numbers count from 1 and include unreadable lines. A line ends with a line feed; carriage returns
+before it are part of the line end. A line of more than `LONGEST_LINE` characters is cut to `LONGEST_LINE` + 1. Invalid
+UTF-8 becomes backslash escapes (`\\xff`).
 
-A log's name is what its lines' ids begin with: the first 12 hexadecimal digits of a SHA-256, of the file's whole
-content where it is there from the start, of the first line (its line feed left out) where it grows or comes as a
-stream: that stays what it is, and is the same when it is read again.
+The ids of a log's lines begin with the log's name: the first 12 hexadecimal digits of a SHA-256. It hashes the whole
+content of a complete file. For a growing file or a stream it hashes the first line without its line end, which does not
+change and is the same when the log is read again.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 class RawLine(NamedTuple):
-    """One line; `is_last_for_now`: the next one is not there yet."""
+    """One line; `is_last_for_now`: the next line is not available yet."""
 
     log: str
     number: int
@@ -38,7 +38,7 @@ class RawLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A line that gives no event, as it stands, and why."""
+    """A line that cannot be parsed, unchanged, and the reason."""
 
     text: str
     reason: str
@@ -46,7 +46,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line as read: its events, or what was refused; neither where the line is none of the source's business."""
+    """A parsed line: its events, or the refused line; neither if the line is irrelevant to the source."""
 
     log: str
     number: int
@@ -56,13 +56,13 @@ class SourceLine:
     is_last_for_now: bool = False
 
 
-# What one look tells: the event's type, what was measured (once in a tick), and the fields without id and time.
+# A measurement by a `Look`: the event's type, what was measured (unique in a tick), and the fields without id and time.
 Measurement = tuple[EventType, str, dict[str, object]]
 Look = Callable[[], Sequence[Measurement]]
 
 
 def file_lines(path: Path) -> Iterator[RawLine]:
-    """Yield the lines of a log, gzip or not; raise OSError if it can't be read, or is damaged or cut short."""
+    """Yield the lines of a log, gzip or not; raise OSError if it can't be read, or is damaged or truncated."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
@@ -73,7 +73,7 @@ def file_lines(path: Path) -> Iterator[RawLine]:
 
 
 class _Log:
-    """Makes lines of a log that comes in pieces; of a line that is too long it keeps the beginning."""
+    """Assembles the lines of a log from pieces; cuts lines that are too long."""
 
     def __init__(self) -> None:
         self.begun = b""
@@ -84,7 +84,7 @@ class _Log:
         self.begun = (self.begun + piece)[: LONGEST_LINE_BYTES + 1]
 
     def line(self, *, is_last_for_now: bool = False) -> RawLine:
-        """End the line that has begun."""
+        """Complete and return the current line."""
         line, self.begun = self.begun, b""
         self._name = self._name or hashlib.sha256(line.rstrip(b"\r")).hexdigest()[:_NAME_DIGITS]
         self._number += 1
@@ -92,9 +92,9 @@ class _Log:
 
 
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
-    """Yield the lines of a stream (standard input) until it ends, as soon as they come."""
+    """Yield the lines of a stream (standard input) as they arrive, until it ends."""
     log = _Log()
-    while block := stream.read1(_BLOCK_BYTES):  # type: ignore[attr-defined]  # what is buffered has it
+    while block := stream.read1(_BLOCK_BYTES):  # type: ignore[attr-defined]  # buffered streams have read1
         *pieces, rest = block.split(b"\n")
         for index, piece in enumerate(pieces):
             log.add(piece)
@@ -107,12 +107,11 @@ def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
 def follow_lines(
     path: Path, sleep: Callable[[float], None] = time.sleep, is_stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[RawLine]:
-    """Yield the lines of a plain file, then those that are added, until `is_stopped`.
+    """Yield the lines of an uncompressed file, then lines appended to it, until `is_stopped`.
 
-    When another file takes its name, or the file is emptied (both are ways to rotate a log), the rest of the old one is
-    given first where it is still there, then the new one from its first line, under its own name. A line is given once
-    its line feed is there; the last line of a file that was rotated away needs none. A file that is not there yet is
-    waited for.
+    When the log is rotated (another file gets its name, or it is truncated), the rest of the old file is yielded first,
+    if it still exists. Then the new file follows from its first line, with its own log name. A line is yielded when its
+    line feed is written; the last line of a rotated file needs none. If the file does not exist yet, wait for it.
     """
     while not is_stopped():
         try:
@@ -128,7 +127,7 @@ def _follow_file(
     path: Path, file: BinaryIO, sleep: Callable[[float], None], is_stopped: Callable[[], bool]
 ) -> Iterator[RawLine]:
     log = _Log()
-    # The last complete line: it is returned when it is known whether another line follows it for now.
+    # The last complete line: it is yielded when it is known whether another line follows it for now.
     last: RawLine | None = None
     is_rotated = False
     while True:
@@ -143,7 +142,7 @@ def _follow_file(
             last = None
         if is_rotated or is_stopped():
             break
-        # Looked for before the file is read once more: what was written until then is read.
+        # Check before the file is read once more, so that everything written before the rotation is read.
         is_rotated = _is_rotated(path, file)
         if not is_rotated:
             sleep(_POLL_S)
@@ -159,10 +158,10 @@ def tick_lines(
     sleep: Callable[[float], None] = time.sleep,
     time_s: Callable[[], float] = time.time,
 ) -> Iterator[SourceLine]:
-    """Look again and again, every `interval_s`, and yield what is told as one line per tick, until `is_stopped`.
+    """Call all `looks`, then sleep `interval_s`, until `is_stopped`; yield one line per tick with all events.
 
-    The ids are `<name>@<start in ms>:<tick>` and what was measured: each start of a collector is a log of its own, so a
-    feeder must be allowed to append it. `sleep` waits for some seconds; `time_s` returns the time of the events.
+    The ids are `<name>@<start in ms>:<tick>:<what was measured>`. Each start of a collector is a separate log, so the
+    feeder needs `may_append`. `sleep` waits for some seconds; `time_s` returns the time of the events.
     """
     log = f"{name}@{int(time_s() * 1000)}"
     for tick in count(1):
@@ -184,6 +183,6 @@ def _is_rotated(path: Path, file: BinaryIO) -> bool:
     try:
         named = path.stat()
     except FileNotFoundError:
-        # Between the two steps of a rotation.
+        # The old file is renamed, and the new one is not created yet.
         return True
     return (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino) or named.st_size < file.tell()

@@ -1,4 +1,4 @@
-"""A service's log lines, of whatever shape, as `service_log` events.
+"""A service's log lines, in any of several formats, as `service_log` events.
 
 | shape | example |
 | --- | --- |
@@ -8,13 +8,15 @@
 | JSON | `{"time":"...","level":"error","msg":"text"}`, with the usual names of these three |
 | logfmt | `time=... level=error msg="text"` |
 
-The first is that of log4j (as in Kafka), Python's logging, Spring, Spark, nginx and PostgreSQL.
+The first shape is that of log4j (as in Kafka), Python's logging, Spring, Spark, nginx and PostgreSQL.
 
-A line of another shape is INFO as it stands, with the time of the line before it. After a line with a time any line of
-another shape belongs to it, as stack traces do; else only one that is indented or begins as a trace's lines do. Such
-lines are part of the message. A message of more than `LONGEST_MESSAGE` characters is cut.
+A line of another shape continues the previous record, such as a line of a stack trace, if that record began with a line
+of a known shape. Otherwise it continues the record only if it is indented or begins like a line of a trace.
+Continuation lines are part of the message. A message of more than `LONGEST_MESSAGE` characters is cut. A record also
+ends at the last line that is available for now.
 
-A record's number is that of its first line. No line is refused: there is none that a service may not write.
+Any other line becomes a record of its own: level INFO (ERROR if it begins a Python traceback), the whole line as the
+message, and the previous record's time. A record's number is that of its first line. No line is refused.
 """
 
 import json
@@ -46,7 +48,7 @@ _TIME = re.compile(
     r"\[?(?P<date>[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2})[T ](?P<clock>[0-9]{2}:[0-9]{2}:[0-9]{2})"
     r"(?:[.,](?P<fraction>[0-9]{1,9}))?(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?\]?(?=[^0-9A-Za-z]|\Z)"
 )
-# Among the first words, alone or in brackets; in small letters only in brackets.
+# Among the first words, alone or in brackets; in lower case only in brackets.
 _LEVEL = re.compile(
     rf"(?P<before>(?:[^ ]+ +){{0,6}}?)(?:[\[(<]?(?P<level>{_NAMES})[\])>]?|[\[(<](?P<small>{_NAMES.lower()})[\])>]):?"
     r"(?P<after>(?: .*)?)",
@@ -74,7 +76,7 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class _Record:
-    """An entry with the lines that belong to it."""
+    """An entry with its continuation lines."""
 
     log: str
     number: int
@@ -92,9 +94,10 @@ class _Record:
 def service_log_lines(
     lines: Iterable[RawLine], service: str, host: str | None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Iterator[SourceLine]:
-    """Yield an event per record; the lines that belong to one before them give none of their own.
+    """Yield one event per record; continuation lines are part of their record's event.
 
-    `now` is the time of what has none, and has none before it; and the year of syslog's times.
+    `now` returns the time of records without a time if no earlier record has one. It also determines the year of
+    syslog times.
     """
     source = {"service": service, "host": host}
     record: _Record | None = None
@@ -132,7 +135,7 @@ def _source_line(record: _Record, source: dict[str, str | None], *, is_last_for_
 
 
 def _entry(text: str, now: Callable[[], datetime]) -> _Entry | None:
-    """Read a line of a known shape; None where it is of none."""
+    """Parse a line; return None if its shape is unknown."""
     if text.startswith("{"):
         return _json_entry(text)
     if match := _TIME.match(text):
@@ -150,7 +153,7 @@ def _entry(text: str, now: Callable[[], datetime]) -> _Entry | None:
 
 def _level_and_message(text: str) -> tuple[str, str]:
     text = text.strip(" -|")
-    # What stands far behind is no level but a word of the text.
+    # A level's name further right is a word of the text.
     match = _LEVEL.match(text[:_LONGEST_LEVEL_HEAD])
     if match is None:
         return "INFO", text
@@ -184,7 +187,7 @@ def _logfmt_entry(text: str) -> _Entry | None:
 
 
 def _named_entry(found: dict[str, object], text: str) -> _Entry | None:
-    """Return the entry of named values: one that names neither a level nor a message is of another shape."""
+    """Return the entry of a JSON or logfmt line; None if it has neither a level nor a message."""
     level = _first(found, _LEVEL_KEYS)
     message = _first(found, _MESSAGE_KEYS)
     if level is None and message is None:

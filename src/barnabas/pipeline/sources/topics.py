@@ -1,8 +1,8 @@
 """Send records to topics in order, and read the last record of each partition.
 
 Invariants: within a partition the records of one sender are in order and without a gap, because the producer is
-idempotent and fails for good at the first record that it can't deliver. A batch whose response was lost may be in the
-topic all the same, so read the last records again after a failure.
+idempotent and fails permanently at the first record that it can't deliver. A batch whose response was lost may still be
+in the topic, so read the last records again after a failure.
 
 Source: librdkafka's INTRODUCTION.md, Idempotent Producer; its CONFIGURATION.md.
 """
@@ -20,7 +20,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from barnabas.core.types import TopicPartition
 
 ID_HEADER = "id"
-"""`<log>:<line>`, and more behind a second colon if a line gives several records."""
+"""`<log>:<line>`, with a suffix after a second colon if a line yields several records."""
 
 _TIMEOUT_S = 5.0
 _RETRY_S = 0.1
@@ -39,7 +39,7 @@ class TopicUnavailableError(Exception):
 
 
 class Outgoing(NamedTuple):
-    """One record to send; without `timestamp_ms` its time is that of sending."""
+    """One record to send; its default timestamp is the time of sending."""
 
     partition: TopicPartition
     key: bytes | None
@@ -56,7 +56,7 @@ class LastRecord:
     headers: tuple[tuple[str, bytes | None], ...]
 
     def header(self, name: str) -> bytes | None:
-        """Return the first header of this name; None if there is none."""
+        """Return the value of the first header with this name; None if the record has no such header."""
         return next((value for found, value in self.headers if found == name), None)
 
     @property
@@ -70,7 +70,7 @@ class LastRecord:
 
 
 class BrokerTopics:
-    """Topics of a cluster, by librdkafka; each call may raise TopicUnavailableError."""
+    """Topics of a cluster, accessed with librdkafka; each call may raise TopicUnavailableError."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         """Prepare; connections open when they are needed. `options` are librdkafka's settings, some of them secrets."""
@@ -91,7 +91,7 @@ class BrokerTopics:
                     if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
             deadline = time.monotonic() + _TIMEOUT_S
-            # Brokers learn of new topics one after the other.
+            # Brokers receive the metadata of new topics one after the other.
             while True:
                 found = admin.list_topics(timeout=_TIMEOUT_S).topics
                 counts = {name: len(found[name].partitions) for name in partition_counts if name in found}

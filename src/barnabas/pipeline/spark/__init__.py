@@ -1,1 +1,1 @@
-"""Spark on this machine or elsewhere: Java, the session, its jars."""
+"""Setup of Spark, local or remote: Java, the session, jars."""

@@ -1,4 +1,4 @@
-"""Iceberg's catalogs by name: PyIceberg's properties of one, from Spark's settings or from PyIceberg's configuration.
+"""Properties of Iceberg catalogs for PyIceberg, from Spark's settings or from PyIceberg's configuration.
 
 Source: Iceberg 1.10.0, `CatalogProperties`; PyIceberg 0.12, `pyiceberg.utils.config`.
 """
@@ -11,9 +11,9 @@ from urllib.parse import quote, urlsplit
 
 PREFIX = "spark.sql.catalog."
 
-# Java's types of catalogs, and PyIceberg's.
+# Catalog types of Iceberg's Java library, and PyIceberg's names for them.
 _TYPES = {"rest": "rest", "jdbc": "sql", "hive": "hive", "glue": "glue"}
-# PyIceberg's settings of S3, and those of Hadoop's client, by which Spark reads files.
+# PyIceberg's S3 settings, and the corresponding settings of Hadoop's client, by which Spark reads files.
 _S3 = {
     "s3.endpoint": "endpoint",
     "s3.access-key-id": "access.key",
@@ -25,16 +25,16 @@ _PATH_STYLE = "path.style.access"
 
 
 class CatalogError(Exception):
-    """A catalog can't be used as it is named: one line that says why and what to do."""
+    """A catalog's configuration can't be used; the message is one line with the reason and the remedy."""
 
 
 def is_name(place: str) -> bool:
-    """Tell whether a place is a name in a catalog (`lake.site`, `lake.site.views`), no directory."""
+    """Return whether a location is a name in a catalog (`lake.site`, `lake.site.views`), and not a directory."""
     return re.fullmatch(r"\w[\w-]*(\.[\w-]+)+", place) is not None
 
 
 def catalog_settings(place: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings by which Spark reads the files of a catalog's tables in S3; nothing for a directory.
+    """Return the Spark settings to read the files of a catalog's tables in S3; no settings for a directory.
 
     Raises:
         CatalogError: the catalog has no settings, or has a type that is not supported.
@@ -47,17 +47,17 @@ def catalog_settings(place: str, settings: Mapping[str, str]) -> dict[str, str]:
         is_virtual = found.get("s3.force-virtual-addressing", "false").lower() == "true"
         wanted[f"spark.hadoop.fs.s3a.{_PATH_STYLE}"] = str(not is_virtual).lower()
     if "://" in found.get("warehouse", ""):
-        # The session loads the client of the store for each setting that is an address.
+        # The session loads the store's client for each setting that is a URL.
         wanted["spark.barnabas.warehouse"] = found["warehouse"]
     return {key: value for key, value in wanted.items() if key not in settings}
 
 
 def catalog_properties(place: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return PyIceberg's properties of the catalog of a place, with its type.
+    """Return PyIceberg's properties of the catalog of a table or namespace, with its type.
 
     Args:
         place: A name in a catalog.
-        settings: Spark's. PyIceberg's configuration applies if they do not name the catalog.
+        settings: Spark's settings. PyIceberg's configuration applies if they do not configure the catalog.
 
     Raises:
         CatalogError: the catalog has no settings, or has a type that is not supported.
@@ -86,7 +86,7 @@ def catalog_properties(place: str, settings: Mapping[str, str]) -> dict[str, str
 
 
 def _of_spark(own: Mapping[str, str], name: str) -> dict[str, str]:
-    """Translate a catalog's settings of Spark into PyIceberg's properties."""
+    """Translate Spark's settings of a catalog into PyIceberg's properties."""
     kind = own.get("type", own.get("catalog-impl", "hive").rpartition(".")[2].removesuffix("Catalog").lower())
     if kind == "hadoop":
         raise CatalogError(
@@ -110,7 +110,7 @@ def _of_spark(own: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _sqlalchemy_of(own: Mapping[str, str], name: str) -> str:
-    """Return SQLAlchemy's address of the database that a JDBC address names."""
+    """Return SQLAlchemy's URL of the database of a JDBC URL."""
     parts = urlsplit(own.get("uri", "").removeprefix("jdbc:"))
     if parts.scheme == "sqlite":
         return f"sqlite:///{parts.path}"

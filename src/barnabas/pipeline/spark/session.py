@@ -1,7 +1,7 @@
-"""A small Spark session on this machine, and the lock that keeps a second one off the same checkpoint.
+"""A small local Spark session, and the lock that prevents a second session on the same checkpoint.
 
-Invariant: as long as any process of a run lives, its JVM included, the lock of its checkpoint is held. The lock is on a
-file that the JVM has open too: when the Python side is killed, its JVM lives on for a moment, and could still write.
+Invariant: a run's checkpoint is locked while any process of the run exists, including its JVM. The JVM has the lock
+file open as well, because it outlives a killed Python process for a moment, and could still write.
 
 Source: `pyspark.java_gateway.launch_gateway` of pyspark 4.0.0; `org.apache.spark.api.python.PythonGatewayServer`.
 """
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 _JVM_EXIT_TIMEOUT_S = 10
 _ARCHIVE_TIMEOUT_S = 180
 
-# Port, length of the secret; then the secret.
+# Port and length of the secret; the secret follows.
 _ADDRESS = Struct(">ii")
 _ADDRESS_FILE = "jvm-address"
 
 _MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
-# Spark's own settings look into ~/.m2 first, and fail where Maven has left a module's description there without its
-# jar; and they ask a second repository, which many networks do not reach, for each module. Coordinates can't say that
-# a jar is wanted which holds all that it needs, as Google's for Hadoop is: others of these would not fit Spark's.
+# Spark's default settings search ~/.m2 first, and fail if Maven has left a module's POM there without its jar. They
+# also ask a second repository for each module, which many networks can't reach. Coordinates can't select the shaded jar
+# of Google's Hadoop connector; the dependencies of its plain jar conflict with Spark's.
 _IVY_SETTINGS = """<ivysettings>
   <settings defaultResolver="maven"/>
   <resolvers>
@@ -60,10 +60,9 @@ _IVY_SETTINGS = """<ivysettings>
 _SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
-    # The JVM's optimizing compiler took half of all CPU of a job's first minutes, most of it for Spark's planning,
-    # which runs a few hundred times: so it waits until code is ten times as hot. Of the collectors the one without
-    # threads that work beside the two cores' own; the heap grows only where that takes more than a twentieth of the
-    # time.
+    # The JVM's optimizing compiler used half of the CPU of a job's first minutes, mostly for Spark's planning, which
+    # runs only a few hundred times. So its thresholds are ten times the defaults. The parallel collector has no threads
+    # that run concurrently with the two cores' tasks. The heap grows only if collection takes over 5 % of the time.
     "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC -XX:GCTimeRatio=19 -XX:Tier4InvocationThreshold=50000 "
     "-XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
     # Host names of fresh machines often do not resolve.
@@ -74,26 +73,26 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
-    # The JVM compiles no method that is longer, and Spark's one method for a whole stage is, where rows are wide.
-    # Beyond this length Spark makes code for each operator, in parts that are compiled.
+    # The JVM does not compile longer methods, and Spark's single method for a whole stage is longer if rows are wide.
+    # Beyond this length Spark generates code for each operator, in parts that the JVM compiles.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # Of generated classes: six jobs have more stages than Spark's hundred, and would compile the same ones again.
+    # Cache of generated classes: six jobs have more stages than Spark's default of 100, and would recompile classes.
     "spark.sql.codegen.cache.maxEntries": "500",
     # Spark writes each plan as text for its UI, which is off. Whole texts take a tenth of a refresh's CPU.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "1000",
-    # What goes to a Python worker at once: records may be a megabyte each.
+    # Limits of a batch for a Python worker: each record may have a megabyte.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
-    # Each function that is called would note the line that calls it: a second of Python for each query of a job.
+    # If enabled, each function call records the calling line: a second of Python for each query of a job.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # Columns of Iceberg's files are known by their field ids.
+    # Columns of Iceberg's files are resolved by field id.
     "spark.sql.parquet.fieldId.read.enabled": "true",
     "spark.python.daemon.module": "barnabas.pipeline.spark.worker_daemon",
 }
 
 
-# Settings that are lists: who names one more does not mean to lose those that are needed.
+# Settings that are lists: the user's items are added to the required ones.
 _LISTS = {
     "spark.jars": ",",
     "spark.jars.packages": ",",
@@ -105,20 +104,20 @@ _LISTS = {
 
 
 class CheckpointInUseError(Exception):
-    """Another run uses the checkpoint, and did not end in time."""
+    """Another run uses the checkpoint and did not end in time."""
 
 
 @contextmanager
 def checkpoint_lock(path: Path, timeout_s: float, wait_note: Callable[[], None]) -> Iterator[int]:
-    """Hold the lock of a checkpoint; gives its descriptor, to be passed on to the JVM.
+    """Lock a checkpoint for the block; yield the lock's descriptor, which the JVM must inherit.
 
     Args:
-        path: The lock's file; is created where it is not there, and stays.
+        path: The lock file, which is created if it is missing, and never deleted.
         timeout_s: How long to wait for an earlier run to end.
-        wait_note: Called once when there is something to wait for.
+        wait_note: Called once if another run has the lock.
 
     Raises:
-        CheckpointInUseError: the lock was not free in time.
+        CheckpointInUseError: the lock was not released in time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -142,7 +141,7 @@ def checkpoint_lock(path: Path, timeout_s: float, wait_note: Callable[[], None])
 
 
 def combined(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark settings with others over them; those that are lists have what stands in both."""
+    """Return Spark settings, overridden by others; settings that are lists contain the items of both."""
     result = {**settings, **more}
     for name, separator in _LISTS.items():
         if settings.get(name) and more.get(name):
@@ -162,22 +161,22 @@ def spark_session(
     log: Path | None = None,
     on_archive: Callable[[str], None] | None = None,
 ) -> Iterator[SparkSession]:
-    """Start Spark in this process and a JVM, and stop both at the end; once in a process.
+    """Start Spark in this process and a JVM, and stop both at the end of the block; only once per process.
 
     Args:
         name: The application's name.
-        scratch: A directory for what Spark needs only while it runs; is created.
-        packages: Maven coordinates, comma between; they are downloaded once, from Maven Central or what
-            BARNABAS_MAVEN_REPOSITORY names, and then kept in Ivy's cache.
-        settings: Spark settings over the ones of this module; to those that are lists they add.
-        locks: Descriptors that the JVM holds open as long as it lives.
-        log: A file that what the JVM says is added to; None: standard error.
-        on_archive: Told when the JVM begins to write its classes at the end, where the archive is missing; None: it
-            does not write them.
+        scratch: Directory for Spark's temporary files, which is created.
+        packages: Maven coordinates, separated by commas. They are downloaded once, from Maven Central or
+            BARNABAS_MAVEN_REPOSITORY, into Ivy's cache.
+        settings: Spark settings that override this module's; items of lists are added.
+        locks: Descriptors that the JVM keeps open until its exit.
+        log: File to which the JVM's output is appended; None: the output streams of this process.
+        on_archive: Called with a message before the JVM writes a missing class archive at its exit; None: the JVM does
+            not write it.
 
     Raises:
-        JavaNotFoundError: there is no Java.
-        SparkFailedError: the JVM did not start or ended, or what Java says went through here.
+        JavaNotFoundError: no suitable Java was found.
+        SparkFailedError: the JVM did not start or ended, or an error from Java left the block.
     """
     scratch = scratch.absolute()
     scratch.mkdir(parents=True, exist_ok=True)
@@ -185,7 +184,7 @@ def spark_session(
     os.environ["JAVA_HOME"] = str(java_home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    # Of another Spark on this machine: its scripts and jars would be mixed with ours.
+    # The scripts and jars of another Spark installation would be mixed with pyspark's.
     os.environ.pop("SPARK_HOME", None)
 
     from pyspark import SparkConf, SparkContext
@@ -198,18 +197,18 @@ def spark_session(
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" {classes.java_options()}',
         "spark.jars.packages": packages,
-        # Spark reads it as a URI: a path may have a space.
+        # Spark parses it as a URI, and a path may contain a space.
         "spark.jars.ivySettings": _write_ivy_settings(scratch).as_uri(),
     }
     conf = SparkConf().setAppName(name).setAll(list(combined(own, settings or {}).items()))
     jvm = _start_jvm(conf, scratch, locks, log)
-    # A JVM that would first write its classes is killed where the run has failed or is interrupted.
+    # If the run fails or is interrupted, a JVM that would write its class archive is killed at once.
     exit_timeout_s = 0 if classes.is_missing else _JVM_EXIT_TIMEOUT_S
     try:
         on_interrupt = signal.getsignal(signal.SIGINT)
         context = SparkContext(conf=conf, gateway=_connect(jvm, scratch, log))
         if threading.current_thread() is threading.main_thread():
-            # Spark's own, which the context has just set, cancels what is being written.
+            # The handler that SparkContext has just set would cancel running jobs.
             signal.signal(signal.SIGINT, on_interrupt)
         _remove_jars_from_python_path(context)
         session = SparkSession(context)
@@ -234,8 +233,8 @@ def spark_session(
 def _remove_jars_from_python_path(context: SparkContext) -> None:
     """Remove the packages' jars from the import path of Python and its workers.
 
-    Spark adds them in case they contain Python modules. Before each task a worker reads the directory of each jar: for
-    the clients of an object store 0.1 s of CPU.
+    Spark adds them in case they contain Python modules. Before each task a worker reads the directory of each jar,
+    which takes 0.1 s of CPU for the clients of an object store.
     """
     includes = context._python_includes or []
     includes[:] = [each for each in includes if not each.endswith(".jar")]
@@ -245,11 +244,11 @@ def _remove_jars_from_python_path(context: SparkContext) -> None:
 def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path | None) -> subprocess.Popen[bytes]:
     """Start Spark's JVM, which writes its port and secret to a file once it listens.
 
-    Not pyspark's own start: that loses the JVM when it is interrupted meanwhile, and the JVM then waits for ever.
+    pyspark's own start is not used: an interrupt makes it lose the JVM, which then waits forever.
     """
     import pyspark
 
-    # The class archive is for this path, by whatever link the environment is reached.
+    # Resolved, because the class archive depends on the path, and a link may lead to the environment.
     command = [str(Path(pyspark.__file__).resolve().parent / "bin" / "spark-submit")]
     for name, value in conf.getAll():
         command += ["--conf", f"{name}={value}"]
@@ -258,8 +257,8 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
     parent_pid = os.getpid()
 
     def prepare() -> None:
-        # They are for the Python side, which ends the batch first. A terminal and a process group do not reach the JVM,
-        # as it has a session of its own; a supervisor that asks each process of a control group does.
+        # The Python process handles these signals, and ends the batch first. The JVM has its own session, so signals to
+        # a terminal or process group do not reach it. Signals to each process of a control group do.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if sys.platform == "linux":
@@ -269,13 +268,13 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
         output = None if log is None else stack.enter_context(log.open("ab"))
         return subprocess.Popen(
             [*command, "pyspark-shell"],
-            # Its end ends the JVM, once it listens.
+            # Once it listens, the JVM exits at the end of its input.
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
             pass_fds=tuple(locks),
-            # Spark makes a directory `artifacts` where it is started.
+            # Spark creates a directory `artifacts` in its working directory.
             cwd=scratch,
             start_new_session=True,
             preexec_fn=prepare,
@@ -293,7 +292,7 @@ def _connect(jvm: subprocess.Popen[bytes], scratch: Path, log: Path | None) -> J
         time.sleep(0.05)
     data = address.read_bytes()
     port, secret_length = _ADDRESS.unpack_from(data)
-    # With these pyspark connects to a JVM that is there already.
+    # With these variables, pyspark connects to a running JVM.
     os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = data[_ADDRESS.size : _ADDRESS.size + secret_length].decode()
     _remember_names()
@@ -305,17 +304,17 @@ def _connect(jvm: subprocess.Popen[bytes], scratch: Path, log: Path | None) -> J
 
 @cache
 def _remember_names() -> None:
-    """Have py4j remember which of Java's names are packages and which are classes, for as long as a JVM is there.
+    """Make py4j cache which of Java's names are packages and which are classes, for the lifetime of a JVM.
 
-    It asks the JVM each time, and that looks for a class `org.apache` in each of some hundred jars: of all CPU of six
-    jobs that was a twentieth.
+    Without the cache py4j asks the JVM each time, which searches some hundred jars for a class `org.apache`. That took
+    5 % of the CPU of six jobs.
     """
     from py4j.java_gateway import JavaPackage, JVMView
 
     def remembering(ask: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         def known(parent: Any, name: str) -> Any:
             found = ask(parent, name)
-            # From now on found here, before `__getattr__` is called.
+            # Python finds the attribute from now on, without a call of `__getattr__`.
             vars(parent)[name] = found
             return found
 
@@ -326,14 +325,14 @@ def _remember_names() -> None:
 
 
 def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None) -> SparkFailedError | None:
-    """Return in one line what Java says, or that the JVM has ended; the trace goes to the log. None: it is neither."""
+    """Return a one-line error if Java failed or the JVM has ended, else None; write Java's trace to the log."""
     from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
     from pyspark.errors import PySparkException
 
     if isinstance(error, SparkFailedError):
         return error
     if isinstance(error, (Py4JNetworkError, ConnectionError)):
-        # It has ended, or is about to.
+        # The JVM has ended, or is about to end.
         with suppress(subprocess.TimeoutExpired):
             jvm.wait(_JVM_EXIT_TIMEOUT_S)
     failure = None
@@ -342,7 +341,7 @@ def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None
     elif isinstance(error, (Py4JError, PySparkException)):
         failure = SparkFailedError(f"Spark: {reason_of(error)}{'' if log is None else ' (--verbose shows the trace)'}")
     if is_of_java(error):
-        # While the JVM is there, which is asked for its part of the trace.
+        # Printed before the JVM stops, because its part of the trace comes from the JVM.
         with ExitStack() as stack:
             traceback.print_exception(error, file=None if log is None else stack.enter_context(log.open("a")))
     return failure
@@ -351,12 +350,12 @@ def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None
 def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path, timeout_s: float) -> None:
     assert jvm.stdin is not None
     jvm.stdin.close()
-    # Before it listens it has done nothing yet, and does not heed its input's end.
+    # Before it listens, the JVM has no work to finish, and ignores the end of its input.
     is_listening = (scratch / _ADDRESS_FILE).is_file()
     try:
         jvm.wait(timeout_s if is_listening else 0)
     except subprocess.TimeoutExpired:
-        # With Spark's scripts, which it may still be.
+        # The process group, because the process may still be one of Spark's scripts.
         os.killpg(jvm.pid, signal.SIGKILL)
         jvm.wait()
 

@@ -1,1 +1,1 @@
-"""Tables that a job writes: Delta, Iceberg, Parquet, PostgreSQL; with each commit stands how far it has read."""
+"""Tables that a job writes: Delta, Iceberg, Parquet, PostgreSQL. Each commit stores the offsets read so far."""

@@ -1,8 +1,7 @@
-"""Columns of rows that are to be written, held against those of the table that they go to.
+"""Matches the columns of new rows with the columns of their table.
 
-A column is known by its name whatever its case, as in Spark. A table never changes the type of a column: what its
-readers have taken for a number stays one. But a number may become a wider one that holds all its values, in a table
-that can.
+Column names are case-insensitive, as in Spark. A table never changes the type of a column, as readers depend on it. The
+exception: some formats can widen a number to a type that can represent all its values.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ _WIDER = {
 
 
 def quoted(name: str) -> str:
-    """Return a column's name as it stands in SQL, whatever is in it."""
+    """Return a column name as a quoted SQL identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
-    """Return a text as it stands in SQL."""
+    """Return a text as a SQL literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens: bool = False) -> DataFrame:
-    """Return rows in `aligned_columns`; new columns that are null throughout are left out: no format can hold them."""
+    """Return rows with `aligned_columns`, without new columns of the type null, which no format can store."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import NullType
 
@@ -43,7 +42,7 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
     columns = aligned_columns(rows.schema, schema, location, widens=widens).fields
     known = [each for each in columns if not isinstance(each.dataType, NullType)]
     if [(each.name, each.dataType) for each in own] == [(each.name, each.dataType) for each in known]:
-        # Most often; each column of a selection is some calls of the JVM.
+        # The usual case. A selection would cost several calls to the JVM for each column.
         return rows
     return rows.select(*(F.col(quoted(each.name)).cast(each.dataType).alias(each.name) for each in known))
 
@@ -51,16 +50,16 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
 def aligned_columns(
     columns: StructType, schema: StructType | None, location: str, *, widens: bool = False
 ) -> StructType:
-    """Return columns of rows under the table's own spelling, in the order of the rows.
+    """Return columns of rows with the spelling of the table's names, in the order of the rows.
 
     Args:
-        columns: Those of the rows.
-        schema: The table's; None when it is not there yet.
-        location: Of the table, for the error.
-        widens: Whether a number may be wider than the table's. One that is narrower comes as the table's then.
+        columns: Columns of the rows.
+        schema: The table's schema; None if the table does not exist yet.
+        location: Location of the table, for errors.
+        widens: Whether a number may be wider than the table's. Narrower numbers then get the table's type.
 
     Raises:
-        TableError: a column has another type than in the table, or two differ in case only.
+        TableError: a column has another type than in the table, or two columns differ in case only.
     """
     from pyspark.sql.types import NullType, StructField, StructType
 
@@ -87,9 +86,9 @@ def aligned_columns(
 
 
 def type_difference(table: DataType, rows: DataType, column: str) -> tuple[str, str, str] | None:
-    """Find the first column or field whose type differs: its name with dots, its type in the table and in the rows.
+    """Return the first column or field whose types differ, or None: its dotted name, the table's type, the rows' type.
 
-    A field of an object that one of both does not have is no difference.
+    A field that only the table's object or only the rows' object has does not count.
     """
     from pyspark.sql.types import ArrayType, MapType, NullType, StructType
 
@@ -114,9 +113,9 @@ def type_difference(table: DataType, rows: DataType, column: str) -> tuple[str, 
 
 
 def widened(own: DataType, other: DataType | None = None) -> DataType:
-    """Return a type whose numbers are as wide as another type's where those are wider; as wide as can be without one.
+    """Return a type with its numbers widened to those of another type, or as far as possible if `other` is None.
 
-    No value changes by that.
+    Widening changes no value. A number stays as it is if the other type is not wider.
     """
     from pyspark.sql import types as T
 
@@ -141,9 +140,9 @@ def widened(own: DataType, other: DataType | None = None) -> DataType:
 
 
 def merged(table: StructType | None, rows: StructType) -> StructType:
-    """Return the columns of a table after such rows: its own in their order, then the new ones; all may be null.
+    """Return a table's columns after a write of rows: its own in their order, then the new ones; all are nullable.
 
-    Fields of objects are merged likewise. Types are the table's: `aligned` has seen to it that they are the same.
+    Fields of objects are merged likewise. Types are the table's: `aligned` has checked that the rows' are the same.
     """
     from pyspark.sql.types import StructField, StructType
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_sequence(last: Progress | None, progress: Progress, location: str) -> None:
-    """Raise TableMovedError unless a commit is the one after its run's last."""
+    """Raise TableMovedError unless a commit's sequence is its run's last sequence plus 1."""
     expected = last.sequence + 1 if last else 1
     if progress.sequence != expected:
         raise TableMovedError(
@@ -25,7 +25,7 @@ def check_sequence(last: Progress | None, progress: Progress, location: str) -> 
 
 
 def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
-    """Raise TableError if rows of these columns lack one that a new table's layout names."""
+    """Raise TableError if these columns lack a column that a new table's layout names."""
     wanted = (*(each.column for each in layout.partition_columns), *layout.sorted_by)
     if missing := [name for name in wanted if name not in columns]:
         raise TableError(
@@ -35,7 +35,7 @@ def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
 
 
 def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
-    """Raise TableError if a layout has partition columns, and the table has others: these can't be changed."""
+    """Raise TableError if a layout's partition columns, if any, differ from the table's, which can't be changed."""
     wanted = layout.partition_names
     if wanted and list(there) != wanted:
         raise TableError(
@@ -45,7 +45,7 @@ def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
 
 
 def rewind_condition(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
-    """Return the SQL condition of the rows that a rewind deletes; raise TableError if they have no offsets."""
+    """Return the SQL condition of the rows that a rewind deletes; raise TableError if rows have no offsets."""
     missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
     if missing:
         raise TableError(f"{location}: can't be rewound to offsets: it has no column {', '.join(missing)}")
@@ -60,13 +60,14 @@ def rewind_condition(offsets: Mapping[str, Mapping[int, int]], schema: StructTyp
 
 
 def is_later(new: str, there: str) -> str:
-    """Return as SQL, Spark's and PostgreSQL's, whether a record of a key comes after another one of the same key.
+    """Return the condition, in SQL of Spark and PostgreSQL, that a record is later than another one of the same key.
 
-    In one partition offsets tell. A key moves when partitions are added: then the records' times do.
+    Records of one partition are compared by offset. A key moves to another partition when partitions are added; then
+    records are compared by timestamp.
 
     Args:
-        new: Name of the row that may take the place.
-        there: Name of the row that has it.
+        new: Name of the new row.
+        there: Name of the table's row.
     """
     in_time = [f"({name}._timestamp, {name}._partition, {name}._offset)" for name in (new, there)]
     return (
@@ -76,7 +77,7 @@ def is_later(new: str, there: str) -> str:
 
 
 def without(scan: Scan, where: str) -> tuple[list[str], DataFrame]:
-    """Return the names of files that have rows for which a condition holds, and the other rows of these files."""
+    """Return the names of files with rows that match a condition, and the other rows of these files."""
     names = _files_with(scan.read(scan.files).where(where))
     return names, scan.read(names).where(f"NOT coalesce({where}, false)").drop(FILE_COLUMN)
 
@@ -84,7 +85,10 @@ def without(scan: Scan, where: str) -> tuple[list[str], DataFrame]:
 def updated(
     scan: Scan, new: DataFrame, key: Sequence[str], gone: str, marks: Sequence[str]
 ) -> tuple[list[str], DataFrame]:
-    """Return the names of files that have rows with keys of new rows, and their rows after `Table.update`."""
+    """Return the names of files that have rows with keys of new rows, and the rows that replace these files.
+
+    The arguments `key`, `gone` and `marks` are those of `Table.update`.
+    """
     keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(key)))
 
     def with_keys(there: DataFrame, how: str) -> DataFrame:
@@ -104,13 +108,13 @@ def _files_with(rows: DataFrame) -> list[str]:
 
 
 def _with_latest(kept: DataFrame, new: DataFrame, key: str, gone: str, marks: Sequence[str]) -> DataFrame:
-    """Return the rows that were there after new ones of their keys, where some of these are `gone`."""
+    """Return existing rows with new rows of their keys applied, some of which are `gone` (`Table.update`)."""
     from pyspark.sql import functions as F
 
     columns = [quoted(name) for name in kept.columns]
     there = kept.select(F.struct(*columns).alias("there"))
     later = new.select(F.struct(*columns).alias("new"), F.expr(gone).alias("is_gone"))
-    # One join: a table may be larger than memory, and each join moves and sorts all of it.
+    # One join: a table may be larger than memory, and each join shuffles and sorts all of it.
     both = there.join(later, F.expr(f"there.{quoted(key)} = new.{quoted(key)}"), "full_outer")
     is_new = f"new IS NOT NULL AND (there IS NULL OR {is_later('new', 'there')})"
     row = f"CASE WHEN NOT ({is_new}) THEN there WHEN NOT is_gone THEN new"
@@ -121,13 +125,13 @@ def _with_latest(kept: DataFrame, new: DataFrame, key: str, gone: str, marks: Se
 
 
 def check_key(key: Sequence[str], columns: Sequence[str], location: str) -> None:
-    """Raise TableError if rows of these columns lack one of the key."""
+    """Raise TableError if these columns lack a column of the key."""
     if missing := [name for name in key if name not in columns]:
         raise TableError(f"{location}: rows have no column {missing[0]} of the key")
 
 
 def moved(progress: Progress, location: str) -> TableMovedError:
-    """Return the error of a writer that came second."""
+    """Return the error for a writer that lost a race: another writer has made this commit of the run."""
     return TableMovedError(
         f"{location}: another writer has just made commit {progress.sequence} of run {progress.run}: "
         "stop one of both, or give it another name"

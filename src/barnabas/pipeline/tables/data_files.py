@@ -1,14 +1,14 @@
 """Data files that the tasks of a Spark job write for a table, and that the driver commits afterwards.
 
-A table's `Sink` travels to the tasks; each task opens it, writes rows as Arrow tables, and returns `DataFile`s. For
+Spark sends a table's `Sink` to the tasks. Each task opens it, writes rows as Arrow tables, and returns `DataFile`s. For
 tables of files these are Parquet files in the table's directory.
 
-A task writes a file for each combination of partition values that it sees, under a name that no other file has, and
-returns its description. The driver commits the descriptions; a file that no commit names is seen by no reader.
+A task writes a file with a unique name for each combination of partition values in its rows, and returns the files'
+descriptions. The driver commits the descriptions. Readers do not see a file that no commit names.
 
 | partition | directory |
 | --- | --- |
-| none | the table's own |
+| none | the table's directory |
 | by column `day` with value `2026-11-28` | `day=2026-11-28/` |
 | null or an empty string | `day=__HIVE_DEFAULT_PARTITION__/` |
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-# As Spark escapes them in the names of partition directories.
+# Characters that Spark escapes in the names of partition directories.
 _ESCAPED = set("\"#%'*/:=?\\{}[]^\x7f") | set(map(chr, range(0x20)))
 
-# Delta's own limits: statistics of the first columns, and of short texts.
+# Delta's own limits: statistics only of the first columns, and only of short texts.
 _STATISTICS_COLUMN_COUNT = 32
 _STATISTICS_TEXT_LENGTH = 32
-# A task keeps the files of so many partitions open: each holds the rows of a row group in memory.
+# Maximum number of files that a task keeps open: each buffers a row group in memory.
 _OPEN_FILE_COUNT = 64
 _GENERATION = re.compile(
     r"\s*(?P<function>\w+)\s*\(\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.]+))\s*(?P<more>[^()]*)\)\s*"
@@ -49,17 +49,17 @@ COLUMN_OF_FILES = "file BINARY"
 
 
 def absolute(location: str) -> str:
-    """Return an address as it is, and the path that a path or a URL of the scheme `file` stands for."""
+    """Return the absolute path for a path or `file:` URL; any other URL unchanged."""
     path = re.sub("^file:(//)?", "", location)
     return location if "://" in path else os.path.abspath(path)
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file that was written and is not committed yet.
+    """A file that was written but is not committed yet.
 
-    `path` is relative to the sink's directory. `partition` has each partition column's value as Delta's text.
-    `statistics` is Delta's JSON: row count, and of columns the least and greatest values and how many are null.
+    `path` is relative to the sink's directory. `partition` has each partition column's value in Delta's serialization.
+    `statistics` is Delta's JSON: the row count, and minimum, maximum and null count of columns.
     """
 
     path: str
@@ -70,23 +70,23 @@ class DataFile:
 
 
 class SinkWriter(Protocol):
-    """Writes the rows of one task; nothing is visible to readers before the driver commits."""
+    """Writes the rows of one task; readers see them once the driver has committed."""
 
     def write(self, rows: pa.Table) -> None:
-        """Write rows: all columns of the table as Arrow types, times as microseconds in UTC."""
+        """Write rows: all columns of the table as Arrow types, timestamps in microseconds and UTC."""
 
     def close(self) -> list[DataFile]:
-        """End the files; return those with rows."""
+        """Close the files; return the files that contain rows."""
 
     def abort(self) -> None:
-        """Close and delete what was written, as far as possible."""
+        """Close the files and delete them, as far as possible."""
 
 
 class Sink(Protocol):
-    """The way of rows into one table, as tasks use it. It is pickled: no session, connection or open file in it."""
+    """Writes rows of tasks to one table. It is pickled, so it has no session, connection or open file."""
 
     def open(self) -> SinkWriter:
-        """Begin a task's part. Called in a Python worker, once a task."""
+        """Return the writer of a task. Called once for each task, in a Python worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ class FileSink:
     """A `Sink` of Parquet files in a table's directory.
 
     Attributes:
-        directory: The table's: an absolute path, or the address of an object store or HDFS.
-        storage_options: Login and endpoint of the store, as delta-rs takes them.
-        columns: Names of the columns of all rows that are written, in their order. None: each table has its own.
-        partition_columns: Columns whose values divide the rows into directories; the files do not hold them.
-        sorted_by: Columns that a task sorts all its rows by, which it holds in memory until its end.
+        directory: The table's directory: an absolute path, or a URL in an object store or HDFS.
+        storage_options: Credentials and endpoint of the store, as options of delta-rs.
+        columns: Names of the rows' columns, in order. None: each Arrow table has its own names.
+        partition_columns: Columns whose values partition the rows into directories; the files do not contain them.
+        sorted_by: Columns that a task sorts its rows by. It keeps all its rows in memory until its end.
         generated: Partition columns that the sink computes, each with Delta's expression for it.
     """
 
@@ -110,11 +110,11 @@ class FileSink:
     generated: Mapping[str, str] = field(default_factory=dict)
 
     def open(self) -> FileWriter:
-        """Begin a task's part."""
+        """Return the writer of a task."""
         return FileWriter(self)
 
     def filesystem(self) -> Any:
-        """Return the file system that paths in the table's directory are relative to."""
+        """Return the file system whose root is the table's directory."""
         from pyarrow import fs
 
         if "://" not in self.directory:
@@ -127,12 +127,12 @@ class FileSink:
         """Delete all files of the directory.
 
         Raises:
-            OSError: the place can't be written to, or a store does not answer.
+            OSError: the directory can't be written to, or the store does not answer.
         """
         from pyarrow import fs
 
         filesystem = self.filesystem()
-        # Stores of delta-rs have no call that deletes all of a directory.
+        # delta-rs has no call that deletes a directory in a store.
         for each in filesystem.get_file_info(fs.FileSelector("", allow_not_found=True, recursive=True)):
             if each.is_file:
                 filesystem.delete_file(each.path)
@@ -162,7 +162,7 @@ class FileWriter:
         if self._sink.columns is not None:
             rows = rows.rename_columns(list(self._sink.columns))
         rows = _in_utc(rows)
-        # Rows that have all of the table's columns have these too, and Delta allows no other value than the generated.
+        # Rows with all of the table's columns contain these as well, but Delta allows only the generated values.
         rows = rows.drop_columns([name for name in self._sink.generated if name in rows.column_names])
         for name, expression in self._sink.generated.items():
             rows = rows.append_column(name, generated_column(expression, rows))
@@ -237,7 +237,7 @@ class FileWriter:
 
 
 def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
-    """Write rows through a sink by Spark's tasks; a task without rows writes no file."""
+    """Write rows through a sink in Spark tasks; a task without rows writes no file."""
     from pyspark.sql import functions as F
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -253,25 +253,25 @@ def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
             raise
         yield batch_of(files)
 
-    # PySpark looks each column up by its name, in some calls of the JVM; and a dot in a name is syntax there.
+    # One struct column: PySpark resolves each column by name, with several JVM calls, and misreads dots in names.
     row = rows.select(F.struct("*").alias("row"))
     return files_in(row.mapInArrow(write, COLUMN_OF_FILES))
 
 
 def batch_of(files: Sequence[DataFile]) -> pa.RecordBatch:
-    """Return files as a task gives them to the driver, a row each: `COLUMN_OF_FILES`."""
+    """Return files as the rows that a task returns to the driver, one row for each file: `COLUMN_OF_FILES`."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(file) for file in files], pa.binary())], ["file"])
 
 
 def files_in(rows: DataFrame) -> list[DataFile]:
-    """Return the files that tasks gave by `batch_of`."""
+    """Return the files that tasks returned by `batch_of`."""
     return [pickle.loads(file) for (file,) in rows.collect()]
 
 
 def generated_column(expression: str, rows: pa.Table) -> pa.Array:
-    """Compute a generated partition column: a function below of a column of times, or the first letters of a text.
+    """Compute a generated partition column: one of these functions of a timestamp, or the first characters of a text.
 
     | expression | type |
     | --- | --- |
@@ -281,7 +281,7 @@ def generated_column(expression: str, rows: pa.Table) -> pa.Array:
     | `SUBSTRING(c, 1, n)` | STRING |
 
     Raises:
-        ValueError: it is another expression, or its column does not exist.
+        ValueError: the expression is not supported, or its column does not exist.
     """
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
@@ -319,7 +319,7 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _groups(keys: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Array | None]]:
-    """Divide rows by their values: yield the values as Delta's texts, and where the rows are; None: all rows."""
+    """Group rows by their values: yield the values in Delta's serialization and the row numbers; None: all rows."""
     import pyarrow as pa
 
     names = [f"k{number}" for number in range(keys.num_columns)]
@@ -335,7 +335,7 @@ def _groups(keys: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Array |
 
 
 def _in_utc(table: pa.Table) -> pa.Table:
-    """Return the rows with times in UTC, whatever the session's time zone is; the instants stay."""
+    """Return the rows with timestamps converted to UTC from the session's time zone; the instants do not change."""
     import pyarrow as pa
 
     zoned = [
@@ -350,7 +350,7 @@ def _in_utc(table: pa.Table) -> pa.Table:
 
 
 def partition_text(value: object) -> str | None:
-    """Return a partition column's value as Delta's text; None for null, and for the empty string, as Delta has it."""
+    """Return a partition column's value in Delta's serialization; None for null and, as in Delta, the empty string."""
     match value:
         case None | "":
             return None
@@ -374,7 +374,7 @@ def _escaped(text: str | None) -> str:
 
 
 def _statistics(metadata: Any) -> str:
-    """Return Delta's statistics of a file, from those in its own footer."""
+    """Return Delta's statistics of a file, from the statistics in its Parquet footer."""
     least: dict[str, object] = {}
     greatest: dict[str, object] = {}
     null_counts: dict[str, int] = {}
@@ -382,7 +382,7 @@ def _statistics(metadata: Any) -> str:
         chunks = [metadata.row_group(number).column(column) for number in range(metadata.num_row_groups)]
         name = metadata.schema.column(column).name
         found = [chunk.statistics for chunk in chunks]
-        # A leaf of an object or a list has a path; its values are not those of a column.
+        # A leaf of a struct or a list has a longer path; its values are not values of a column.
         if chunks and chunks[0].path_in_schema == name and all(each is not None for each in found):
             if all(each.has_null_count for each in found):
                 null_counts[name] = sum(each.null_count for each in found)
@@ -398,7 +398,7 @@ def _statistics(metadata: Any) -> str:
 
 
 def _statistic(value: object) -> object:
-    """Return a value as Delta's statistics have it; None where they could not hold it exactly."""
+    """Return a value in the form of Delta's statistics; None if they can't represent it exactly."""
     match value:
         case bool() | bytes():
             return None

@@ -23,22 +23,22 @@ FORMATS = tuple(_CLASSES)
 
 
 def open_table(spark: SparkSession, location: str, format_name: str, layout: Layout = PLAIN) -> Table:
-    """Return the table of a format at a place; it need not be there yet.
+    """Return the table of a format at a location; the table need not exist yet.
 
     Args:
         spark: The session.
         location: A path or URI of a directory; for PostgreSQL a URL with `?table=`; for Iceberg also a name in a
             catalog, `lake.site.views`.
         format_name: One of `FORMATS`.
-        layout: How it is to lie if it is made, and what its compactions go by.
+        layout: Layout of the table if it is created, and of its compactions.
 
     Raises:
-        TableError: there is no such format, it can't lie like that or be at that place, or what it needs is not
-            installed.
+        TableError: the format does not exist, does not support the layout or the location, or needs packages that are
+            not installed.
     """
     check_location(format_name, location)
     check_divisions(layout.partition_columns, format_name)
-    # What a format imports need not be installed where it is not used.
+    # Imported here, as the packages of an unused format need not be installed.
     module, class_name = _CLASSES[format_name]
     try:
         made_by = getattr(import_module(f"barnabas.pipeline.tables.{module}"), class_name)
@@ -49,7 +49,7 @@ def open_table(spark: SparkSession, location: str, format_name: str, layout: Lay
 
 
 def check_location(format_name: str, location: str) -> None:
-    """Raise TableError if a format does not exist, or its tables can't be at a place."""
+    """Raise TableError if a format does not exist, or does not support a location."""
     if format_name not in _CLASSES:
         raise TableError(f"table format {format_name!r} does not exist: use one of {', '.join(FORMATS)}")
     if format_name == "parquet" and scheme_of(location) not in ("", "file"):

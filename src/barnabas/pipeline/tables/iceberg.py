@@ -1,16 +1,16 @@
-"""Iceberg tables, committed by PyIceberg: no JVM of Iceberg's takes part.
+"""Iceberg tables, committed by PyIceberg, without Iceberg's JVM library.
 
-Spark's tasks write the data files of a commit (`iceberg_files.py`); this module commits them, one snapshot each.
+Spark's tasks write the data files of a commit (`iceberg_files.py`); this module commits them, as one snapshot.
 
 Invariants:
-- The sequence of a run is checked in the metadata that a commit is based on, and the catalog refuses a commit based on
-  another snapshot than the newest. PyIceberg's own retries, which would commit on a newer snapshot, are off; after a
+- The sequence of a run is checked in the metadata that a commit is based on. The catalog rejects a commit unless it is
+  based on the newest snapshot. PyIceberg's own retries, which would commit on a newer snapshot, are off; after a
   conflict this module loads the table, checks the sequence, and commits again.
-- Each snapshot has in its summary the progress of every run, as a JSON array under `barnabas.progress`. A table that is
-  rolled back to a snapshot therefore resumes from the offsets of that snapshot. The table's property of the same name
-  has the progress of the latest commit: it counts if other programs compacted the table and expired all snapshots with
-  a progress.
-- A new table and new columns come in a commit of their own, before the one with the rows.
+- Each snapshot has in its summary the progress of every run, as a JSON array under `barnabas.progress`. So after a
+  rollback to a snapshot, runs resume from the offsets of this snapshot. The table property of the same name has the
+  progress of the latest commit. It is used if other programs compacted the table and expired all snapshots with a
+  progress.
+- A separate commit creates a table or adds columns, before the commit of the rows.
 
 Source: Iceberg's table specification, snapshots; PyIceberg 0.12, `Transaction`, `UpdateSnapshot`.
 """
@@ -80,16 +80,16 @@ if TYPE_CHECKING:
     from barnabas.pipeline.tables.data_files import DataFile
 
 _PROGRESS = "barnabas.progress"
-# The list of all snapshots is written with each commit, and one in ten seconds makes 2,160 of them.
+# Each commit rewrites the list of all snapshots: a commit every ten seconds makes 2,160 snapshots in this time.
 _USUAL_HISTORY_S = 6 * 3_600
 _PROPERTIES = {
     TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
     TableProperties.MANIFEST_MERGE_ENABLED: "true",
 }
-# Other writers may commit first so often.
+# Retries after other writers have committed first.
 _TRIES = 100
 _PAUSE_S = (0.01, 0.2)
-# A compaction leaves files of this part of the target's size as they are.
+# A compaction keeps files of at least this fraction of the target size.
 _LARGE = 0.75
 
 
@@ -102,19 +102,19 @@ class _Change:
 
 
 class IcebergTable(Table):
-    """One Iceberg table by its name in a catalog, or by its directory (see `iceberg_catalogs.py`): `Table`, see there.
+    """One Iceberg table, given by its name in a catalog or by its directory (see `iceberg_catalogs.py`).
 
-    Columns whose names Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore behind, and
+    Columns whose names Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore appended;
     `read` returns them without it.
     """
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
-        """Name a table, without reading it; raise TableError as `CatalogEntry`."""
+        """Refer to a table without reading it; raise TableError like `CatalogEntry`."""
         self._spark = spark
         self._layout = layout
         self._entry = CatalogEntry(spark.conf.getAll, location)
         self.location = self._entry.location
-        # The latest, with the columns and the table that it was made for.
+        # The latest sink, with the columns and the table's state for which it was created.
         self._sink: tuple[object, IcebergSink] | None = None
 
     def exists(self) -> bool:
@@ -125,7 +125,7 @@ class IcebergTable(Table):
         return self.read().schema if self.exists() else None
 
     def scan(self) -> Scan:
-        """Return the data files of the latest commit; one with row-level deletes has another name after each."""
+        """Return the data files of the latest commit; the name of a file changes with its row-level deletes."""
         table = self._load()
         if table is None or table.current_snapshot() is None:
             raise TableError(f"{self.location}: the Iceberg table does not exist")
@@ -158,12 +158,12 @@ class IcebergTable(Table):
             )
             self._sink = (columns, table.metadata.table_uuid, table.schema(), table.spec()), sink
         assert table is not None
-        # A catalog may lend credentials for an hour.
+        # Refreshed each time: a catalog may issue credentials that expire after an hour.
         return replace(self._sink[1], store=dict(table.io.properties))
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         if self._load() is None:
-            # Without files there may have been no sink, which makes the table.
+            # `sink` creates the table, but may not have been called if there are no files.
             self._fitted(columns)
         self._commit(progress, lambda _table, _transaction: _Change(files))
 
@@ -176,12 +176,12 @@ class IcebergTable(Table):
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        """Put each row in the place of the one with the same key, or add it, see `Table.update`.
+        """Upsert rows by key, see `Table.update`.
 
-        Files with rows of these keys are rewritten; the others are only searched for the keys.
+        Files with rows of these keys are rewritten; the other files are only searched for the keys.
         """
         self._check(progress)
-        # Read several times, and each time must give the same rows.
+        # The rows are read several times, and must be the same each time.
         rows = rows.persist()
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
@@ -198,7 +198,7 @@ class IcebergTable(Table):
             rows.unpersist()
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
-        """Put rows in the place of others, see `Table.replace`; without `where` the table gets their columns."""
+        """Replace rows, see `Table.replace`; without `where`, the table gets the columns of the new rows."""
         self._check(progress)
 
         def change(table: pyiceberg.Table, transaction: pyiceberg.Transaction) -> _Change:
@@ -256,7 +256,7 @@ class IcebergTable(Table):
         return result
 
     def trim_history(self) -> None:
-        """Expire snapshots and delete the files that only they have, see `Table.trim_history`."""
+        """Expire snapshots and delete the files that only they use, see `Table.trim_history`."""
         kept_s = self._layout.keep_history_s
         for _ in range(_TRIES):
             table = self._load()
@@ -264,7 +264,7 @@ class IcebergTable(Table):
                 return
             there = table.properties.get(TableProperties.MAX_SNAPSHOT_AGE_MS)
             if kept_s is None and there is None:
-                # Its owner did not ask for that.
+                # The table's owner has not asked to expire snapshots.
                 return
             kept_ms = int(there or 0) if kept_s is None else int(kept_s * 1000)
             with suppress(CommitFailedException), self._entry.reported():
@@ -277,7 +277,7 @@ class IcebergTable(Table):
                 _delete_expired(table, before)
                 return
 
-    # The table as it is.
+    # Reading.
 
     def _load(self) -> pyiceberg.Table | None:
         table = self._entry.load()
@@ -288,7 +288,7 @@ class IcebergTable(Table):
                 f"{self.location}: the table has format version {table.format_version}, which is not supported: "
                 "load into a table of version 2"
             )
-        # Only in this object. PyIceberg's retries would commit on a snapshot in which the sequence was not checked.
+        # Set only in this object: PyIceberg's retries would commit on a snapshot without a check of the sequence.
         properties = {**_PROPERTIES, **table.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
         table.metadata = table.metadata.model_copy(update={"properties": properties})
         return table
@@ -311,18 +311,18 @@ class IcebergTable(Table):
         return Scan(tasks.keys(), lambda names: self._rows_of(table, [tasks[name] for name in names]))
 
     def _rows_of(self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]) -> DataFrame:
-        """Return the rows of some files, with the name of their file in the column `FILE_COLUMN`."""
+        """Return the rows of the given files, with the name of their file in the column `FILE_COLUMN`."""
         columns = spark_schema(table.schema(), has_ids=True)
         if not tasks:
             return self._spark.createDataFrame([], spark_schema(table.schema()).add(FILE_COLUMN, StringType()))
         if table.name_mapping() is not None or any(task.delete_files for task in tasks):
-            # Spark's reader knows neither.
+            # Spark's reader supports neither.
             schema = part_of(table.schema(), columns)
             sink = sink_of(table, table.metadata, schema, range(len(schema.fields)))
             return scanned(self._spark, sink, tasks, columns.add(FILE_COLUMN, StringType()))
         if other := [task.file for task in tasks if task.file.file_format.value != "PARQUET"]:
             raise TableError(f"{self.location}: the table has files in {other[0].file_format.value}: only Parquet is")
-        # Directories of partitions are no columns: the files have these.
+        # Not from directory names: the files contain the partition columns.
         reader = self._spark.read.schema(columns).option("recursiveFileLookup", "true")
         rows = reader.parquet(*(task.file.file_path for task in tasks))
         return rows.selectExpr(*map(quoted, columns.names), f"_metadata.file_name AS {FILE_COLUMN}")
@@ -330,11 +330,11 @@ class IcebergTable(Table):
     def _groups(
         self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]
     ) -> list[list[pyiceberg.FileScanTask]]:
-        """Return the groups of small files that a compaction writes together: of one partition, up to the target."""
+        """Return the groups of small files to compact: each group is of one partition, up to the target size."""
         by_partition: dict[object, list[pyiceberg.FileScanTask]] = {}
         for task in tasks:
             if task.delete_files or task.file.file_size_in_bytes < _LARGE * self._layout.file_bytes:
-                # Files of an older spec are divided anew, by the present one.
+                # Files of an older spec are repartitioned by the current spec.
                 is_present = task.file.spec_id == table.spec().spec_id
                 by_partition.setdefault(
                     tuple(map(task.file.partition.__getitem__, range(len(task.file.partition))))
@@ -355,10 +355,10 @@ class IcebergTable(Table):
             groups.append(group)
         return [group for group in groups if len(group) > 1 or group[0].delete_files]
 
-    # What is written.
+    # Writing.
 
     def _check(self, progress: Progress) -> None:
-        """See that a commit is the next one of its run, before its rows are computed."""
+        """Check a commit's sequence before its rows are computed."""
         table = self._load()
         known = {} if table is None else _known(table.metadata)
         check_sequence(known.get(progress.run), progress, self.location)
@@ -367,7 +367,7 @@ class IcebergTable(Table):
         return aligned(rows, spark_schema(table.schema()), self.location, widens=True)
 
     def _fitted(self, columns: StructType) -> pyiceberg.Table:
-        """Return the table with all of these columns, created or changed by a commit of its own if need be."""
+        """Return the table with all of these columns; create it or add columns by a separate commit if needed."""
         empty = self._spark.createDataFrame([], columns)
         for _ in range(_TRIES):
             table = self._load()
@@ -393,7 +393,7 @@ class IcebergTable(Table):
         return {**_PROPERTIES, **history}
 
     def _parts(self, columns: StructType) -> tuple[Schema, PartitionSpec, SortOrder]:
-        """Return the schema, partition spec and sort order of a new table for rows with some columns."""
+        """Return the schema, partition spec and sort order of a new table for rows with these columns."""
         check_layout(self._layout, columns.names, self.location)
         schema = iceberg_schema(columns, self.location)
         partitions, order = [], []
@@ -410,14 +410,14 @@ class IcebergTable(Table):
         return schema, PartitionSpec(*partitions), SortOrder(*order) if order else SortOrder(order_id=0)
 
     def _has_layout(self, table: pyiceberg.Table, columns: StructType) -> bool:
-        """Return whether a table has these columns and the layout's partitions."""
+        """Return whether a table has these columns and the layout's partition columns."""
         there, wanted = spark_schema(table.schema()), self._parts(columns)[1]
         specs = [[(field.name, str(field.transform)) for field in spec.fields] for spec in (table.spec(), wanted)]
         names = sorted(there.names) == sorted(columns.names)
         return names and specs[0] == specs[1] and type_difference(there, columns, "") is None
 
     def _reshape(self, table: pyiceberg.Table, transaction: pyiceberg.Transaction, columns: StructType) -> None:
-        """Give a table other columns and the layout's partitions and order, as part of a transaction."""
+        """Change a table's columns, partition spec and sort order (of the layout), as part of a transaction."""
         schema, spec, order = self._parts(columns)
         partitions = transaction.update_spec()
         for each in table.spec().fields:
@@ -439,7 +439,7 @@ class IcebergTable(Table):
         sorting.commit()
 
     def _written(self, table: pyiceberg.Table, metadata: TableMetadata, rows: DataFrame) -> list[DataFile]:
-        """Write the files of rows whose columns a table's metadata have."""
+        """Write rows to files; a table's metadata contain their columns."""
         schema = part_of(metadata.schema(), rows.schema)
         kinds = spark_schema(schema)
         cast = [rows[quoted(name)].cast(kinds[place].dataType) for place, name in enumerate(rows.columns)]
@@ -450,16 +450,16 @@ class IcebergTable(Table):
         progress: Progress | None,
         change: Callable[[pyiceberg.Table, pyiceberg.Transaction], _Change | None],
     ) -> None:
-        """Commit a change of the table with a run's progress, and compute it again if another writer was first.
+        """Commit a change of the table with a run's progress; compute it again if another writer commits first.
 
         Args:
-            progress: The run's; None for a commit without a run.
-            change: Receives the table that it is committed to, and the transaction, to which it may add changes of
-                columns. None: there is nothing to commit.
+            progress: The run's progress; None for a commit without a run.
+            change: Computes the change; returns None if there is nothing to commit. Receives the table to commit on,
+                and the transaction, to which it may add schema changes.
 
         Raises:
             TableMovedError: another writer has committed as the same run.
-            TableUnavailableError: the catalog does not answer, or other writers were always faster.
+            TableUnavailableError: the catalog does not answer, or other writers committed first each time.
         """
         for _ in range(_TRIES):
             table = self._there()
@@ -472,13 +472,13 @@ class IcebergTable(Table):
             if made is None or self._put(transaction, made, _text_of(known)):
                 return
             if progress is not None and made.removed:
-                # It is computed again.
+                # The next attempt computes the rows again.
                 self.discard(made.added)
             time.sleep(random.uniform(*_PAUSE_S))
         raise self._overtaken()
 
     def _put(self, transaction: pyiceberg.Transaction, made: _Change, progress: str) -> bool:
-        """Commit a transaction with files and a progress; return False if another writer was first."""
+        """Commit a transaction with files and a progress; return False if another writer committed first."""
         with self._entry.reported():
             transaction.set_properties({_PROGRESS: progress})
             snapshot = transaction.update_snapshot(snapshot_properties={_PROGRESS: progress})
@@ -491,7 +491,7 @@ class IcebergTable(Table):
             try:
                 transaction.commit_transaction()
             except Exception as error:
-                # The catalog may have committed and its answer was lost.
+                # The commit may have succeeded, but its answer was lost.
                 there = self._load()
                 if there is not None and there.snapshot_by_id(update.snapshot_id) is not None:
                     return True
@@ -505,9 +505,9 @@ class IcebergTable(Table):
 
 
 def _light(table: pyiceberg.Table) -> pyiceberg.Table:
-    """Return a table without its older snapshots: a transaction copies the metadata some twenty times.
+    """Return a table without its older snapshots, as a transaction copies the metadata about twenty times.
 
-    The oldest entry of the metadata's log stays, as PyIceberg deletes its file with the commit that removes it.
+    The oldest entry of the metadata log remains: PyIceberg deletes its file with the commit that removes the entry.
     """
     current = table.current_snapshot()
     rest: dict[str, object] = {
@@ -550,19 +550,19 @@ def _text_of(known: Mapping[str, Progress]) -> str:
 
 
 def _delete_expired(table: pyiceberg.Table, before: TableMetadata) -> None:
-    """Delete the files that only expired snapshots have, as far as possible; none if the history has branches.
+    """Delete the files that only expired snapshots use, as far as possible; no files if the history has branches.
 
-    Each snapshot lists the files that it deleted from the one before, so a file that a snapshot up to the oldest kept
-    one deleted is in none of the kept ones.
+    Each snapshot lists the files that it removed from its parent. So no kept snapshot has a file that the oldest kept
+    snapshot, or an earlier one, removed.
 
     Args:
-        table: Without these snapshots.
-        before: Its metadata with them.
+        table: The table after the expiry.
+        before: Its metadata before the expiry.
     """
     kept = {snapshot.snapshot_id for snapshot in table.snapshots()}
     line = list(ancestors_of(before.current_snapshot(), before))
     remaining = [snapshot for snapshot in line if snapshot.snapshot_id in kept]
-    # Not those that a rollback left: the files that they deleted are in use again.
+    # Snapshots that a rollback left are not ancestors: files that they removed are in use again.
     expired = [snapshot for snapshot in line if snapshot.snapshot_id not in kept]
     if not expired or len(remaining) != len(kept):
         return

@@ -1,8 +1,8 @@
-"""The place of an Iceberg table in a catalog, through PyIceberg.
+"""The entry of an Iceberg table in a catalog, through PyIceberg.
 
-A catalog decides which of two commits on the same metadata succeeds. A table `lake.site.views` is in the catalog `lake`
-that Spark's settings or PyIceberg's configuration name. A local directory `/data/warehouse/site/views` is the table
-`site.views` of a catalog in SQLite, `/data/warehouse/catalog.db`, with the name `barnabas`.
+A catalog decides which of two commits on the same metadata succeeds. A table `lake.site.views` is in the catalog
+`lake`, configured in Spark's settings or in PyIceberg's configuration. A local directory `/data/warehouse/site/views`
+is the table `site.views` of the SQLite catalog `barnabas` in `/data/warehouse/catalog.db`.
 
 Source: PyIceberg 0.12, `Catalog`, `SqlCatalog`.
 """
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _OWN_NAME = "barnabas"
 _DATABASE = "catalog.db"
 _BUSY_TIMEOUT_S = 60
-# Two threads that open a new database would both create its tables.
+# Two threads that open a new database at the same time would both create its tables.
 _CATALOGS_LOCK = Lock()
 _SILENT = (OSError, CommitStateUnknownException, ServerError, ServiceUnavailableError)
 _VERSION = re.compile(r"v(\d+)(\.gz)?\.metadata\.json")
@@ -54,21 +54,21 @@ _LOCK_HELD = (
 
 
 class CatalogEntry:
-    """The place of one table in its catalog.
+    """The entry of one table in its catalog.
 
     Attributes:
-        location: For people.
+        location: Location for messages.
     """
 
     def __init__(self, settings: Mapping[str, str], location: str) -> None:
-        """Name a table, by a name in a catalog or by a directory; nothing is read yet.
+        """Refer to a table by its name in a catalog or by its directory, without reading it.
 
         Args:
-            settings: Spark's, which may name the catalog.
+            settings: Spark's settings, which may configure the catalog.
             location: The name or the directory.
 
         Raises:
-            TableError: the catalog does not exist, or nothing can decide between two commits there.
+            TableError: the catalog does not exist, or the directory is not local.
         """
         self._directory: Path | None = None
         self.location = location
@@ -95,10 +95,10 @@ class CatalogEntry:
         }
 
     def load(self) -> Table | None:
-        """Return the table as it is now; None if it does not exist."""
+        """Load the current version of the table; return None if the table does not exist."""
         older = self._older_version()
         if self._directory is not None and not older and not (self._directory.parents[1] / _DATABASE).exists():
-            # A look at a table creates no database.
+            # Reading must not create the database.
             return None
         with self.reported():
             catalog = self._catalog()
@@ -110,12 +110,12 @@ class CatalogEntry:
             # An earlier release wrote the table without a catalog.
             self._make_namespace(catalog)
             with suppress(TableAlreadyExistsError):
-                # Another writer may be first.
+                # Another writer may register it first.
                 catalog.register_table(self._identifier, str(older))
             return catalog.load_table(self._identifier)
 
     def create(self, schema: Schema, spec: PartitionSpec, order: SortOrder, properties: Mapping[str, str]) -> None:
-        """Create the table without rows, and its namespace if need be, unless another writer is first."""
+        """Create the table without rows, and its namespace if it is missing; another writer may create it first."""
         with self.reported():
             catalog = self._catalog()
             self._make_namespace(catalog)
@@ -125,11 +125,11 @@ class CatalogEntry:
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Raise the errors of a catalog and of a store as those of a table.
+        """Convert errors of the catalog and the store into table errors.
 
         Raises:
-            TableUnavailableError: the catalog or the store does not answer, which may pass.
-            TableError: the catalog refuses.
+            TableUnavailableError: the catalog or the store does not answer, or the table is locked; retry later.
+            TableError: the catalog refuses the request, or a file can't be accessed.
         """
         from requests.exceptions import RequestException
         from sqlalchemy.exc import OperationalError
@@ -149,7 +149,7 @@ class CatalogEntry:
         except RESTError as error:
             raise TableError(f"{self.location}: the catalog refuses: {error}") from error
         except Exception as error:
-            # Hive's errors, which must not leave a context manager: Python can't set their traceback.
+            # Hive's errors are converted because they can't leave a context manager: Python can't set their traceback.
             names = {each.__name__ for each in type(error).__mro__}
             if "TTransportException" in names:
                 raise TableUnavailableError(f"{self.location}: the metastore does not answer: {error}") from error
@@ -163,7 +163,7 @@ class CatalogEntry:
         key = self._name, tuple(sorted(self._properties.items()))
         with _CATALOGS_LOCK:
             catalog = _catalog_of(*key)
-            # Hive's client has one connection, which another thread would close meanwhile.
+            # One for each thread: Hive's client has one connection, which another thread would close.
             return _catalog_of(*key, get_ident()) if type(catalog).__name__ == "HiveCatalog" else catalog
 
     def _make_namespace(self, catalog: Catalog) -> None:
@@ -173,7 +173,7 @@ class CatalogEntry:
                 try:
                     catalog.create_namespace(namespace)
                 except Exception:
-                    # Another writer may be first; catalogs report that by different errors.
+                    # Another writer may create it first; catalogs report that by different errors.
                     if not catalog.namespace_exists(namespace):
                         raise
 
@@ -190,11 +190,11 @@ class CatalogEntry:
 
 
 def is_locked(error: Exception) -> bool:
-    """Return whether a commit failed as Hive's metastore has a lock on the table."""
+    """Return whether a commit failed because the table is locked in Hive's metastore."""
     return isinstance(error, WaitingForLockException) or isinstance(error.__cause__, WaitingForLockException)
 
 
 @lru_cache
 def _catalog_of(name: str, properties: tuple[tuple[str, str], ...], _thread: int = 0) -> Catalog:
-    """Return the catalog of a name, with its connections: one in a process, for all tables, or one of a thread."""
+    """Return the catalog of a name, with its connections: one for all tables of the process, or one for each thread."""
     return load_catalog(name, **dict(properties))

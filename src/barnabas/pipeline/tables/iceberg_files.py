@@ -1,8 +1,8 @@
 """Data files of an Iceberg table, written and read in Spark's Python workers by PyIceberg; the driver commits them.
 
-A writer collects the rows of a task up to `_GROUP_ROWS`, sorts them in the table's order, divides them by the table's
-partition spec, and writes each part as a row group of the open file of its partition. A file has the field ids of the
-table's schema in its columns.
+A writer collects up to `_GROUP_ROWS` rows of a task, sorts them in the table's order, and groups them by the table's
+partition spec. It writes each part as a row group of the open file of its partition. The columns of a file have the
+field ids of the table's schema.
 
 Source: Iceberg's table specification, partitioning, sorting; PyIceberg 0.12, `ParquetFormatWriter`, `ArrowScan`.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _GROUP_ROWS = 1 << 17
-# A task keeps the files of so many partitions open.
+# Maximum number of files that a task keeps open.
 _OPEN_FILE_COUNT = 64
 
 
@@ -50,7 +50,7 @@ class IcebergSink:
     """A `Sink` of an Iceberg table's data files.
 
     Attributes:
-        metadata: The table's as JSON, without its snapshots.
+        metadata: The table's metadata as JSON, without its snapshots.
         schema: The columns of the files as JSON, in the order of the rows.
         places: The position in the rows of each column of the files.
         store: The properties of the table's FileIO.
@@ -66,16 +66,16 @@ class IcebergSink:
 
 
 def sink_of(table: Table, metadata: TableMetadata, schema: Schema, places: Sequence[int]) -> IcebergSink:
-    """Return the sink of a table for rows of some columns.
+    """Return the sink of a table for rows with some of its columns.
 
     Args:
         table: The table.
-        metadata: Its metadata, or those that a transaction gives it.
+        metadata: Its metadata, or its metadata within a transaction.
         schema: The part of its schema that the rows have.
         places: The position in the rows of each column of `schema`.
 
     Raises:
-        TableError: the rows lack a column that must not be null, or a field of an object divides the table.
+        TableError: the rows lack a required column, or the table is partitioned by a field of an object.
     """
     there = {field.field_id for field in schema.fields}
     if missing := [each.name for each in metadata.schema().fields if each.required and each.field_id not in there]:
@@ -88,7 +88,7 @@ def sink_of(table: Table, metadata: TableMetadata, schema: Schema, places: Seque
 
 
 def without_snapshots(metadata: TableMetadata) -> str:
-    """Return a table's metadata as JSON, without those of its snapshots."""
+    """Return a table's metadata as JSON, without its snapshots."""
     rest: dict[str, object] = {
         "snapshots": [],
         "snapshot_log": [],
@@ -100,7 +100,7 @@ def without_snapshots(metadata: TableMetadata) -> str:
 
 
 class IcebergWriter:
-    """The files of one task."""
+    """Writes the files of one task."""
 
     def __init__(self, sink: IcebergSink) -> None:
         self._metadata = TableMetadataUtil.parse_raw(sink.metadata)
@@ -168,7 +168,7 @@ class IcebergWriter:
             self._open[values][1].write(part)
 
     def _divided(self, rows: pa.Table) -> Iterator[tuple[tuple[Any, ...], pa.Table]]:
-        """Divide rows by the table's spec: into the partition's values, and the rows with them."""
+        """Group rows by the table's partition spec: yield the partition values and the rows of each partition."""
         if not self._sources:
             yield (), rows
             return
@@ -182,7 +182,7 @@ class IcebergWriter:
                 continue
             kind = schema.find_type(field.source_id)
             column = rows.column(source).combine_chunks()
-            # The transform is computed once for each value.
+            # The transform is computed once for each distinct value.
             encoded = _physical(column, kind, field.transform).dictionary_encode("encode")
             transform = field.transform.transform(kind)
             found = [transform(value) for value in encoded.dictionary.to_pylist()]
@@ -229,17 +229,17 @@ def iceberg_file(file: DataFile) -> IcebergFile:
 
 
 def _physical(column: pa.Array, kind: object, transform: object) -> pa.Array:
-    """Return values as Iceberg's transforms take them: times as whole numbers."""
+    """Return values in the form that Iceberg's transforms expect: timestamps and dates as integers."""
     if isinstance(kind, (TimestampType, TimestamptzType)):
         if isinstance(transform, TimeTransform):
-            # No transform of times is finer.
+            # Fewer distinct values: no transform of times is finer than an hour.
             column = pc.floor_temporal(column, unit="hour")
         return column.cast(pa.int64())
     return column.cast(pa.int32()) if isinstance(kind, DateType) else column
 
 
 def rewrite(spark: SparkSession, sink: IcebergSink, groups: Sequence[Sequence[FileScanTask]]) -> list[DataFile]:
-    """Write the rows of each group of files into new files, a task for each group."""
+    """Rewrite each group of files into new files, with one task for each group."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         writer = sink.open()
@@ -253,11 +253,11 @@ def rewrite(spark: SparkSession, sink: IcebergSink, groups: Sequence[Sequence[Fi
 
 
 def scanned(spark: SparkSession, sink: IcebergSink, tasks: Sequence[FileScanTask], columns: StructType) -> DataFrame:
-    """Read files by PyIceberg in Spark's tasks, for what Spark's own reader can't: row-level deletes, name mappings.
+    """Read files by PyIceberg in Spark tasks, as Spark's reader does not support row-level deletes and name mappings.
 
     Args:
         spark: The session.
-        sink: With the columns to read.
+        sink: A sink with the columns to read.
         tasks: The files.
         columns: Spark's columns of the rows, then one for the name of the file.
     """
@@ -277,7 +277,7 @@ def scanned(spark: SparkSession, sink: IcebergSink, tasks: Sequence[FileScanTask
 
 
 def name_of(task: FileScanTask) -> str:
-    """Return the name of a data file, with those of its row-level deletes."""
+    """Return the name of a data file, followed by the names of its row-level delete files."""
     deletes = sorted(file.file_path for file in task.delete_files)
     return " ".join(path.rpartition("/")[2] for path in (task.file.file_path, *deletes))
 

@@ -1,7 +1,7 @@
-"""Columns of Iceberg and of Spark, translated both ways.
+"""Conversions between the columns of Iceberg and of Spark.
 
-Names that Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore behind; Spark's side has
-the names without it. Spark's columns carry Iceberg's field ids, by which its Parquet reader finds them in files.
+Names that Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore appended; Spark's columns
+have the names without it. Spark's columns have Iceberg's field ids, by which its Parquet reader finds them in files.
 
 Source: Iceberg's table specification, schemas and data types, reserved field names; Spark 4.0, `ParquetUtils.FIELD_ID`.
 """
@@ -21,7 +21,7 @@ _FIELD_ID = "parquet.field.id"
 _RESERVED = frozenset(
     ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
 )
-# Of several types of Spark for one of Iceberg, the last one is that of columns which are read.
+# If several Spark types map to one Iceberg type, columns are read as the last one.
 _PRIMITIVES: tuple[tuple[T.DataType, ice.IcebergType], ...] = (
     (T.BooleanType(), ice.BooleanType()),
     (T.ByteType(), ice.IntegerType()),
@@ -78,11 +78,11 @@ def iceberg_schema(columns: T.StructType, location: str) -> Schema:
 
 
 def spark_schema(schema: Schema, *, has_ids: bool = False) -> T.StructType:
-    """Return Spark's columns of a table, under the names for users; columns of types that Spark lacks are left out.
+    """Return a table's columns as Spark columns, with the names for users, without types that Spark lacks.
 
     Args:
-        schema: The table's.
-        has_ids: Whether each field carries its Iceberg id.
+        schema: The table's schema.
+        has_ids: Whether to add each field's Iceberg id to its metadata.
     """
 
     def translated(kind: ice.IcebergType) -> T.DataType | None:
@@ -111,11 +111,11 @@ def spark_schema(schema: Schema, *, has_ids: bool = False) -> T.StructType:
 
 
 def part_of(schema: Schema, columns: T.StructType) -> Schema:
-    """Return the part of a table's schema that rows of some columns have, in the order of the rows.
+    """Return the part of a table's schema that rows have, in the order of the rows.
 
     Args:
-        schema: The table's, with all of these columns.
-        columns: The rows'; fields of objects that they lack are left out as well.
+        schema: The table's schema, with all columns of the rows.
+        columns: The rows' columns; the result also omits fields of objects that they lack.
     """
 
     def fields_of(there: ice.StructType | Schema, wanted: T.StructType, *, is_top: bool) -> Iterable[ice.NestedField]:

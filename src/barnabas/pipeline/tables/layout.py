@@ -1,6 +1,6 @@
-"""How a table lies: what its files are divided and sorted by, how large they become, how long its past is kept.
+"""Layout of a table: partition columns, sort columns, size of compacted files, retention of old versions.
 
-What divides files is written as in Iceberg's SQL: `day(time)`, `bucket(16, user)`, `country`.
+Partition columns are written as in Iceberg's SQL: `day(time)`, `bucket(16, user)`, `country`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COMPACTED_FILE_BYTES = 128 * MEGABYTE
 
 _TIMES = ("year", "month", "day", "hour")
 _NUMBERED = ("bucket", "truncate")
-# By format, what can divide files. In PostgreSQL nothing does, and what jobs say of theirs is left to the server.
+# Supported transforms, by format. For PostgreSQL, partition columns of jobs are accepted but not applied.
 _POSSIBLE = {
     "delta": ("identity", *_TIMES, "truncate"),
     "iceberg": ("identity", *_TIMES, *_NUMBERED),
@@ -27,9 +27,9 @@ _TEXT = re.compile(r"\s*(?:(?P<transform>\w+)\s*\(\s*(?:(?P<number>\d{1,9})\s*,\
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """One thing that a table's files are divided by: a column, or what a transform makes of it.
+    """One partition column: a column of the rows, or a transform of one.
 
-    `transform` is identity, year, month, day, hour, bucket (of `number` of them) or truncate (to a length of `number`).
+    `transform` is identity, year, month, day, hour, bucket (of `number` buckets) or truncate (to a length of `number`).
     """
 
     column: str
@@ -38,7 +38,7 @@ class Division:
 
     @property
     def name(self) -> str:
-        """Its name where it needs one, which is Iceberg's."""
+        """Name of the partition column, formed as Iceberg does."""
         if self.transform == "identity":
             return self.column
         return f"{self.column}_{'trunc' if self.transform == 'truncate' else self.transform}"
@@ -51,14 +51,14 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table lies.
+    """Layout of a table.
 
     Attributes:
-        partition_columns: What its files are divided by; counts when the table is made.
-        sorted_by: The columns that the rows in a file are sorted by.
-        file_bytes: How large files become when small ones are written together.
-        keep_history_s: For how long a reader can ask for the table as it was, whatever its own properties say;
-            infinite: they are left alone. None: as they say; a new one is given its format's usual time.
+        partition_columns: Columns that partition the table; used when the table is created.
+        sorted_by: Columns that the rows of a file are sorted by.
+        file_bytes: Target size of compacted files.
+        keep_history_s: Retention of old versions, which overrides the table's properties; infinite: nothing expires.
+            None: the table's properties apply; a new table gets its format's usual retention.
     """
 
     partition_columns: tuple[Division, ...] = ()
@@ -76,7 +76,7 @@ PLAIN = Layout()
 
 
 def parse_divisions(text: str) -> tuple[Division, ...]:
-    """Read partition columns and transforms, with commas between; raise TableError if one is invalid."""
+    """Parse partition columns and transforms, separated by commas; raise TableError if one is invalid."""
     return tuple(_parse(part) for part in re.split(r",(?![^()]*\))", text) if part.strip())
 
 

@@ -1,4 +1,4 @@
-"""Tables of plain Parquet files on a local disk: no library and no list of files is needed to read one.
+"""Tables of plain Parquet files on a local disk, readable without a table format's library or a file list.
 
 Layout, for a table at `place/views`:
 
@@ -11,11 +11,11 @@ Layout, for a table at `place/views`:
     place/_views.work/lock
 
 Invariants:
-- A commit is one rename of a directory into the table, by the holder of the lock. Files that are being written are
-  outside the table's directory, because many readers take all files in it.
-- The sequence of a run is checked under the lock, so of two writers of the same run one commits.
-- A commit that replaces others (replace, delete_rows, compact) names them in its note. They do not count after its
-  rename. Its writer deletes them, or after a kill the next writer does.
+- A commit is one rename of a directory into the table, by the process that has the lock. Unfinished files are outside
+  the table's directory, because many readers read all files in it.
+- The sequence of a run is checked under the lock, so only one of two writers of the same run commits.
+- A commit that replaces others (replace, delete_rows, compact) names them in its note. From its rename on they are not
+  part of the table. Its writer deletes them or, if it was killed, the next writer.
 """
 
 from __future__ import annotations
@@ -59,13 +59,11 @@ from barnabas.pipeline.tables.table import (
     TableUnavailableError,
 )
 
-# Readers take a column of this name from the names of directories, so the rows can't have one.
-
 _COMMIT = re.compile(rf"{COMMIT_COLUMN}=([a-z0-9-]+)-(\d{{12}})(?:\.[0-9a-f]{{8}})?")
 _NOTE = "_progress.json"
-# A replacement is computed again if another writer has changed the commits that it replaces.
+# Attempts of a replacement, which is computed again if another writer has changed the commits that it replaces.
 _TRIES = 10
-# What a killed writer left is deleted when no writer can be using it any more.
+# Age at which files of killed writers are deleted: no writer takes that long to commit a file.
 _LEFTOVER_S = 86_400
 
 
@@ -73,7 +71,7 @@ _LEFTOVER_S = 86_400
 class Note:
     """The note beside a commit's files.
 
-    `runs` holds the progress of all runs as far as the writer knew, `schema` the table's columns from this commit on
+    `runs` contains the progress of all runs at the time of the commit, `schema` the table's columns from this commit on
     (Spark's JSON), `replaces` the names of the commits that it replaces.
     """
 
@@ -106,7 +104,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The commits that count at one moment with their notes, oldest first within a run, and those replaced."""
+    """The current commits with their notes, oldest first within a run, and replaced commits that still exist."""
 
     commits: dict[str, Note]
     replaced: tuple[str, ...]
@@ -123,7 +121,7 @@ class Snapshot:
 
     @property
     def schema(self) -> StructType | None:
-        """The columns; None if there is no commit."""
+        """The table's columns; None without a commit."""
         schema = None
         for text in dict.fromkeys(note.schema for note in self.commits.values()):
             schema = merged(schema, StructType.fromJson(json.loads(text)))
@@ -152,7 +150,7 @@ class ParquetTable(Table):
         return self._snapshot().schema
 
     def scan(self) -> Scan:
-        """Return the commits, as their files never change either."""
+        """Return the commits as the scan's files, because a commit never changes."""
         return self._scan(self._there())
 
     def progress(self, run: str) -> Progress | None:
@@ -224,7 +222,7 @@ class ParquetTable(Table):
         raise self._busy()
 
     def compact(self) -> Compaction:
-        """Write the files of many small commits of a run together."""
+        """Merge the files of small commits of the same run."""
         snapshot = self._there()
         before = sum(len(self._sizes(name)) for name in snapshot.commits)
         for run in {_run_of(name) for name in snapshot.commits}:
@@ -232,7 +230,7 @@ class ParquetTable(Table):
         return Compaction(before, sum(len(self._sizes(name)) for name in self._snapshot().commits))
 
     def trim_history(self) -> None:
-        """Delete what killed writers left a day ago or earlier; a table has no older versions."""
+        """Delete files older than a day that killed writers left; the table has no old versions."""
         oldest_s = time.time() - _LEFTOVER_S
         for directory, _, names in os.walk(self._work / "files"):
             for path in (Path(directory, name) for name in names):
@@ -256,15 +254,15 @@ class ParquetTable(Table):
         schema, partition_by = snapshot.schema, snapshot.partition_by
         assert schema is not None
         rows = self._rows(snapshot, small).drop(COMMIT_COLUMN)
-        # Else each task writes a file for each combination of partition values.
+        # Without the shuffle, each task would write a file for each combination of partition values.
         rows = rows.repartition(wanted, *map(quoted, partition_by)) if partition_by else rows.coalesce(wanted)
-        # If another writer has replaced them meanwhile, the next compaction writes the rest together.
+        # Not retried: if another writer has replaced these commits meanwhile, the next compaction merges the rest.
         self._commit(self._written(rows, partition_by), schema, partition_by, None, small)
 
-    # The table as it is.
+    # Reading.
 
     def _snapshot(self) -> Snapshot:
-        """List the commits, while no writer changes them."""
+        """List the commits under the shared lock."""
         with self._lock(fcntl.LOCK_SH):
             return self._listed()
 
@@ -293,7 +291,7 @@ class ParquetTable(Table):
         return Scan(names.keys(), read)
 
     def _rows(self, snapshot: Snapshot, names: Sequence[str]) -> DataFrame:
-        """Read some commits; the rows have the commit in the column `COMMIT_COLUMN`."""
+        """Read the given commits; the rows have the commit in the column `COMMIT_COLUMN`."""
         schema = snapshot.schema
         assert schema is not None
         with_commit = StructType([*schema.fields, StructField(COMMIT_COLUMN, StringType())])
@@ -307,7 +305,7 @@ class ParquetTable(Table):
     def _sizes(self, name: str) -> list[int]:
         return [file.stat().st_size for file in (self._directory / name).rglob("*.parquet")]
 
-    # What is written.
+    # Writing.
 
     def _check_columns(self, columns: StructType) -> None:
         if COMMIT_COLUMN in (name.lower() for name in columns.names):
@@ -330,17 +328,17 @@ class ParquetTable(Table):
         progress: Progress | None,
         replaces: Sequence[str] = (),
     ) -> bool:
-        """Make files that were written a commit.
+        """Commit files that were written before.
 
         Args:
-            files: The files; they are moved.
+            files: The files, which are moved.
             schema: The table's columns from this commit on.
             partition_by: The partition columns.
             progress: The run's progress; None for a compaction, which is named after the newest commit in it.
             replaces: The names of the commits that it replaces.
 
         Returns:
-            False when one of the commits to be replaced no longer exists; the files are deleted then.
+            False if a commit to replace no longer exists; the files are deleted then.
 
         Raises:
             TableMovedError: another writer has committed as the same run.
@@ -379,7 +377,7 @@ class ParquetTable(Table):
         return True
 
     def _delete(self, names: Sequence[str]) -> None:
-        """Delete replaced commits, each from the table in one step."""
+        """Delete replaced commits; each disappears from the table by one rename."""
         for name in names:
             dead = self._work / "staging" / uuid.uuid4().hex
             os.rename(self._directory / name, dead)
@@ -389,13 +387,13 @@ class ParquetTable(Table):
 
     @contextmanager
     def _lock(self, kind: int) -> Iterator[None]:
-        """Hold the table's lock, which the system releases if the process is killed."""
+        """Lock the table for the block; the system releases the lock if the process is killed."""
         path = self._work / "lock"
         if kind == fcntl.LOCK_EX:
             self._work.mkdir(parents=True, exist_ok=True)
             path.touch()
         elif not path.exists():
-            # No writer of this version has been here.
+            # No writer has created the lock file yet.
             yield
             return
         with path.open() as file:
@@ -407,7 +405,7 @@ class ParquetTable(Table):
 
 
 def _commit_name(run: str, sequence: int) -> str:
-    """Return the name of a commit's directory: readable, and different for different runs."""
+    """Return the name of a commit's directory: readable, and unique to the run."""
     if sequence >= 10**12:
         raise TableError(f"run {run}: commit {sequence} has too many digits")
     readable = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")[:60]
@@ -416,7 +414,7 @@ def _commit_name(run: str, sequence: int) -> str:
 
 
 def _run_of(name: str) -> str:
-    """Return the part of a commit's name that stands for its run."""
+    """Return the part of a commit's name that identifies its run."""
     match = _COMMIT.fullmatch(name)
     assert match is not None, name
     return match[1]

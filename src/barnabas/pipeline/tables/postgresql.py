@@ -1,11 +1,11 @@
 """A PostgreSQL table; each commit of rows and progress is one transaction.
 
-The tasks of a batch copy their rows into staging tables (`postgresql_rows`). The driver then locks the run's row of
-progress, checks the sequence, moves the rows to the table, stores the progress and drops the staging tables, including
-those that a killed driver of the run left. The numbers of copied and moved rows must be equal: a crash of the server
+The tasks of a batch copy their rows into staging tables (`postgresql_rows`). The driver then locks the run's progress
+row, checks the sequence, moves the rows to the table, and stores the progress. It drops the staging tables, including
+leftovers of a killed driver of the run. The numbers of copied and moved rows must be equal: a crash of the server
 empties staging tables, which are unlogged.
 
-docs/pipeline/postgresql.md describes the table `barnabas_progress`, in the schema of the tables.
+docs/pipeline/postgresql.md describes the table `barnabas_progress`, which is in the schema of the tables.
 
 Source: PostgreSQL 15, "COPY", "INSERT", "Explicit Locking"; psycopg 3.
 """
@@ -62,7 +62,7 @@ _PLACE = ("_topic", "_partition", "_offset")
 
 
 class _Staged(NamedTuple):
-    """Copied rows: a query of all of them, its columns (the one for NUL characters if one was found), their number."""
+    """Copied rows: the query of them, its columns (with the NUL column if a value has a NUL), and the row count."""
 
     query: sql.Composable
     names: list[str]
@@ -70,23 +70,23 @@ class _Staged(NamedTuple):
 
 
 class PostgresqlTable:
-    """One table of a PostgreSQL server by a URL, `postgresql://user@host:port/database?table=schema.name`.
+    """One table of a PostgreSQL server, by its URL `postgresql://user@host:port/database?table=schema.name`.
 
-    The password may be in the URL, PGPASSWORD or ~/.pgpass of the driver; other parameters of libpq (`sslmode`) may
-    follow the table. See `Table`.
+    The password may be in the URL, or in PGPASSWORD or ~/.pgpass of the driver; the URL may have other libpq parameters
+    (`sslmode`). See `Table`.
     """
 
     column_limits = COLUMN_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, _layout: Layout = PLAIN) -> None:
-        """Name a table, without connecting; raise TableError if the URL names none."""
+        """Refer to a table, without connecting; raise TableError if the URL is invalid."""
         self._spark = spark
         self._server = Server(location)
         self._schema, self._name = self._server.schema, self._server.table
         self.location = self._server.location
         self._target = sql.Identifier(self._schema, self._name)
         self._progress_table = sql.Identifier(self._schema, _PROGRESS_TABLE)
-        # The run that `sink` copies for: a writer asks for its progress first.
+        # The run that `sink` copies for, set by `progress`, which a writer calls first.
         self._run = ""
 
     def exists(self) -> bool:
@@ -98,7 +98,7 @@ class PostgresqlTable:
             return self._columns(cursor)[0] if self._there(cursor, self._name) else None
 
     def read(self) -> DataFrame:
-        """Return all rows of the latest commit at the time of each action: one statement reads them, in one task."""
+        """Return all rows of the latest commit at the time of each Spark action, read by one statement in one task."""
         with self._server.cursor() as cursor:
             self._check_exists(cursor)
             schema, has_nul = self._columns(cursor)
@@ -121,12 +121,12 @@ class PostgresqlTable:
         return restored(rows.toDF(*names), schema)
 
     def scan(self) -> Scan:
-        """Return all rows as one file, of another name each time: there are no files."""
+        """Return all rows as one file with a new name each time, because the table has no files."""
         name = uuid.uuid4().hex
         return Scan((name,), lambda _names: self.read().selectExpr("*", f"'{name}' AS {FILE_COLUMN}"))
 
     def progress(self, run: str) -> Progress | None:
-        """Return how far a run has come, None if it has no commit; from then on `sink` copies for this run."""
+        """Return the progress of a run, None if it has no commit; later calls of `sink` are for this run."""
         self._run = run
         with self._server.cursor() as cursor:
             if not self._there(cursor, _PROGRESS_TABLE):
@@ -145,9 +145,9 @@ class PostgresqlTable:
             self.append_files(files, columns, progress)
 
     def sink(self, columns: StructType) -> PostgresqlSink:
-        """Return how tasks copy rows into staging tables, see `Table.sink`.
+        """Return a sink by which tasks copy rows into staging tables, see `Table.sink`.
 
-        The next commit of the run drops staging tables that neither a commit nor `discard` names.
+        The next commit of the run drops staging tables that were neither committed nor discarded.
         """
         with self._server.cursor() as cursor:
             aligned_columns(columns, self._columns(cursor)[0], self.location)
@@ -156,11 +156,12 @@ class PostgresqlTable:
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         """Move the rows of staging tables to the table, see `Table.append_files`.
 
-        A table with `_topic`, `_partition` and `_offset` takes no second row for a record, unless several rows of one
-        record come in one batch: then the job makes several rows of a record, and the table allows it from then on.
+        In a table with `_topic`, `_partition` and `_offset`, a unique index rejects a second row of a record. If one
+        batch contains several rows of a record, the job makes several rows of each record: the index is then replaced
+        by one that allows them.
 
         Raises:
-            RowsRefusedError: the server refuses a row, as one that is larger than its page.
+            RowsRefusedError: the server rejects a row, such as a row larger than a page.
         """
         with self._transaction(progress, files) as cursor:
             copied_names = columns.names
@@ -188,7 +189,7 @@ class PostgresqlTable:
                 self._insert(cursor, staged)
 
     def discard(self, files: Sequence[DataFile]) -> None:
-        # Without a server the run's next commit drops them.
+        # If the server can't be reached, the run's next commit drops them.
         with suppress(TableError), self._server.cursor() as cursor:
             self._drop(cursor, [file.path for file in files if file.path])
 
@@ -205,7 +206,7 @@ class PostgresqlTable:
                 with_nul = "SELECT 1 FROM ({}) AS new WHERE {} ?| {}::text[] LIMIT 1"
                 if execute(cursor, with_nul, staged.query, sql.Identifier(NUL_COLUMN), list(key)).fetchone():
                     raise RowsRefusedError("a key has a NUL character, which PostgreSQL does not support")
-            # A digest, as a key may be longer than what an index takes.
+            # A digest, because a key may be too long for an index.
             unique = _digest(sql.Identifier(*key)) if gone else identifiers(key)
             self._make_unique(cursor, self._short_name("key", *key), "({}) NULLS NOT DISTINCT", unique)
             schema, has_nul = self._columns(cursor)
@@ -228,7 +229,7 @@ class PostgresqlTable:
         gone: LiteralString,
         marks: Sequence[str],
     ) -> None:
-        """Move staged rows that are later than the table's to it; delete or mark the rows of those that are `gone`."""
+        """Move staged rows to the table if they are later; if they are `gone`, delete or mark the table's rows."""
         if not staged.row_count:
             return
         row = execute(cursor, "SELECT count(*) FROM ({}) AS new", staged.query).fetchone()
@@ -247,7 +248,7 @@ class PostgresqlTable:
         self._insert(cursor, staged, later, is_exact=False, where=sql.SQL("NOT ({})").format(sql.SQL(gone)))
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
-        """Put rows in the place of all or some rows, see `Table.replace`; without `where` the columns become theirs."""
+        """Replace rows, see `Table.replace`; without `where`, the table gets the columns of the new rows."""
         with (
             self._written(rows, progress, is_new=not where) as (files, columns),
             self._transaction(progress, files) as cursor,
@@ -281,7 +282,7 @@ class PostgresqlTable:
             return sum(execute(cursor, "DELETE FROM {} WHERE {}", self._target, each).rowcount for each in conditions)
 
     def compact(self) -> Compaction:
-        """Vacuum the table, so that the space of deleted rows is used again; PostgreSQL decides on its own files."""
+        """Vacuum the table, so that PostgreSQL can reuse the space of deleted rows; it manages its files itself."""
         with self._server.cursor() as cursor:
             self._check_exists(cursor)
             cursor.connection.commit()
@@ -291,14 +292,14 @@ class PostgresqlTable:
             return Compaction(before, self._segment_count(cursor))
 
     def trim_history(self) -> None:
-        """Do nothing: PostgreSQL keeps none."""
+        """Do nothing: the table has no old versions."""
 
     @contextmanager
     def _transaction(self, progress: Progress, files: Sequence[DataFile] = ()) -> Iterator[Cursor]:
-        """Commit what is done inside, and a run's progress; drop the run's staging tables."""
+        """Commit the block's changes with a run's progress; drop the run's staging tables."""
         with self._server.cursor() as cursor:
             if not self._there(cursor, _PROGRESS_TABLE):
-                # Without the lock IF NOT EXISTS fails when two create the table at the same time.
+                # Without the lock, IF NOT EXISTS fails if two writers create the table at the same time.
                 execute(cursor, "SELECT pg_advisory_xact_lock({})", _CREATION_LOCK)
                 columns = sql.SQL(
                     "table_name text, run text, sequence bigint NOT NULL, progress jsonb, committed_at timestamptz"
@@ -307,7 +308,7 @@ class PostgresqlTable:
                 execute(cursor, create, self._progress_table, columns)
                 cursor.connection.commit()
             row_of_run = self._progress_table, self._name, progress.run
-            # Waits for another writer of the same run, even before the first commit.
+            # A row to lock before the run's first commit; the insert waits for another writer of the same run.
             first = "INSERT INTO {} (table_name, run, sequence) VALUES ({}, {}, 0) ON CONFLICT DO NOTHING"
             execute(cursor, first, *row_of_run)
             lock = "SELECT sequence FROM {} WHERE table_name = {} AND run = {} FOR UPDATE"
@@ -332,10 +333,10 @@ class PostgresqlTable:
     def _written(
         self, rows: DataFrame, progress: Progress, is_new: bool = False
     ) -> Iterator[tuple[list[DataFile], StructType]]:
-        """Copy rows into staging tables for a commit; drop these if the commit fails."""
+        """Copy rows into staging tables for a commit; drop the staging tables if the commit fails."""
         with self._server.cursor() as cursor:
             known = None if is_new else self._columns(cursor)[0]
-        # PostgreSQL has no smaller numbers.
+        # PostgreSQL has no type for tinyint.
         tiny = [name for name, kind in rows.dtypes if kind == "tinyint"]
         rows = rows.withColumns({name: F.col(quoted(name)).cast("smallint") for name in tiny})
         rows = aligned(rows, known, self.location)
@@ -351,10 +352,10 @@ class PostgresqlTable:
         return PostgresqlSink(self._server.conninfo, self._schema, self._staging_prefix(run), kinds)
 
     def _staged(self, files: Sequence[DataFile], columns: StructType, copied: Sequence[str] = ()) -> _Staged:
-        """Return the rows of staging tables, whose names of columns (`copied`) may differ from the table's in case.
+        """Return the rows of staging tables, whose column names (`copied`) may differ in case from the table's.
 
         Raises:
-            RowsRefusedError: the server refused rows of a task.
+            RowsRefusedError: the server rejected rows of a task.
             TableError: a task could not copy its rows.
         """
         notes = [json.loads(file.statistics) for file in files]
@@ -385,7 +386,7 @@ class PostgresqlTable:
         is_exact: bool = True,
         where: sql.Composable = sql.SQL("true"),  # noqa: B008
     ) -> None:
-        """Move staged rows to the table; raise TableError if there are not as many as were copied."""
+        """Move staged rows to the table; raise TableError if their number differs from the number of copied rows."""
         if staged.row_count:
             names = identifiers(staged.names)
             insert = "INSERT INTO {} AS there ({}) SELECT {} FROM ({}) AS new WHERE {} {}"
@@ -401,7 +402,7 @@ class PostgresqlTable:
             )
 
     def _widen(self, cursor: Cursor, staged: _Staged, columns: StructType) -> None:
-        """Create the table, or the columns that it lacks; what others committed meanwhile counts."""
+        """Create the table or the columns that it lacks, considering what other writers have committed meanwhile."""
         needs_nul = NUL_COLUMN in staged.names
         if self._there(cursor, self._name):
             known, has_nul = self._columns(cursor)
@@ -426,7 +427,7 @@ class PostgresqlTable:
         try:
             execute(cursor, create, sql.Identifier(name), self._target, columns)
         except psycopg.Error as error:
-            # Rows of the table are the reason, and not those of the batch.
+            # A TableError: the table's rows violate the index, not the rows of the batch.
             raise TableError(f"{self.location}: {one_line(error)}") from None
 
     def _drop(self, cursor: Cursor, names: Iterable[str]) -> None:
@@ -443,7 +444,7 @@ class PostgresqlTable:
             raise TableError(f"table {self.location} does not exist")
 
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
-        """Return the columns with Spark types (none without a table), and whether there is one for NUL characters."""
+        """Return the columns with Spark types (empty without a table), and whether the table has the NUL column."""
         find = (
             "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute "
             "WHERE attrelid = to_regclass({}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
@@ -466,13 +467,13 @@ class PostgresqlTable:
         return self._short_name("staging", run) + "_"
 
     def _short_name(self, *parts: str) -> str:
-        """Return a name of our own that belongs to this table, short enough for PostgreSQL."""
+        """Return a name for an object of this table, short enough for PostgreSQL."""
         digest = hashlib.sha256("\0".join([self._schema, self._name, *parts]).encode()).hexdigest()[:16]
         return f"barnabas_{parts[0]}_{digest}"
 
 
 def _digest(text: sql.Composable) -> sql.Composed:
-    """Return what stands for a text of any length in an index; the cast reads a backslash as the start of an escape."""
+    """Return the digest of a text for an index; backslashes are doubled, because the cast to bytea unescapes them."""
     return sql.SQL(r"sha256(replace({}, '\', '\\')::bytea)").format(text)
 
 
@@ -482,6 +483,6 @@ def _changes(row: LiteralString, names: Sequence[str]) -> sql.Composed:
 
 
 def _new_columns(known: StructType, columns: StructType) -> list[StructField]:
-    """List the columns that a table lacks, and those whose objects get fields, with their types."""
+    """Return the columns that a table lacks and those whose objects get new fields, with their new types."""
     there = {field.name: field.dataType for field in known.fields}
     return [field for field in merged(known, columns).fields if there.get(field.name) != field.dataType]

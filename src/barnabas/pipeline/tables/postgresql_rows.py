@@ -1,12 +1,12 @@
-"""Copy rows to and from PostgreSQL in Spark's Python workers: `COPY` in CSV, which pyarrow writes and parses.
+"""Copies rows to and from PostgreSQL in Spark's Python workers, by `COPY` in CSV, which pyarrow writes and parses.
 
-Each task copies its rows into a staging table of its own, in one transaction: a failed task leaves nothing. A task that
-Spark runs twice makes two staging tables, and the driver commits the one that it was told of.
+Each task copies its rows into its own staging table, in one transaction: a failed task leaves no table. A task that
+Spark runs twice creates two staging tables; the driver commits the one that Spark reports.
 
-A server's error does not fail the task. It travels to the driver in `DataFile.statistics`, so that the driver can tell
-rows that the server refuses from a server that is down.
+A server's error does not fail the task. The task returns it in `DataFile.statistics`, so that the driver can
+distinguish rejected rows from an unavailable server.
 
-| DataFile | of a staging table | of an error |
+| DataFile | for a staging table | for an error |
 | --- | --- | --- |
 | path | the staging table's name | empty |
 | statistics, JSON | `{"has_nul": true}` if a value contains a NUL character | `{"error": ..., "is_refusal": true}` |
@@ -37,7 +37,7 @@ from barnabas.pipeline.tables.data_files import DataFile
 from barnabas.pipeline.tables.postgresql_server import execute, is_refusal, reason_of
 from barnabas.pipeline.tables.postgresql_types import NUL_COLUMN, without_nul
 
-# A task connects once it has so much for a table, or at its end: with many tables few connections are open at a time.
+# A task connects when it has this much data for a table, or at its end. So few connections are open at a time.
 _BUFFER_BYTES = 4 << 20
 _READ_BYTES = 4 << 20
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -50,8 +50,8 @@ class PostgresqlSink:
     Attributes:
         conninfo: Connection parameters, with the password.
         schema: The schema of the staging tables.
-        prefix: How their names begin.
-        columns: Names and PostgreSQL's types.
+        prefix: Prefix of their names.
+        columns: Names and PostgreSQL types.
     """
 
     conninfo: str = field(repr=False)
@@ -138,7 +138,7 @@ class _Writer:
     def _lines(self, rows: pa.Table) -> bytes:
         columns = [_plain(column.combine_chunks()) for column in rows.columns]
         data = _csv([pa.nulls(rows.num_rows, pa.string()), *columns])
-        # The second is a NUL in JSON, and may be part of a text.
+        # `\u0000` is a NUL in JSON, but may also be part of a text.
         if b"\0" not in data and b"\\u0000" not in data:
             return data
         kept: list[dict[str, str]] = [{} for _ in range(rows.num_rows)]
@@ -164,7 +164,7 @@ def _csv(columns: list[pa.Array]) -> bytes:
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Return values that pyarrow writes to CSV as PostgreSQL reads them."""
+    """Return values that pyarrow writes to CSV in the form that PostgreSQL reads."""
     kind = array.type
     if pa.types.is_nested(kind):
         values = _json_values(array)
@@ -172,7 +172,7 @@ def _plain(array: pa.Array) -> pa.Array:
             pa.string()
         )
     if pa.types.is_timestamp(kind):
-        # With a zone pyarrow writes years after 32767 wrongly, and without one as a text that PostgreSQL refuses.
+        # With a zone, pyarrow writes wrong values for years after 32767; without a zone, PostgreSQL rejects them.
         return array.cast(pa.timestamp("us"))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return pa.array([None if value is None else f"\\x{value.hex()}" for value in array.to_pylist()], pa.string())
@@ -180,7 +180,7 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _json_values(array: pa.Array) -> list[Any]:
-    """Return values as orjson takes them, in the form of Spark's `to_json`."""
+    """Return values for orjson, in the form of Spark's `to_json`."""
     kind = array.type
     if pa.types.is_struct(kind):
         names = [each.name for each in kind]
@@ -207,7 +207,7 @@ def _json_values(array: pa.Array) -> list[Any]:
     if pa.types.is_decimal(kind):
         return [None if value is None else orjson.Fragment(f"{value:f}") for value in array.to_pylist()]
     if pa.types.is_floating(kind):
-        # By its text a FLOAT keeps its digits.
+        # Through its text, a FLOAT does not get more digits as a Python float.
         values = array.to_pylist() if pa.types.is_float64(kind) else map(_float, array.cast(pa.string()).to_pylist())
         return [value if value is None or isfinite(value) else _NOT_FINITE[str(value)] for value in values]
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -228,7 +228,7 @@ def selected(names: Sequence[str], columns: pa.Schema, table: sql.Identifier) ->
 
 
 def _copied(kind: pa.DataType) -> tuple[LiteralString, pa.DataType]:
-    """Return how a query selects a column of a type, and the type that it is read as."""
+    """Return the SQL that selects a column of a type, and the Arrow type to read the result as."""
     if pa.types.is_timestamp(kind):
         return "(extract(epoch FROM {}) * 1000000)::bigint", pa.int64()
     if pa.types.is_date(kind):
@@ -239,11 +239,11 @@ def _copied(kind: pa.DataType) -> tuple[LiteralString, pa.DataType]:
 
 
 def read_rows(conninfo: str, query: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Read rows in one statement, so in one snapshot.
+    """Read rows in one statement, and thus in one snapshot.
 
     Args:
         conninfo: Connection parameters, with the password.
-        query: Made by `selected`: times are microseconds and dates days since 1970, binary values are hexadecimal.
+        query: From `selected`: timestamps are microseconds and dates days since 1970, binary values hexadecimal.
         columns: The types to return.
     """
 
@@ -257,7 +257,7 @@ def read_rows(conninfo: str, query: str, columns: pa.Schema) -> Iterator[pa.Reco
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        # A block must end with a line.
+        # One block for all data, as a block must end at the end of a row.
         read = csv.ReadOptions(column_names=columns.names, use_threads=False, block_size=len(data) + 1)
         parse = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
         table = csv.read_csv(pa.BufferReader(data), read, parse, convert)

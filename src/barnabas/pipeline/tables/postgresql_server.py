@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from barnabas.pipeline.tables.table import RowsRefusedError, TableError
 
-# Classes of SQLSTATE that blame the rows: values, constraints, a view's condition, limits, a trigger's exception.
+# Classes of SQLSTATE caused by the rows: values, constraints, a view's condition, limits, a trigger's exception.
 _REFUSALS = ("22", "23", "44", "54", "P0")
 _CONNECT_TIMEOUT_S = 10
 
@@ -20,10 +20,10 @@ Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 
 class Server:
-    """A table's address: a URL of libpq with `table=schema.name` among its parameters."""
+    """The server and name of a table, from a libpq URL with the parameter `table=schema.name`."""
 
     def __init__(self, url: str) -> None:
-        """Take a URL apart, without connecting; raise TableError if it names no table."""
+        """Parse a URL, without connecting; raise TableError if it is invalid or has no table."""
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query))
         schema, _, self.table = options.pop("table", "").rpartition(".")
@@ -42,7 +42,7 @@ class Server:
             **given,
         }
         user = f"{parts.username}@" if parts.username else ""
-        # Without the password, for people.
+        # For messages: without the password.
         self.location = (
             f"postgresql://{user}{parts.netloc.rpartition('@')[2]}{parts.path}"
             f"?table={quote(self.schema)}.{quote(self.table)}"
@@ -50,11 +50,11 @@ class Server:
 
     @contextmanager
     def cursor(self) -> Iterator[Cursor]:
-        """Connect, and commit at the end.
+        """Connect, and commit at the end of the block.
 
         Raises:
-            RowsRefusedError: the server refuses a row.
-            TableError: the server can't be reached, or refuses a statement.
+            RowsRefusedError: the server rejects a row.
+            TableError: the server can't be reached, or rejects a statement.
         """
         try:
             with psycopg.connect(make_conninfo(**self._parameters)) as connection:
@@ -71,7 +71,7 @@ class Server:
 
     @cached_property
     def conninfo(self) -> str:
-        """All parameters of a connection: executors have no environment and no ~/.pgpass of the driver."""
+        """All connection parameters, for executors, which lack the driver's environment and ~/.pgpass."""
         with self.cursor() as cursor:
             info = cursor.connection.info
             found = {"host": info.host, "port": info.port, "dbname": info.dbname, "user": info.user}
@@ -80,14 +80,14 @@ class Server:
 
 
 def execute(cursor: Cursor, statement: LiteralString, *parts: object) -> Cursor:
-    """Execute a statement; a part that is not SQL is a literal. A `%` in a name is nothing special."""
+    """Execute a statement; parts that are not SQL become literals. A `%` in a name is not a placeholder."""
     return cursor.execute(
         sql.SQL(statement).format(*(each if isinstance(each, sql.Composable) else sql.Literal(each) for each in parts))
     )
 
 
 def identifiers(names: Iterable[str]) -> sql.Composed:
-    """Return a list of columns."""
+    """Return names as a list of SQL identifiers."""
     return sql.SQL(", ").join(map(sql.Identifier, names))
 
 
@@ -97,7 +97,7 @@ def is_refusal(error: psycopg.Error) -> bool:
 
 
 def reason_of(error: psycopg.Error) -> str:
-    """Return the server's message in one line, without the row that its details may quote."""
+    """Return the server's message in one line, without its details, which may quote the row."""
     return " ".join((error.diag.message_primary or str(error)).split())
 
 

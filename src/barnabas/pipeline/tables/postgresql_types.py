@@ -1,10 +1,10 @@
-"""How Spark's types and values stand in PostgreSQL, both ways.
+"""Conversions of types and values between Spark and PostgreSQL.
 
 docs/pipeline/postgresql.md lists the types.
 
-No text of PostgreSQL holds the character NUL. It is stored as its picture, U+2400, and what was there stands, whole, in
-the column `_nul` of the same row: a JSON object of the values in base64 by their columns. A table gets this column with
-its first NUL, and `restored` undoes it.
+PostgreSQL's texts can't contain the character NUL. It is stored as U+2400 (symbol for null). The column `_nul` of the
+same row then has the original values: a JSON object from column to the whole value in base64. The first NUL in a table
+adds this column, and `restored` restores the values.
 
 Source: PostgreSQL 15, "JSON Types".
 """
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 NUL_COLUMN = "_nul"
 _NUL_PICTURE = "\u2400"
-# A NUL's escape, and not an escaped backslash before "u0000".
+# The JSON escape of NUL, but not an escaped backslash before "u0000".
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 MAX_NAME_BYTES = 63
-# A table has 1,600 columns at most, columns of its own included.
+# PostgreSQL's limit is 1,600 columns, including the table's own columns.
 COLUMN_LIMITS = ColumnLimits(
     1_580,
     MAX_NAME_BYTES,
@@ -35,7 +35,7 @@ COLUMN_LIMITS = ColumnLimits(
     has_nul=False,
 )
 
-# To the microsecond, and with the zone's offset where there is one.
+# Microseconds, and the zone's offset for timestamps with a zone.
 _NTZ_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 _FORMATS = {"timestampFormat": f"{_NTZ_FORMAT}XXX", "timestampNTZFormat": _NTZ_FORMAT}
 
@@ -58,7 +58,7 @@ _NUMERIC = re.compile(r"numeric\((\d+),(\d+)\)")
 
 
 def postgresql_type(field: StructField) -> str:
-    """Return PostgreSQL's type of a column; raise TableError if it has none, or refuses the column's name."""
+    """Return a column's PostgreSQL type; raise TableError if PostgreSQL does not support its type or name."""
     from pyspark.sql.types import ArrayType, DecimalType, MapType, StringType, StructType
 
     kind = field.dataType
@@ -78,7 +78,7 @@ def postgresql_type(field: StructField) -> str:
 
 
 def spark_type(name: str, comment: str | None) -> DataType:
-    """Return Spark's type of a column, from PostgreSQL's name of its type and the column's comment."""
+    """Return a column's Spark type, from the name of its PostgreSQL type and the column's comment."""
     from pyspark.sql.types import DecimalType, StructType
 
     numeric = _NUMERIC.fullmatch(name)
@@ -87,27 +87,27 @@ def spark_type(name: str, comment: str | None) -> DataType:
     found: object = _SPARK_NAMES.get(name, "string")
     if name == "jsonb" and comment is not None and comment.startswith("{"):
         found = json.loads(comment)
-    # The one public way from a type's JSON to the type leads through a structure.
+    # pyspark's only public function that parses a type's JSON is the one for a struct.
     one = {"name": "x", "type": found, "nullable": True, "metadata": {}}
     return StructType.fromJson({"type": "struct", "fields": [one]}).fields[0].dataType
 
 
 def without_nul(text: str, kind: str) -> str:
-    """Replace NUL characters by their picture; in JSON (`kind` is jsonb) their escapes."""
+    """Replace NUL characters by U+2400; in JSON (`kind` is jsonb), replace their escapes."""
     if kind == "jsonb":
         return _ESCAPED_NUL.sub(rf"\1{_NUL_PICTURE}", text)
     return text.replace("\0", _NUL_PICTURE)
 
 
 def is_nested(kind: DataType) -> bool:
-    """Return whether PostgreSQL has the values of a type as jsonb."""
+    """Return whether PostgreSQL stores the values of a type as jsonb."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     return isinstance(kind, StructType | ArrayType | MapType)
 
 
 def restored(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Return rows as they were written, from what a query gives: jsonb as text, and `_nul` where the table has it."""
+    """Return rows as they were written, from a query's result: jsonb as text, and `_nul` if the table has it."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType
 

@@ -1,17 +1,17 @@
-"""Shapes of JSON records, compared with a table's columns: the part of schema evolution without Spark.
+"""Shapes of JSON records, compared with a table's columns: the part of schema evolution that does not use Spark.
 
-A record's shape says which types its fields have, as JSON: `{"bytes":"bigint","pages":["string"]}`. A batch has few
-shapes, however many records it has: so whether a record fits is decided once for each shape.
+A record's shape is JSON with the types of its fields: `{"bytes":"bigint","pages":["string"]}`. A batch has few shapes,
+even if it has many records. So each shape is checked once.
 
 | JSON | column |
 | --- | --- |
 | whole number of 64 bits | BIGINT; fits a column of any number type |
 | other number | DOUBLE |
-| string | STRING; fits columns of times, dates and bytes if it reads as one |
+| string | STRING; fits columns of timestamps, dates and bytes if it can be parsed |
 | true, false | BOOLEAN |
 | object | STRUCT, whose fields grow like columns; fits a MAP |
-| array | ARRAY of what its elements have in common |
-| null, {}, [] | none yet: the column comes with the first value that says what it is |
+| array | ARRAY of the common type of its elements |
+| null, {}, [] | no column until a value shows its type |
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from barnabas.pipeline.tables.table import COMMIT_COLUMN, USUAL_LIMITS, ColumnLi
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
-# Columns that are not the records'.
+# Columns that are not fields of the records.
 RESERVED = (*PLACE, KEY, DELETED, COMMIT_COLUMN)
 
-# How deep objects and arrays may be nested: Spark and readers of tables go into types by recursion.
+# Maximum nesting of objects and arrays, because Spark and readers of tables process types recursively.
 MAXIMUM_DEPTH = 32
 
-# Why a record is bad whatever the table's columns are; and how much of a value is shown, in characters.
+# Reasons that do not depend on the table's columns, and maximum lengths in messages, in characters.
 NO_VALUE = "the record has no value"
 NO_UTF8 = "the value is not UTF-8"
 TOO_DEEP = f"the value is nested more than {MAXIMUM_DEPTH} deep"
@@ -45,11 +45,11 @@ TOO_MANY_KINDS = "the batch has too many kinds of records"
 VALUE_LENGTH = 100
 NAME_LENGTH = 100
 
-# More shapes in one batch belong to records whose fields are keys; records of the rarest are bad then.
+# Batches with more shapes have records whose field names are data; then records of the rarest shapes are rejected.
 MAXIMUM_SHAPE_COUNT = 5_000
-# The least whole number of more than 64 bits, which fits no column.
+# The smallest whole number that exceeds 64 bits and so fits no column.
 WHOLE_BEYOND = float(1 << 63)
-# What stands, among shapes, before the schema that records are written with.
+# Prefix that marks, among shapes, a schema that records were written with.
 SCHEMA = "schema "
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
@@ -57,7 +57,7 @@ _TEXTS = ("string", "timestamp", "timestamp_ntz", "date", "binary")
 
 
 class MisfitError(Exception):
-    """A record does not fit: why, and the path of the field (empty for the record)."""
+    """A record does not fit: the reason, and the path of the field (empty for the record)."""
 
     def __init__(self, reason: str, path: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
@@ -66,12 +66,12 @@ class MisfitError(Exception):
 
 
 class Number(float):
-    """A number with its digits as they are written; a whole number is one beyond 64 bits."""
+    """A number with the digits of its JSON text; if it is whole, it exceeds 64 bits."""
 
     text: str
 
     def __new__(cls, text: str) -> Number:
-        """Create one from a JSON number."""
+        """Create it from the text of a JSON number."""
         made = super().__new__(cls, text)
         made.text = text
         return made
@@ -82,12 +82,12 @@ class Number(float):
 
 
 class Columns:
-    """A table's columns, growing with the records that are seen.
+    """A table's columns, which grow with the shapes of records.
 
     Args:
-        table: What the table has; None when it is not there yet.
-        reserved: Columns that are not the records'; a field of such a name has a column with `_` behind it.
-        limits: Of the columns that are added.
+        table: The table's columns; None if the table does not exist yet.
+        reserved: Columns that are not fields of the records; a field with such a name gets a column with `_` appended.
+        limits: Limits of added columns.
     """
 
     def __init__(self, table: StructType | None, reserved: Iterable[str], limits: ColumnLimits = USUAL_LIMITS) -> None:
@@ -96,26 +96,26 @@ class Columns:
         self._limits = limits
         self._reserved = frozenset(name.lower() for name in reserved)
         fields = [] if table is None else [field for field in table.fields if field.name.lower() not in self._reserved]
-        # A table may say more of its columns, which must not look like a column that has grown.
+        # Nullability and metadata of the table's columns must not count as growth.
         self._table = _all_nullable(StructType(fields))
         self._now: StructType = StructType(list(self._table.fields))
 
     @property
     def schema(self) -> StructType:
-        """The columns as they are now, those of the table first."""
+        """The current columns, those of the table first."""
         return self._now
 
     @property
     def has_grown(self) -> bool:
-        """Whether there are columns, or fields of objects, that the table does not have."""
+        """Whether the columns include columns, or fields of objects, that the table lacks."""
         return bool(self._now != self._table)
 
     def field_of(self, column: str) -> str:
-        """Name the field of the records that a column is made of."""
+        """Return the name of the field of the records that a column contains."""
         return column[:-1] if column.endswith("_") and column[:-1].lower() in self._reserved else column
 
     def add(self, shape: str) -> None:
-        """Add the columns that a shape needs; raise MisfitError, and add none, if its records do not fit."""
+        """Add the columns that a shape needs; if its records do not fit, add no column and raise MisfitError."""
         found = json.loads(shape)
         if not isinstance(found, dict):
             raise MisfitError(f"the record is {_described(found)}, not an object")
@@ -132,7 +132,7 @@ class Columns:
         self._now = grown
 
     def add_fields(self, fields: StructType) -> None:
-        """Add columns for fields of a schema that are not columns, with their types, as far as the table takes them."""
+        """Add columns for the fields of a schema that have none, as far as the table's limits allow."""
         from pyspark.sql.types import StructField, StructType
 
         known = {name.lower() for name in self._now.names}
@@ -152,15 +152,15 @@ def grown(
     limits: ColumnLimits = USUAL_LIMITS,
     reserved: Iterable[str] = RESERVED,
 ) -> StructType:
-    """Return a table's columns, without the reserved ones, and those that records of new shapes need.
+    """Return a table's columns, without the reserved ones, and the columns that records of new shapes need.
 
     Args:
-        columns: The table's columns; None when it does not exist yet.
-        shapes: How many records have each shape, or are written with a schema (`SCHEMA` and a StructType in JSON).
-            Fields of schemas come first, with their types. The more frequent one decides where shapes contradict each
-            other, and the lesser text where they are as frequent; a shape that does not fit then adds nothing.
+        columns: The table's columns; None if the table does not exist yet.
+        shapes: The number of records of each shape or schema (`SCHEMA` and a StructType in JSON). Schemas are applied
+            first, then shapes, the more frequent ones first, and the smaller text first among equals. A shape that
+            contradicts an earlier one adds no column.
         limits: The columns that the table can have.
-        reserved: Columns that are not the records'.
+        reserved: Columns that are not fields of the records.
     """
     from pyspark.sql.types import StructType
 
@@ -204,7 +204,7 @@ def _kind(value: Any, depth: int) -> _Kind:
 
 
 def _common(one: _Kind, other: _Kind) -> _Kind:
-    """Return the type of elements of two types."""
+    """Return the common type of two elements of an array."""
     if one == other or other == _NOTHING:
         return one
     if one == _NOTHING:
@@ -220,7 +220,7 @@ def _common(one: _Kind, other: _Kind) -> _Kind:
 
 
 def _all_nullable(data_type: Any) -> Any:
-    """Return a type without its metadata, in which everything may be null."""
+    """Return a type without metadata and with all fields nullable."""
     from pyspark.sql import types as T
 
     if isinstance(data_type, T.StructType):
@@ -233,13 +233,13 @@ def _all_nullable(data_type: Any) -> Any:
 
 
 def _extend(table: DataType | None, now: DataType | None, found: _Kind, path: tuple[str, ...]) -> DataType | None:
-    """Return a column's type after a value of type `found`; None as long as nothing is known of it.
+    """Return a column's type after a value of type `found`; None while the type is unknown.
 
     Args:
-        table: The column's type in the table; None when it is not there.
-        now: Its type with what this batch has brought so far.
+        table: The column's type in the table; None if the table lacks it.
+        now: Its type after the earlier shapes of this batch.
         found: The value's type.
-        path: Its name and those of the objects that it is in.
+        path: Its name, after the names of the objects that contain it.
     """
     from pyspark.sql import types as T
 
@@ -294,7 +294,7 @@ def _extend_object(
 
 
 def _fits(column: str, found: str) -> bool:
-    """Return whether a value may stand in a column; where that depends on the value, reading it will tell."""
+    """Return whether a value's type fits a column; if that depends on the value, reading the value checks it."""
     match found:
         case "bigint":
             return column in _NUMBERS or column.startswith("decimal")
@@ -313,5 +313,5 @@ def _described(found: _Kind) -> str:
 
 
 def dotted(path: tuple[str, ...]) -> str:
-    """Return a field's name as a reason has it."""
+    """Return a field's path in the form used in messages."""
     return ".".join(name if re.fullmatch(r"\w+|\[\]", name) else quoted(name) for name in path).replace(".[]", "[]")

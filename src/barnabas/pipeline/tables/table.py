@@ -1,11 +1,12 @@
 """The interface of all kinds of tables, and the progress committed with the data.
 
-Invariants, whatever is killed and when:
-- A commit puts rows and `Progress` in place in one step, or nothing. What a killed one left is seen by no reader.
-- A commit of a run has the number after that run's last one, else it is refused (`TableMovedError`): two writers that
-  take themselves for the same run can't both go on.
-- Several runs may write one table at the same time (a load, and a backfill beside it); each has its own progress.
-- What a run has read is known from the table alone, without a checkpoint.
+Invariants, whichever process is killed at whatever moment:
+- A commit is atomic: it makes rows and `Progress` visible together, or neither. Readers never see leftovers of a killed
+  commit.
+- The sequence of a run's commit must be the last one plus 1, else the commit is rejected (`TableMovedError`). So two
+  writers with the same run name can't both continue.
+- Several runs may write one table at the same time, such as a load and a backfill; each has its own progress.
+- The table alone shows up to which offsets a run has read; no checkpoint is needed.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.tables.data_files import DataFile, Sink
 
-# By topic and partition: the offset of the next record to be read.
+# By topic and partition: offset of the next record to read.
 Offsets = dict[str, dict[int, int]]
 
 MEGABYTE = 1 << 20
 
 COMMIT_COLUMN = "table_commit"
-"""The column by which directories of a Parquet table name their commit; no table has a column of this name."""
+"""Column that readers get from a Parquet table's directory names: the commit. Rows can't have a column of this name."""
 
 FILE_COLUMN = "_barnabas_file"
-"""The column with the name of a row's data file, see `Scan`."""
+"""Column with the name of a row's data file, see `Scan`."""
 
-# A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
+# Only events whose field names are data (a field for each user or date) need more columns.
 MAXIMUM_COLUMN_COUNT = 2_000
 
 
 class TableError(Exception):
-    """The table can't be read or written as asked: one line that says why and what to do."""
+    """The table can't be read or written as requested; the message is one line with the reason and the remedy."""
 
 
 class RowsRefusedError(TableError):
-    """The table's system refuses at least one of the rows: fewer rows may be accepted. The message is the reason."""
+    """The table's system rejects at least one of the rows; it may accept fewer rows. The message is the reason."""
 
 
 class TableMovedError(TableError):
@@ -49,7 +50,7 @@ class TableMovedError(TableError):
 
 
 class TableUnavailableError(Exception):
-    """The table can't be written to now: its store does not answer, or another driver may be at work; it may pass."""
+    """The table can't be written now, but a retry may succeed: its store does not answer, or another driver writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,10 @@ class ColumnLimits:
     """The columns that a table can have.
 
     Attributes:
-        count: The largest number of them.
-        name_bytes: The largest length of a name in UTF-8; None: there is no limit.
-        taken: Names that only the table's system uses.
-        has_nul: Whether a name can have a NUL character.
+        count: Maximum number of columns.
+        name_bytes: Maximum length of a name in UTF-8; None: unlimited.
+        taken: Names reserved for the table's system.
+        has_nul: Whether a name can contain a NUL character.
     """
 
     count: int = MAXIMUM_COLUMN_COUNT
@@ -69,7 +70,7 @@ class ColumnLimits:
     has_nul: bool = True
 
     def refusal(self, name: str) -> str | None:
-        """Return why the table can have no column of a name; None if it can."""
+        """Return why a column name is invalid for the table; None if it is valid."""
         if self.name_bytes is not None and len(name.encode()) > self.name_bytes:
             return f"has a name of {len(name.encode())} bytes, and the table takes {self.name_bytes}"
         if name in self.taken:
@@ -84,7 +85,7 @@ USUAL_LIMITS = ColumnLimits()
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The last record that was read of a partition: by it a topic that was deleted and made anew is known.
+    """The last record read from a partition. A different record at its offset means that the topic was recreated.
 
     `checksum` is CRC-32 over key and value, 0 for a null.
     """
@@ -96,10 +97,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The offsets up to which a run has read: stands in the commit, beside the data.
+    """The offsets up to which a run has read, stored in the commit with the data.
 
-    `run` names who writes ("load/page-views"), `sequence` counts its commits from 1. `marks` holds, by topic and
-    partition, the last record read; a partition of which nothing was read has none.
+    `run` is the writer's name ("load/page-views"); `sequence` counts its commits from 1. `marks` contains, by topic and
+    partition, the last record read; partitions of which no record was read are missing.
     """
 
     run: str
@@ -109,7 +110,7 @@ class Progress:
     marks: dict[str, dict[int, Mark]]
 
     def to_json(self) -> str:
-        """Return it as one line of JSON."""
+        """Return the progress as one line of JSON."""
         return json.dumps(
             {
                 "run": self.run,
@@ -130,7 +131,7 @@ class Progress:
 
     @classmethod
     def from_json(cls, text: str) -> Progress:
-        """Read what `to_json` gave; raise TableError if it is something else."""
+        """Parse the result of `to_json`; raise TableError if the text is invalid."""
         try:
             found = json.loads(text)
             return cls(
@@ -160,11 +161,11 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One version of a table as data files. The rows of a file never change: other rows come in files of other names.
+    """One version of a table as data files. The rows of a file never change: changed rows are in files of other names.
 
     Attributes:
         files: Names of the data files.
-        read: Returns the rows of some of the files, with the file's name in `FILE_COLUMN`.
+        read: Returns the rows of the given files, with the file's name in `FILE_COLUMN`.
     """
 
     files: Collection[str]
@@ -176,12 +177,12 @@ class Scan:
 
 
 class Table(Protocol):
-    """One table at one place.
+    """One table at one location.
 
-    One that is not there yet is made by its first commit, in the layout it was opened with; others keep theirs.
+    The first commit creates a missing table, in the layout that it was opened with; an existing table keeps its layout.
 
     Attributes:
-        location: Its place, for people: without a password.
+        location: Its location without a password, for messages.
         column_limits: The columns that the table can have.
     """
 
@@ -189,7 +190,7 @@ class Table(Protocol):
     column_limits: ColumnLimits = USUAL_LIMITS
 
     def exists(self) -> bool:
-        """Return whether there is a commit."""
+        """Return whether the table has a commit."""
 
     def schema(self) -> StructType | None:
         """Return the columns of the latest commit; None if the table does not exist."""
@@ -202,20 +203,20 @@ class Table(Protocol):
         """Return the data files of the latest commit; raise TableError if the table does not exist."""
 
     def progress(self, run: str) -> Progress | None:
-        """Return how far a run has come; None when it has committed nothing."""
+        """Return the progress of a run; None if the run has committed nothing."""
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
-        """Add rows.
+        """Append rows.
 
-        Columns that the table does not have yet are added; rows without one of its columns have null there.
+        Columns that the table lacks are added to it. Columns that the rows lack are null in them.
 
         Raises:
-            TableMovedError: `progress.sequence` is not the one after the run's last.
+            TableMovedError: `progress.sequence` is not the run's last sequence plus 1.
             TableError: a column has another type than in the table.
         """
 
     def sink(self, columns: StructType) -> Sink:
-        """Return what tasks write rows of these columns with; the table need not exist yet.
+        """Return a sink by which tasks write rows of these columns; the table need not exist yet.
 
         Args:
             columns: All columns of the rows, new ones included, in the order of the Arrow tables that tasks write.
@@ -225,34 +226,34 @@ class Table(Protocol):
         """
 
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
-        """Commit what tasks wrote through `sink(columns)`: as `append`, and with the same errors.
+        """Commit the files that tasks wrote through `sink(columns)`, like `append` and with the same errors.
 
-        No files is a commit of the progress alone.
+        Without files, commit the progress alone.
         """
 
     def discard(self, files: Sequence[DataFile]) -> None:
-        """Delete files that will not be committed; what can't be deleted now is left to maintenance."""
+        """Delete files that will not be committed; maintenance deletes those that can't be deleted now."""
 
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        """Put each row in the place of the one with the same key, or add it; keys are distinct within `rows`.
+        """Upsert rows by key: replace the row with the same key, or add the row. Keys are distinct within `rows`.
 
         Columns are added as by `append`.
 
-        With `gone` the rows are the records of one text column as key, and one that is not later than the row which is
-        there (`commit_rules.is_later`) changes nothing. Rows for which `gone` (SQL of one column) holds take the other
-        row away, or put their values of the columns `marks` into it; where there is none they add none.
+        With `gone`, the key is one text column, and rows are changes of their keys. A row that is not later than the
+        table's row (`commit_rules.is_later`) changes nothing. A row that matches `gone` (SQL of one column) deletes the
+        table's row or, with `marks`, sets only these columns of it to its own values. It never adds a row.
         """
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
-        """Put rows in the place of all that are there, or of those for which `where` (SQL) holds.
+        """Replace all rows of the table, or those that match `where` (SQL).
 
-        `rows` may have been read from this very table. With `where` they have its columns, and hold for it themselves.
+        `rows` may have been read from this table. With `where`, they have the table's columns, and match the condition.
         """
 
     def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Delete the rows of these partitions from these offsets on (columns `_topic`, `_partition`, `_offset`).
+        """Delete the rows of these partitions at or above these offsets (columns `_topic`, `_partition`, `_offset`).
 
         With `where` (SQL), delete the rows that match it instead.
 
@@ -261,7 +262,7 @@ class Table(Protocol):
         """
 
     def compact(self) -> Compaction:
-        """Write small files together into larger ones; rows and progress stay, runs may go on beside it."""
+        """Merge small files into larger ones; rows and progress do not change, and runs may write meanwhile."""
 
     def trim_history(self) -> None:
-        """Forget how the table was before its layout's `keep_history_s`, and remove the files that only that has."""
+        """Expire versions older than the layout's `keep_history_s`, and delete files that only these versions use."""

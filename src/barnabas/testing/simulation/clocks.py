@@ -15,7 +15,7 @@ class VirtualClock:
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
         self._wall_us = _START_MS * 1_000
-        # When that was so.
+        # The loop's time at which `_wall_us` was set.
         self._since_us = 0
         self._drift_ppm = 0
 

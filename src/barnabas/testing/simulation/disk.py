@@ -1,9 +1,13 @@
-"""A disk in memory that forgets at a power cut what was not synced: bytes of files, and names in directories.
+"""A disk in memory that loses unsynced data at a power cut: bytes of files, and names in directories.
 
-What POSIX promises and no more is kept: fsync of a file saves its bytes, fsync of a directory its names. Of what was
-changed since, a power cut leaves something: of a directory the first few changes (or none, or all), of a file that grew
-a part of the new bytes, the end of which may be zeros, of one that was rewritten the old bytes, the new ones or their
-beginning. The end of a process alone loses nothing.
+Only POSIX's guarantees hold: fsync of a file saves its bytes, fsync of a directory its names. Of later changes, a power
+cut keeps a random part:
+
+    directory       the first changes, none or all of them
+    appended file   a part of the new bytes, whose end may be zeros
+    rewritten file  the old bytes, the new bytes, or the beginning of the new bytes
+
+The end of a process alone loses nothing.
 
 Source: fsync(2); style page, tests.
 """
@@ -25,9 +29,9 @@ class _File:
     """A file's bytes, and the durable ones among them.
 
     Attributes:
-        data: As programs see it.
-        durable: As it was at the last fsync.
-        untouched_bytes: So many at its beginning were neither written nor cut off since then: a power cut leaves them.
+        data: The content that programs see.
+        durable: The content at the last fsync.
+        untouched_bytes: The number of first bytes unchanged since then, which survive a power cut.
         modified_ms: When it was changed.
     """
 
@@ -46,7 +50,7 @@ class _File:
             kept = _some(dice, len(data) - len(durable))
             left = bytearray(data[: len(durable) + kept])
             if kept and dice.random() < 0.3:
-                # The file's new size was written, the last of its bytes were not.
+                # The file's new size was written, but its last bytes were not.
                 lost = min(_some(dice, kept), -(-kept // _SECTOR_BYTES) * _SECTOR_BYTES)
                 left[len(left) - lost :] = bytes(lost)
         else:
@@ -70,9 +74,9 @@ class _Directory:
     """A directory's names, and the durable ones among them.
 
     Attributes:
-        entries: As programs see them.
-        durable: As they were at the last fsync.
-        changes: What happened to them since, in order.
+        entries: The names that programs see.
+        durable: The names at the last fsync.
+        changes: The changes since then, in order.
     """
 
     __slots__ = ("changes", "durable", "entries")
@@ -112,7 +116,7 @@ _Node = _File | _Directory
 
 
 def _some(dice: Random, count: int) -> int:
-    """Draw how many of `count` survive: none and all are as likely as a number between."""
+    """Draw how many of `count` survive: none, all, or a number between, each with equal probability."""
     return dice.choice((0, count, dice.randint(0, count)))
 
 
@@ -181,14 +185,14 @@ class MemoryDisk:
     """All disks of a machine, below one root: a directory may be a disk of its own. See `FileSystem`.
 
     Attributes:
-        free_bytes: What it still takes; None without a limit.
+        free_bytes: Free space; None without a limit.
         is_broken: Whether everything fails.
     """
 
     def __init__(self, now_ms: Callable[[], int], note: Callable[[str], object] = lambda text: None) -> None:
         """Args:
         now_ms: Wall time.
-        note: Told of every fsync.
+        note: Called for every fsync.
         """
         self.free_bytes: int | None = None
         self.is_broken = False
@@ -201,7 +205,7 @@ class MemoryDisk:
     # --- faults
 
     def fail(self, directory: Path) -> None:
-        """Let the disk below a directory fail, until it is replaced or mended."""
+        """Let the disk below a directory fail, until it is replaced or repaired."""
         self._failed[directory] = None
 
     def mend(self, directory: Path) -> None:
@@ -218,7 +222,7 @@ class MemoryDisk:
                 return
             node = found
         if isinstance(node, _Directory) and directory.name in node.entries:
-            # A mount point exists whatever happens to its content.
+            # A mount point exists regardless of its content.
             node.entries[directory.name] = node.durable[directory.name] = _Directory()
 
     def cut_power(self, dice: Random) -> None:
@@ -272,7 +276,7 @@ class MemoryDisk:
         """Write at `position`, the end of the file.
 
         Raises:
-            StorageError: The disk is full or broken; the file is as it was.
+            StorageError: The disk is full or broken; the file is unchanged.
         """
         self.check(path)
         if self.free_bytes is not None:
@@ -391,7 +395,7 @@ class MemoryDisk:
             file.modified_ms = modified_ms
 
     def space(self, path: Path) -> tuple[int, int]:
-        # As large as need be.
+        # Size and free space.
         return 1 << 40, 1 << 40 if self.free_bytes is None else self.free_bytes
 
 

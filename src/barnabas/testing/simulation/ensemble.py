@@ -8,10 +8,10 @@ is up, they agree.
 
 Invariants:
 
-- Requests over one connection are answered in order, and watch events come in their place between the answers.
+- Requests over one connection are answered in order, and watch events keep their order relative to the answers.
 - A client never sees an older state than before: a server that is behind the client's state does not accept it.
-- A session ends when nothing was heard of it for its timeout or its client closes it, and never while too few servers
-  are up. Its ephemeral nodes are deleted in one transaction, and its connections are closed.
+- A session ends when its client sends nothing for the timeout, or closes it; never while too few servers are up. Its
+  ephemeral nodes are deleted in one transaction, and its connections are closed.
 
 Source: ZooKeeper programmer's guide, sessions, watches, consistency guarantees.
 """
@@ -33,7 +33,7 @@ _MOST_HOP_US = 1_000
 
 
 class Hello(NamedTuple):
-    """A client's request for its session, or a new one (0), with the last transaction that it has seen."""
+    """A client's request for its session, or a new one (0), with the last transaction that the client has seen."""
 
     session_id: int
     seen_zxid: int
@@ -55,7 +55,7 @@ class Write(NamedTuple):
 
 
 class Ping(NamedTuple):
-    """A client's sign of life."""
+    """A client's heartbeat."""
 
 
 class Goodbye(NamedTuple):
@@ -80,7 +80,7 @@ class Answer(NamedTuple):
 
 
 class Pong(NamedTuple):
-    """The server's sign of life."""
+    """The server's heartbeat."""
 
 
 class Closed(NamedTuple):
@@ -119,7 +119,7 @@ class _Asked:
     """A request that a server has not answered yet.
 
     Attributes:
-        outcome: Of a write that was decided: how many transactions a server has then, and its result.
+        outcome: For a decided write: the number of transactions up to it, and its result.
     """
 
     __slots__ = ("number", "outcome", "request")
@@ -131,13 +131,13 @@ class _Asked:
 
 
 class Connection:
-    """One connection of a client to a server. Its context is that of the client's process.
+    """One connection of a client to a server. It has the context of the client's process.
 
     Attributes:
-        host: The client's.
-        session_id: Of the session that it belongs to; 0 before the server has welcomed it.
-        asked: What the server has not answered yet.
-        is_open: Whether the server holds it.
+        host: The client's host.
+        session_id: Its session; 0 before the server has accepted it.
+        asked: The requests that the server has not answered yet.
+        is_open: Whether the connection is open on the server's side.
     """
 
     def __init__(self, server: "Server", network: MemoryNetwork, host: str, client: Client, context: Context) -> None:
@@ -172,7 +172,7 @@ class Connection:
     # --- the server's side
 
     def tell(self, message: ToClient) -> None:
-        """Send something to the client."""
+        """Send a message to the client."""
         self._back.send(lambda: self._loop.call_soon(self._client.receive, self, message, context=self._context))
 
 
@@ -186,9 +186,9 @@ class Server:
 
     Attributes:
         name: Its host.
-        tree: What it has.
-        count: So many transactions.
-        lag_us: How much later than usual it takes over what was decided.
+        tree: Its state.
+        count: The number of applied transactions.
+        lag_us: Additional delay before it applies decided transactions.
         is_up: Whether it runs.
     """
 
@@ -204,7 +204,7 @@ class Server:
         self._data_watches: dict[str, dict[Connection, None]] = {}
         self._child_watches: dict[str, dict[Connection, None]] = {}
 
-    # --- what clients send
+    # --- messages from clients
 
     def greeted(self, connection: Connection, hello: Hello) -> None:
         ensemble = self._ensemble
@@ -328,9 +328,9 @@ class Ensemble:
 
     Attributes:
         connect: zookeeper.connect.
-        tree: What was decided; to be read alone.
+        tree: The decided state; read-only.
         servers: By their hosts' names.
-        on_commit: Told the paths that each transaction changed.
+        on_commit: Called with the paths that each transaction changed.
     """
 
     def __init__(
@@ -348,7 +348,7 @@ class Ensemble:
         self._transactions: list[_Transaction] = []
         self._sessions: dict[int, _Session] = {}
         self._session_count = 0
-        # What servers have sent on, in order.
+        # The time of the latest scheduled decision; forwarded transactions are decided in order.
         self._decision_us = 0
 
     @property
@@ -414,7 +414,7 @@ class Ensemble:
             session_id = self._session_count << 8
             self._sessions[session_id] = _Session(host, timeout_us, self._loop.now_us)
             self._note(f"zk session {session_id:x} of {host}")
-            # It is a transaction, too.
+            # The start of a session is also a transaction.
             stage = Stage(self.tree, 0)
             stage.apply([], self._clock.now_ms())
             self._commit(stage, 0)
@@ -424,7 +424,7 @@ class Ensemble:
         self._at(self._next_decision_us(), begin)
 
     def touch(self, session_id: int) -> bool:
-        """Record a sign of life of a session; return whether it is alive."""
+        """Record a heartbeat of a session; return whether it is alive."""
         session = self._sessions.get(session_id)
         if session is None:
             return False
@@ -432,7 +432,7 @@ class Ensemble:
         return True
 
     def let_go(self, session_id: int) -> None:
-        """Forget the connections of a session that has a new one."""
+        """Close the connections of a session that has a new one."""
         for server in self.servers.values():
             for connection in [each for each in server.connections if each.session_id == session_id]:
                 server.close(connection)
@@ -469,8 +469,8 @@ class Ensemble:
         """Execute a transaction that a server forwards.
 
         Args:
-            decided: Told what came of it, and how many transactions there are with it. Not told at all where the
-                session has ended, as its connection ends, too.
+            decided: Called with the number of transactions up to this one, and its result. Not called if the session
+                has ended, because its connection ends too.
         """
 
         def carry_out() -> None:

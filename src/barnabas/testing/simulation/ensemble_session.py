@@ -87,7 +87,7 @@ class EnsembleSession:
         """Connect and begin a session.
 
         Raises:
-            StartupError: Nobody answers in time.
+            StartupError: No server answers in time.
         """
         session = cls(ensemble, host, options, dice)
         session._task = asyncio.get_running_loop().create_task(session._stay_connected())
@@ -130,7 +130,7 @@ class EnsembleSession:
                 await asyncio.sleep(self._dice.uniform(0.05, 0.5))
 
     async def _ping(self, connection: Connection) -> None:
-        """Send signs of life, and check those of the server."""
+        """Send a heartbeat, and check the server's."""
         connection.ping()
         self._settled.clear()
         await self._settle(self._timeout_s / 3)
@@ -138,7 +138,7 @@ class EnsembleSession:
             self._lose(connection)
 
     async def _settle(self, most_s: float) -> None:
-        """Wait until the connection is made or lost."""
+        """Wait until the connection is established or lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(most_s):
                 await self._settled.wait()
@@ -286,7 +286,7 @@ class EnsembleSession:
         """Send a request and wait for its answer.
 
         Args:
-            note: Called when the answer comes, before anything that comes after it.
+            note: Called when the answer arrives, before any later message is processed.
         """
         self._check_open(path)
         try:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# More than any honest work does at one moment.
+# More callbacks than correct code runs in one instant; above this the loop assumes an endless loop.
 _CALLS_PER_MOMENT = 100_000
 
 
@@ -30,11 +30,11 @@ class Process:
     """A simulated process: when it dies, all its scheduled work is dropped.
 
     Attributes:
-        name: For people.
-        is_alive: Whether what it planned still runs.
-        is_standing: Whether it was stopped, and goes on later (SIGSTOP).
-        tasks: All tasks that it began and that have not ended; kept, so that none is collected at a random moment.
-        waiting: What was its turn while it stood still.
+        name: Readable name.
+        is_alive: Whether its scheduled work still runs.
+        is_standing: Whether it is paused (SIGSTOP).
+        tasks: All its running tasks; kept, so that none is garbage-collected at a random moment.
+        waiting: Work that became due during the pause.
     """
 
     def __init__(self, name: str) -> None:
@@ -52,7 +52,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     """An asyncio event loop on virtual time.
 
     Attributes:
-        errors: What callbacks and forgotten tasks raised: bugs.
+        errors: Exceptions of callbacks and forgotten tasks: bugs.
     """
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     @property
     def now_us(self) -> int:
-        """Return microseconds since the loop was made."""
+        """Return microseconds since the loop was created."""
         return self._now_us
 
-    # --- plans
+    # --- scheduling
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -95,7 +95,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         handle = events.TimerHandle(when, callback, args, self, context)
         when_us = max(ceil(when * 1_000_000), self._now_us)
         if when_us / 1_000_000 < when:
-            # Rounding: a deadline must have passed when its waiter wakes, or the waiter would wait again and again.
+            # Round up: a deadline must have passed when its waiter wakes, or the waiter would wait forever.
             when_us += 1
         self._plan_count += 1
         heapq.heappush(self._planned, (when_us, self._plan_count, handle, context.get(CURRENT_PROCESS)))
@@ -190,7 +190,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     async def shutdown_asyncgens(self) -> None:
         return
 
-    # --- what asyncio asks
+    # --- called by asyncio
 
     def get_debug(self) -> bool:
         return False

@@ -31,7 +31,7 @@ _BUFFER_BYTES = 64 * 1024
 _PIECE_BYTES = 16 * 1024
 _RETRANSMISSION_US = 200_000
 
-# From a host to a host.
+# Source host and target host.
 _Link = tuple[str, str]
 
 
@@ -39,13 +39,13 @@ class End:
     """One side of a connection.
 
     Attributes:
-        host: Where it is.
+        host: Its host.
         peer: The other side.
-        inbox: What has arrived and was not taken.
+        inbox: Received bytes that were not read yet.
         has_ended: Whether the peer sends nothing more.
-        failure: Why the connection is gone; None while it is not.
+        failure: The error that ended the connection; None: no error.
         is_closed: Whether this side was closed.
-        on_change: Called, in the context of its owner, when something of the above has changed.
+        on_change: Called, in the context of its owner, when one of the above has changed.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class End:
         self.on_change = on_change
 
     def tell(self) -> None:
-        """Call back soon, once for all changes until then."""
+        """Schedule a call of `on_change`, one for all changes until then."""
         if not self._is_told and self._context is not None:
             self._is_told = True
             self._network.loop.call_soon(self._call, context=self._context)
@@ -109,8 +109,8 @@ class End:
         """Send some of the data; return how many bytes.
 
         Raises:
-            BlockingIOError: Nothing more for now.
-            OSError: The connection is gone.
+            BlockingIOError: The buffer is full.
+            OSError: The connection broke.
         """
         if self.failure is not None:
             raise self.failure
@@ -417,9 +417,9 @@ class MemoryNetwork:
 
     Attributes:
         loop: Time.
-        dice: Decides how long everything takes.
-        note: Told of all that arrives.
-        loss: How likely it is that a piece has to be sent again.
+        dice: Random numbers for all delays.
+        note: Called for all that arrives.
+        loss: Probability that a piece is lost and sent again.
     """
 
     def __init__(self, loop: VirtualLoop, dice: Random, note: Callable[[str], object]) -> None:
@@ -431,10 +431,10 @@ class MemoryNetwork:
         self._connections: list[tuple[End, End]] = []
         self._connection_count = 0
         self._down: set[str] = set()
-        # From where nothing gets to where, and what each piece takes longer.
+        # Blocked links, and the additional delay of each slow link.
         self._cuts: dict[_Link, None] = {}
         self._slowness_us: dict[_Link, int] = {}
-        # What would have arrived over links that are cut.
+        # Arrivals over blocked links, delivered when the link is unblocked.
         self._held: list[tuple[_Link, Callable[[], object]]] = []
 
     def host(self, name: str) -> HostNetwork:
@@ -558,7 +558,7 @@ class MemoryNetwork:
             self._cuts.pop(link, None)
             self._slowness_us.pop(link, None)
         held, self._held = self._held, []
-        # At once, because later data of the connection may be due at the same instant.
+        # Deliver at once, because later data of the connection may be due at the same instant.
         for link, arrive in held:
             if link in self._cuts:
                 self._held.append((link, arrive))

@@ -1,7 +1,7 @@
 """A session with a remote registry: its connection can break, and it can expire.
 
-A request that is pending when the connection breaks is executed or not; the caller does not learn which. Watches are
-lost with the connection. Without a connection all requests fail after a while. The ephemeral nodes of an expired
+If the connection breaks while a request is pending, the caller does not learn whether the request was executed. Watches
+are lost with the connection. Without a connection all requests fail after a while. The ephemeral nodes of an expired
 session are deleted.
 """
 
@@ -146,7 +146,7 @@ class RemoteRegistry:
         try:
             return await ask()
         finally:
-            # The answer is lost: the request was executed, and the caller does not know.
+            # If the connection breaks here, the answer is lost: the caller does not know that the request was executed.
             await asyncio.sleep(self._dice.random() * _MOST_LATENCY_S)
             self._check(path, loss_count)
 
@@ -199,12 +199,12 @@ class _RemoteWatch:
 class GuestRegistry(RemoteRegistry):
     """The session of a client other than the broker, one of several at the same registry.
 
-    As of a real ZooKeeper, what is asked for without a connection waits for one, and that may be of another session.
+    As with a real ZooKeeper, a request without a connection waits for one, which may belong to another session.
     """
 
     def __init__(self, registry: EmbeddedRegistry, dice: "Random", session_id: int) -> None:
         """Args:
-        session_id: Nobody else's, nor are those that follow: each session that expires is followed by the next.
+        session_id: The first session's id. Later sessions have the following ids; no other client may use them.
         """
         super().__init__(registry, dice)
         self._session_id = session_id
@@ -249,7 +249,7 @@ class RemoteRegistryOpener:
     """A factory of sessions with a remote registry; see `RegistryOpener`.
 
     Attributes:
-        session: The one of the broker that runs, or ran last.
+        session: The session of the broker that runs, or ran last.
     """
 
     def __init__(self, opener: RegistryOpener, dice: "Random") -> None:

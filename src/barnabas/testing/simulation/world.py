@@ -1,6 +1,6 @@
 """The simulated world: one seed, one loop, one network, and hosts with a clock and disks each.
 
-    Simulation ─► BrokerHost (clock, disks, registry; survives what happens to the process) ─► Node
+    Simulation ─► BrokerHost (clock, disks, registry; survives the process) ─► Node
                ─► Ensemble (the registry of a cluster of several)
                ─► client environments
 
@@ -41,15 +41,15 @@ T = TypeVar("T")
 DATA = Path("/data")
 PORT = 9092
 
-# Whether what runs now is work in an executor's thread; else it is the event loop's.
+# Whether the current code runs in an executor's thread; otherwise it runs on the event loop.
 IS_IN_EXECUTOR: ContextVar[bool] = ContextVar("IS_IN_EXECUTOR", default=False)
 
 
 class VirtualExecutor:
     """Simulated threads; see `OwnedExecutor`.
 
-    Work is done at one stroke, a while after it was begun, and what comes of it is told a while later: a process may
-    die before, between and after.
+    Work runs in one step, some time after its start, and the result is delivered some time later. So a process may die
+    before, between and after these steps.
     """
 
     def __init__(self, loop: VirtualLoop, delay_us: Callable[[], int], thread_count: int) -> None:
@@ -98,7 +98,7 @@ class VirtualExecutor:
         self._loop.call_at((self._loop.now_us + self._delay_us()) / 1_000_000, callback, *args, context=context)
 
     def _begin_next(self) -> None:
-        # It is negative while there are fewer threads than still run.
+        # The idle count is negative while more threads run than `resize` allows.
         if self._idle_count > 0 and self._waiting:
             self._idle_count -= 1
             self._waiting.pop(0)()
@@ -152,10 +152,10 @@ class RollingPageCache:
 
 
 class MemoryRegistry:
-    """A registry that keeps committed data, beyond the end of the process and the machine. See `RegistryOpener`.
+    """A registry whose committed data survives the end of the process and a power cut. See `RegistryOpener`.
 
     Attributes:
-        session: The one of the broker that runs, or ran last.
+        session: The session of the broker that runs, or ran last.
     """
 
     def __init__(self) -> None:
@@ -235,15 +235,15 @@ class BrokerHost:
     Attributes:
         name: Its address.
         clock: Its time.
-        disk: What is on it survives the process; a power cut takes what was not synced.
-        registry: What its broker keeps of the cluster, where that is no ensemble.
-        ensemble: Where the cluster's state is; None: here.
-        session: With the ensemble: that of the broker that runs, or ran last.
+        disk: Its disk, which survives the process; a power cut loses unsynced data.
+        registry: The broker's embedded registry, used without an ensemble.
+        ensemble: The ensemble with the cluster's state; None: the embedded registry.
+        session: With an ensemble: the session of the broker that runs, or ran last.
         node: The broker that runs, or ran last.
-        http: Who looks at its broker asks here.
-        slowness: By how much its disk is slower than usual.
-        miss: How likely it is that the page cache does not hold what is read.
-        is_stopping: Whether the broker was asked to stop, or stops as its disk failed.
+        http: HTTP requests to its broker.
+        slowness: Factor by which its disk is slower than usual.
+        miss: Probability that the page cache does not contain the data of a read.
+        is_stopping: Whether the broker was asked to stop, or stops because its disk failed.
     """
 
     def __init__(
@@ -352,7 +352,7 @@ class BrokerHost:
             await node.stop()
         except Exception as error:
             self._simulation.note(f"failed {process.name}: {error}")
-        # Else it is `close` that ends it, long after it died.
+        # Otherwise `close` ends the task, long after the process died.
         if process.is_alive:
             self._bury("end")
 
@@ -366,7 +366,7 @@ class BrokerHost:
             self._bury("kill")
 
     def stand_still(self) -> None:
-        """Pause the process (SIGSTOP): nothing of it runs, and data sent to it waits."""
+        """Pause the process (SIGSTOP): its code does not run, and data sent to it waits."""
         if self._process is not None:
             self._simulation.note(f"stands still {self._process.name}")
             self._process.is_standing = True
@@ -397,7 +397,7 @@ class BrokerHost:
         """Lose data that is not durable, and the network without notice.
 
         Args:
-            dice: Says what of it stays; None: those of the simulation.
+            dice: Random numbers that decide which data survives; None: the simulation's.
         """
         simulation = self._simulation
         process, self._process = self._process, None
@@ -413,10 +413,10 @@ class BrokerHost:
         for process in [*self._graves, *([self._process] if self._process else [])]:
             process.is_alive = False
             for task in list(process.tasks):
-                # It will never end, which is no error.
+                # The task never ends; asyncio must not report this.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
-                # What it does where it ends it does here, in vain, and not in another world whenever it is collected:
-                # whatever it tries, it fails, as there is no loop any more.
+                # Run its cleanup now, where it fails without a loop. Otherwise it would run when the task is
+                # garbage-collected, possibly during another simulation.
                 with suppress(Exception):
                     task.get_coro().close()
             process.tasks.clear()
@@ -443,11 +443,11 @@ class Simulation:
     """One simulated world, determined by its seed.
 
     Attributes:
-        seed: Of all dice.
-        loop, clock, network: Time and space.
-        dice: For what happens; parts of the world have dice of their own.
-        history: What happened, line by line.
-        errors: What was logged as an error.
+        seed: The seed of all random numbers.
+        loop, clock, network: The shared loop, clock and network.
+        dice: Random numbers for events; parts of the world have their own.
+        history: The recorded events, line by line.
+        errors: Log records with level ERROR or above.
     """
 
     def __init__(self, seed: int) -> None:
@@ -473,7 +473,7 @@ class Simulation:
         """Add a machine for a broker, which is not started yet.
 
         Args:
-            ensemble: Where its cluster keeps its state; None: it is one of its own.
+            ensemble: The ensemble with its cluster's state; None: the broker is a cluster of its own.
         """
         host = self.hosts[name] = BrokerHost(self, name, settings, ensemble)
         return host

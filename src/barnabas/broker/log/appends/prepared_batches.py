@@ -1,10 +1,11 @@
-"""Data that is ready for a log: validated, in the topic's format, and numbered as far as numbering needs a walk.
+"""Data that is ready to append: validated and in the topic's format.
 
 There are three kinds: one batch of a client, batches of the broker, and a message set.
-`PartitionLog.append_as_leader` treats them alike.
+`PartitionLog.append_as_leader` treats them alike. Batches get their offsets when they are appended; a message set has
+them already, because each message has its own.
 
-Invariants: building one needs only the log's rules and its end; the methods run on the event loop, in a time that does
-not grow with the number of records.
+Invariants: construction needs only the log's rules and its end offset; the methods run on the event loop, in a time
+that does not grow with the number of records.
 
 Source: semantics facts, Produce, idempotence and offsets; log-format facts.
 """
@@ -31,9 +32,9 @@ class ClientBatch:
 
     Attributes:
         data: Its bytes.
-        last_offset_delta: From the first offset that it gets to the last one.
+        last_offset_delta: Its last offset minus its first.
         max_timestamp_ms: Its largest timestamp.
-        append_time_ms: The timestamp of its records; -1 with create time.
+        append_time_ms: The append time that its records get; -1 with create time.
         must_be_checked: Whether `check` must be called.
     """
 
@@ -57,7 +58,7 @@ class ClientBatch:
         header: BatchHeader | None,
     ) -> None:
         """Args:
-        header: Where it has a producer.
+        header: The batch's header if it has a producer id, else None.
         """
         # hot path: benchmarks/micro/test_log.py
         self.data = data
@@ -69,7 +70,7 @@ class ClientBatch:
         self.must_be_checked = header is not None
 
     def check(self, producers: ProducerState, base_offset: int) -> ProducerBatch | RecordRefusal | None:
-        """Return the earlier batch if it is a duplicate, or an error if its sequence is invalid; None: append it."""
+        """Return the earlier batch if this is a duplicate, an error if its sequence is invalid, else None."""
         if self._header is None:
             return None
         duplicate = producers.find_duplicate(self._header)
@@ -114,7 +115,7 @@ def client_batch(data: MutableBuffer, header: BatchHeader, max_timestamp_ms: int
 
 
 class OwnBatches:
-    """Batches that the broker built; those of a producer id must only be newer than the producer's last batch.
+    """Batches that the broker built; batches with a producer id must only be newer than that producer's last batch.
 
     Attributes: see `ClientBatch`.
     """
@@ -132,11 +133,11 @@ class OwnBatches:
 
     def __init__(self, data: MutableBuffer, append_time_ms: int) -> None:
         """Args:
-        data: Whole batches, one at least.
-        append_time_ms: The time that they were given; -1 with create time.
+        data: Whole batches, at least one.
+        append_time_ms: The append time that was set in them; -1 with create time.
 
         Raises:
-            CorruptRecordsError: They are not.
+            CorruptRecordsError: `data` is not a sequence of whole batches.
         """
         self.data = data
         self.append_time_ms = append_time_ms
@@ -193,7 +194,7 @@ class OwnBatches:
 
 
 class MessageSet:
-    """Messages of magic 0 or 1, numbered one by one, so they fit only at the offset for which they were prepared.
+    """Messages of magic 0 or 1, which have their offsets already: they fit only at the offset they were prepared for.
 
     Attributes: see `ClientBatch`.
     """
@@ -220,9 +221,9 @@ class MessageSet:
         newest: Sequence[tuple[int, int]],
     ) -> None:
         """Args:
-        base_offset: The log's end when it was numbered.
+        base_offset: The log end offset when the offsets were set.
         timestamp_offset: The offset of the message that has the largest timestamp.
-        newest: Base offset and position in `data` of the last messages, as many as a tail keeps.
+        newest: Base offset and position in `data` of the last messages, as many as a `BatchTail` keeps.
         """
         self.data = data
         self._base_offset = base_offset
@@ -237,8 +238,8 @@ class MessageSet:
         """See `ClientBatch`."""
         if base_offset == self._base_offset:
             return None
-        # Appends are placed in the order in which they are prepared, so only a cut can have moved the log's end. Who
-        # leads now will take it.
+        # Appends are written in the order in which they are prepared, so only a truncation can have changed the log
+        # end offset. The client must send the records to the new leader.
         return RecordRefusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log was cut meanwhile", is_before_log=True)
 
     def number(self, base_offset: int, leader_epoch: int) -> None:

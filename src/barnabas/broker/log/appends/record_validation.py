@@ -3,13 +3,13 @@
     short   one batch of magic 2 that stays unchanged: its header and its CRC are checked
     walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
 
-All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does the
-short form, and the others if they are small (`is_at_once`).
+Both forms only compute over bytes, the log's rules and its end offset, so they can run in any thread. The event loop
+runs the short form, and the walked form for small data (`is_at_once`).
 
 Invariant: the data is changed only after all checks have passed.
 
-# differs from Kafka (record-walk): the record count, the offset deltas and the largest timestamp inside a batch whose
-# header and CRC are right are trusted unless barnabas.record.validation=full asks for the walk.
+# differs from Kafka (record-walk): if a batch's header and CRC are valid, its record count, offset deltas and largest
+# timestamp are trusted, unless barnabas.record.validation=full.
 
 Source: semantics facts, Produce, checks 4, 8 and 9.
 """
@@ -46,8 +46,8 @@ from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES
 from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.wire.records.record_rules import RecordRefusal
 
-# What the event loop walks itself, as it came and unpacked: a few milliseconds in pure Python even where it consists of
-# the smallest records there are and is converted.
+# Maximum size, received and decompressed, of data that the event loop walks itself: this takes a few milliseconds in
+# pure Python even if the data consists of minimal records and is converted.
 AT_ONCE_BYTES = 32 * 1024
 
 _ZSTD: Final = int(Codec.ZSTD)
@@ -62,17 +62,19 @@ def prepare(
     is_any_format: bool = False,
     is_at_once: bool = False,
 ) -> Prepared | RecordRefusal | None:
-    """Make a client's records ready.
+    """Prepare a client's records for an append.
 
     Args:
-        records: Writable. One batch, or with `is_any_format` messages of any format; a partial one after it is cut off.
-        rules: The log's.
-        base_offset: The log's end, which must still be there when it is placed.
-        now_ms: The time.
-        is_at_once: Take no time that others would notice.
+        records: Writable. One batch, or with `is_any_format` messages of any format; a partial batch at the end is
+            dropped.
+        rules: The log's rules.
+        base_offset: The log end offset, which must be the same when the records are written.
+        now_ms: Returns the current time.
+        is_any_format: Accept any number of batches, of any magic.
+        is_at_once: Prepare only records that take a short time.
 
     Returns:
-        What can be placed, or why nothing of it is appended; None where it is to be at once, and might take long.
+        The prepared records, or the refusal; None if `is_at_once` is set and the preparation might take long.
     """
     # hot path: benchmarks/micro/test_log.py
     if not is_any_format and (not rules.need_a_walk or _is_usual(records, rules, now_ms, is_at_once)):
@@ -84,12 +86,12 @@ def prepare(
     if len(records) > AT_ONCE_BYTES:
         return None
     walked = _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, AT_ONCE_BYTES)
-    # A refusal may be no more than that it would unpack, or grow, beyond this bound.
+    # The only reason for the refusal may be that the decompressed or converted records exceed AT_ONCE_BYTES.
     return None if isinstance(walked, RecordRefusal) else walked
 
 
 def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int], is_at_once: bool) -> bool:
-    """Return whether the records of a batch need no change; its header and CRC are not checked."""
+    """Return whether the records of a batch need no change, without checking its header and CRC."""
     from barnabas.wire.records.precheck import needs_no_walk
 
     if is_at_once and len(records) > AT_ONCE_BYTES:
@@ -101,7 +103,7 @@ def _prepare_as_it_is(
     records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
 ) -> ClientBatch | RecordRefusal | None:
     """Prepare one batch without reading its records; None if its records must be read."""
-    # hot path: benchmarks/micro/test_log.py. The fields as locals: those of a named tuple are looked up slowly.
+    # hot path: benchmarks/micro/test_log.py. The fields are locals because attributes of a named tuple are slow.
     total = len(records)
     if total < HEADER_BYTES:
         return refuse_start(records) or _no_batch()
@@ -143,7 +145,7 @@ def _prepare_as_it_is(
     if (
         (rules.codec is not None and codec != rules.codec)
         or (codec == _ZSTD and not rules.has_zstd)
-        # Only the log may set it; the refusal lists every record.
+        # Only the broker may set this bit; the walk refuses it with a list of all records.
         or attributes & LOG_APPEND_TIME_BIT
     ):
         return None
@@ -156,17 +158,17 @@ def _prepare_as_it_is(
 
 
 def prepare_own(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> Prepared:
-    """Make batches of the broker's own ready, for a topic of the present format.
+    """Prepare batches that the broker built, for a topic of message format 2.
 
     Raises:
-        CorruptRecordsError: They are none.
+        CorruptRecordsError: `records` is not a sequence of whole batches.
     """
     append_time_ms = NO_TIMESTAMP
     if rules.is_log_append_time:
         append_time_ms = now_ms()
         for batch in batches(records):
             set_max_timestamp(batch, 0, len(batch), append_time_ms, is_log_append_time=True)
-    # hot path: scripts/bench --whole --only commits (one batch that is no producer's has nothing to be walked for)
+    # hot path: scripts/bench --whole --only commits (a single batch without a producer id needs no walk)
     if len(records) > HEADER_BYTES:
         header = read_header(records)
         if header.producer_id < 0 and header.magic == MAGIC and header.batch_length + LOG_OVERHEAD == len(records):
@@ -195,7 +197,7 @@ def _prepare_walked(
     if isinstance(assigned, RecordRefusal):
         return assigned
     if not assigned.record_count:
-        # As Kafka: data without a whole batch is no error, and nothing is appended.
+        # As in Kafka, data without a whole batch is not an error, and nothing is appended.
         return RecordRefusal(ErrorCode.NONE, "no whole batch")
     append_time_ms = now_ms if rules.is_log_append_time else NO_TIMESTAMP
     if rules.magic == MAGIC:
@@ -214,16 +216,16 @@ def _prepare_walked(
 
 
 def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
-    """Find offset and position of the last messages of a numbered set. A wrapper is the only one of its set."""
+    """Return offset and position of the last messages of a set. A compressed wrapper is the only message of its set."""
     from barnabas.wire.records.transcode import newest_starts
 
     return newest_starts(data, base_offset, 2 * KEPT_BATCHES)
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
-    """Return the size of the batch at `position`; None if no whole batch follows, which is no error.
+    """Return the size of the batch at `position`; None if no whole batch follows, which is not an error.
 
-    As Kafka's reader, it believes any length that holds a message of some format.
+    Like Kafka's reader, it accepts any length that is large enough for a message of some format.
     """
     left_bytes = len(records) - position
     if left_bytes < LOG_OVERHEAD:

@@ -2,9 +2,9 @@
 
 One pass over the headers of a run checks it and collects the data for the log:
 
-    marks      some of its batches, at least a kilobyte apart: the indexes take their entries from these
+    marks      positions of some batches, at least a kilobyte apart: the indexes get their entries from these
     epochs     the offsets at which leader epochs begin
-    producers  headers and markers of the batches with a producer id, the only ones that are read one by one
+    producers  headers and markers of the batches with a producer id; other headers are not stored
 
 Invariants: `check_replicated_batches` needs only the log's end, changes nothing, and uses memory only for its result;
 the batches in `ReplicatedBatches` are whole, have correct CRCs, and ascend.
@@ -39,41 +39,41 @@ from barnabas.wire.records.gil import yield_gil
 from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES, message_crc, read_message_header
 
 if TYPE_CHECKING:
-    # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
+    # The compiler's 64-bit integer, which needs no allocation. Uncompiled, types of locals are not evaluated.
     from mypy_extensions import i64
 
 MARK_BYTES: Final = 1024
-"""Marks are so far apart, or a batch."""
+"""Minimum distance between marks."""
 
 OLD_FORMAT_EPOCH: Final = -(2**31) - 1
-"""What stands for the leader epoch of a message of format 0 or 1; no batch can say it."""
+"""Represents the missing leader epoch of a message of format 0 or 1; no batch can contain this value."""
 
 _BATCHES_PER_TURN: Final = 2048
 
 _MOST_OFFSET: Final = 2**63 - 2
 _NOTHING_YET: Final = -(2**63)
 
-# Of a batch: base offset, batch length, leader epoch, magic, CRC, last offset delta, largest timestamp, and the first
-# byte of the producer id, which is negative where there is none. Each field costs 10 ns.
+# A batch's base offset, batch length, leader epoch, magic, CRC, last offset delta, largest timestamp, and the first
+# byte of the producer id, which is negative if the batch has no producer id. Each field costs 10 ns.
 _FIELDS: Final = Struct(">qiibI2xi8xqb").unpack_from
 _START: Final = Struct(">qi").unpack_from  # base offset, batch length
 _BOUNDS: Final = Struct(">q15xi").unpack_from  # base offset, last offset delta
 
 
 class ReplicatedBatches:
-    """A run of batches, or of messages of formats 0 and 1, that was checked.
+    """A checked run of batches, or of messages of formats 0 and 1.
 
     Attributes:
         data: Their bytes, whole batches only; must not change until they are appended.
-        batch_count: How many batches there are; 0 when none of what came was whole.
-        first_offset: The base offset of the first batch, of a message of format 0 or 1 its own; -1 without batches.
-        last_offset: Of the last batch; -1 without batches.
+        batch_count: The number of batches; 0 if the data contained no whole batch.
+        first_offset: The base offset of the first batch, or the offset of the first message; -1 without batches.
+        last_offset: The last offset of the last batch; -1 without batches.
         first_timestamp_ms: The largest timestamp of the first batch.
-        max_timestamp_ms: The largest of all; -1 when there is none.
-        timestamp_offset: The last offset of the batch that has it.
-        marks: Some of the batches, the first among them, in order.
-        epochs: Leader epochs with the base offset of the first batch in a row that has them.
-        producers: The batches that have a producer, in order, control batches with their markers.
+        max_timestamp_ms: The largest timestamp of all batches; -1 if no batch has one.
+        timestamp_offset: The last offset of the batch with `max_timestamp_ms`.
+        marks: Some of the batches, including the first, in order.
+        epochs: Leader epochs, each with the base offset of the first batch of consecutive batches with that epoch.
+        producers: The headers of the batches with a producer id, in order; control batches with their markers.
     """
 
     __slots__ = (
@@ -101,7 +101,7 @@ class ReplicatedBatches:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of all batches."""
+        """The size of all batches in bytes."""
         return len(self.data)
 
     @property
@@ -112,7 +112,7 @@ class ReplicatedBatches:
         return self.first_offset - MAX_RELATIVE_OFFSET
 
     def halves(self) -> "tuple[ReplicatedBatches, ReplicatedBatches]":
-        """Cut a run of two batches at least into two runs."""
+        """Return two runs with the batches of this run, which must have at least two."""
         half, position = len(self.data) // 2, 0
         for mark in self.marks:
             if mark.position > half:
@@ -139,7 +139,7 @@ class ReplicatedBatches:
         """Write all batches to a segment, and record their positions and producers.
 
         Raises:
-            StorageError: Nothing was written; or the index of transactions could not be.
+            StorageError: Nothing was written, or the batches were written but not the transaction index.
         """
         data = self.data
         timestamps = self.first_timestamp_ms, self.max_timestamp_ms, self.timestamp_offset
@@ -161,21 +161,21 @@ class ReplicatedBatches:
     def _note_tail(self, tail: BatchTail, file_position: int, next_offset: int) -> None:
         position = 0
         if self.batch_count > 2 * KEPT_BATCHES:
-            # A tail is of neighbours, and what it knew is no neighbour of what it is told.
+            # A tail contains only consecutive batches, and the batches that are skipped here would leave a gap.
             tail.clear()
             least_number = self.batch_count - 2 * KEPT_BATCHES
-            # Behind a mark, and behind the last one too, there are fewer batches than a tail keeps.
+            # Fewer batches than a tail keeps follow any mark before the next mark, or before the end.
             position = next(mark.position for mark in self.marks if mark.number >= least_number)
         end_position = len(self.data)
         while position < end_position:
             if self.data[position + MAGIC_POSITION] < MAGIC:
-                # A message does not say where it begins.
+                # The base offset of a message is not known: it may be a wrapper, which has its last offset.
                 tail.clear()
                 next_offset = NO_OFFSET
             else:
                 base_offset, delta = _BOUNDS(self.data, position)
                 if base_offset != next_offset:
-                    # Who looks for an offset in the gap would find the batch before it.
+                    # A lookup of an offset in the gap would find the batch before the gap.
                     tail.clear()
                 tail.append(base_offset, file_position + position)
                 next_offset = base_offset + delta + 1
@@ -183,34 +183,34 @@ class ReplicatedBatches:
 
 
 def check_replicated_batches(data: memoryview, log_end_offset: int) -> ReplicatedBatches:
-    """Check batches of another replica: for any thread.
+    """Check batches of another replica; any thread may call this.
 
     Args:
-        data: Batches, or messages of formats 0 and 1; a last one that is cut short is left out. Must stay as it is
-            until they are appended.
-        log_end_offset: The log's: they must lie above it, but for a first batch that begins below it, which only an
-            empty log takes.
+        data: Batches, or messages of formats 0 and 1; a partial last one is dropped. Must not change until they are
+            appended.
+        log_end_offset: The log end offset. All offsets must be at or above it; only the first batch may begin below
+            it, and only an empty log accepts such a batch.
 
     Raises:
-        CorruptRecordsError: A CRC is wrong, a magic not known, a length impossible or a marker unreadable. The leader
-            may have something better later.
-        OutOfOrderBatchesError: The offsets do not ascend from the log's end on.
+        CorruptRecordsError: A CRC is wrong, a magic is unknown, a length is invalid or a marker is unreadable. A later
+            fetch from the leader may return valid data.
+        OutOfOrderBatchesError: The offsets do not ascend from `log_end_offset`.
     """
     return _walk(data, log_end_offset, True)
 
 
 def trusted_batches(data: memoryview) -> ReplicatedBatches:
-    """Return copies of batches from a log of this broker, without checking their CRCs.
+    """Return batches that come from a log of this broker, without checking their CRCs.
 
     Raises:
         CorruptRecordsError, OutOfOrderBatchesError: As `check_replicated_batches`.
     """
-    # A batch has no offset below.
+    # Any offset is allowed: no batch has an offset below NO_OFFSET.
     return _walk(data, NO_OFFSET, False)
 
 
 def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> ReplicatedBatches:
-    # hot path: benchmarks/micro/test_copies.py. One loop; a call into C for the fields, one for the CRC.
+    # hot path: benchmarks/micro/test_copies.py. One loop, with one call into C for the fields and one for the CRC.
     copies = ReplicatedBatches(data)
     marks = copies.marks
     total: i64 = len(data)
@@ -281,7 +281,7 @@ def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Replicated
 
 
 def _message_size(data: memoryview, position: int) -> int:
-    """Return the bytes of the whole message of format 0 or 1 at a position; 0 if the data ends within it."""
+    """Return the size of the message of format 0 or 1 at a position; 0 if the data ends within the message."""
     left_bytes = len(data) - position
     if left_bytes < LOG_OVERHEAD:
         return 0

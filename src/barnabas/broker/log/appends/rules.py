@@ -1,7 +1,7 @@
 """The rules for appends that follow from a topic's settings.
 
-Invariant: rules never change; when the settings do, the log gets new ones. So they can be read in any thread, and an
-append ends by the rules it began with.
+Invariant: an `AppendRules` object never changes; the log gets a new object when the settings change. Any thread can
+read it, and an append uses the same rules from start to end.
 
 Source: semantics facts, Produce, checks 8 to 10.
 """
@@ -25,16 +25,16 @@ _CODECS = {
 
 
 class AppendRules:
-    """Read-only.
+    """A topic's rules for appends; read-only.
 
     Attributes:
-        magic: That of the topic's message.format.version.
-        codec: That of its compression.type; None keeps the producer's.
-        max_message_bytes: Its max.message.bytes.
+        magic: The magic for the topic's message.format.version.
+        codec: The codec for the topic's compression.type; None keeps the producer's codec.
+        max_message_bytes: The topic's max.message.bytes.
         is_log_append_time: Whether records get the time of the append.
         has_zstd: Whether zstd may be written.
         walk: The checks of the records.
-        need_a_walk: Whether every client's batch is looked at record by record.
+        need_a_walk: Whether the records of every client batch must be read one by one.
     """
 
     __slots__ = (
@@ -50,9 +50,9 @@ class AppendRules:
     def __init__(self, config: LogConfig, topic_partition: str, *, validates_records: bool, has_zstd: bool) -> None:
         """Args:
         config: The topic's settings.
-        topic_partition: As reasons name it, `topic-0`.
-        validates_records: barnabas.record.validation=full.
-        has_zstd: Whether inter.broker.protocol.version knows zstd.
+        topic_partition: The name for error messages, such as `topic-0`.
+        validates_records: Whether barnabas.record.validation is `full`.
+        has_zstd: Whether inter.broker.protocol.version supports zstd.
         """
         self.magic = message_magic(config.message_format_version)
         self.codec = _CODECS[config.compression_type]

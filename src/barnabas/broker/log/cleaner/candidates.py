@@ -4,10 +4,10 @@
     |---- clean ----|-------- cleanable --------|------- too young, unstable, active -------|
 
 Invariants: nothing at or above the first unstable offset, the high watermark or the active segment is cleaned; the
-boundary of what is cleaned is that of a segment.
+cleaned range ends at a segment boundary.
 
-# differs from Kafka (cleaner-high-watermark): what is not replicated yet is not cleaned either, as it may still be cut
-# off.
+# differs from Kafka (cleaner-high-watermark): records above the high watermark are not cleaned either, because they may
+# still be truncated.
 
 Source: design page, log compaction; KIP-58 (min lag), KIP-354 (max lag); log-format facts, cleaner.
 """
@@ -36,9 +36,9 @@ class LogView(NamedTuple):
 
     Attributes:
         segments: In order, the last is the active one.
-        log_start_offset, log_end_offset: Its ends.
-        stable_offset: Everything from here on may still change: the first unstable offset or the high watermark.
-        checkpoint: Where the last round ended; None before the first one.
+        log_start_offset, log_end_offset: The log's offset range.
+        stable_offset: Records at or above it may still change: the first unstable offset or the high watermark.
+        checkpoint: The offset at which the last round ended; None before the first one.
     """
 
     segments: Sequence[SegmentView]
@@ -52,9 +52,9 @@ class CompactionRules(NamedTuple):
     """The topic's settings.
 
     Attributes:
-        min_cleanable_dirty_ratio: How much of the log must be dirty, 0 to 1.
-        min_compaction_lag_ms: How old a record must be before it may go.
-        max_compaction_lag_ms: How old a record may be without being cleaned.
+        min_cleanable_dirty_ratio: The share of the log that must be dirty, 0 to 1.
+        min_compaction_lag_ms: The minimum age of a record that is removed.
+        max_compaction_lag_ms: The maximum age of a record that has not been cleaned.
     """
 
     min_cleanable_dirty_ratio: float
@@ -109,7 +109,7 @@ def cleanable_range(log: LogView, rules: CompactionRules, now_ms: int) -> Cleana
 
 
 def is_due(cleanable: CleanableRange, rules: CompactionRules) -> bool:
-    """Return whether a log is worth a round."""
+    """Return whether a log should be cleaned now."""
     if cleanable.is_overdue and cleanable.cleanable_bytes > 0:
         return True
     return cleanable.dirty_ratio > rules.min_cleanable_dirty_ratio
@@ -123,7 +123,7 @@ def dirtiest(ranges: Iterable[tuple[int, CleanableRange]]) -> int | None:
 
 def _first_dirty_offset(log: LogView) -> int:
     checkpoint = log.log_start_offset if log.checkpoint is None else log.checkpoint
-    # A checkpoint outside of the log says nothing: the log was cut, or its start moved.
+    # A checkpoint outside the log is ignored: the log was truncated, or its start moved.
     return checkpoint if log.log_start_offset <= checkpoint <= log.log_end_offset else log.log_start_offset
 
 
@@ -137,5 +137,5 @@ def _segment_start(segments: Sequence[SegmentView], offset: int) -> int:
 
 
 def _is_overdue(dirty: Iterable[SegmentView], oldest_ms: int) -> bool:
-    """Return whether a segment's first batch is older than `oldest_ms`; reads nothing if no batch can be."""
+    """Return whether a segment's first batch is older than `oldest_ms`; read nothing if that is not positive."""
     return oldest_ms > 0 and any(0 < segment.read_first_timestamp() < oldest_ms for segment in dirty)

@@ -1,6 +1,7 @@
 """Writes the files of a cleaned segment, named `.cleaned` until they are swapped in.
 
-Invariant: once `finish` is done they are on disk, whole, and bear the time of the last segment they were made from.
+Invariant: after `finish`, the files are complete and on disk, and have the modification time of the last segment that
+they replace.
 
 Source: log-format facts, index rule, cleaner.
 """
@@ -30,10 +31,10 @@ class WrittenBatch(NamedTuple):
 
 
 class CleanedSegment:
-    """A segment that is being written; for the cleaner's thread.
+    """A segment that is being written; used by the cleaner's thread.
 
     Attributes:
-        base_offset: That of the first segment it replaces.
+        base_offset: The base offset of the first segment that it replaces.
     """
 
     __slots__ = (
@@ -52,7 +53,7 @@ class CleanedSegment:
     )
 
     def __init__(self, files: FileSystem, directory: Path, base_offset: int, index_interval_bytes: int) -> None:
-        """Make the files, or empty those that an earlier try left.
+        """Create the files, or empty the files that an earlier try left.
 
         Raises:
             StorageError: The disk failed.
@@ -90,7 +91,8 @@ class CleanedSegment:
         for last_offset, max_timestamp_ms, size in batches:
             if max_timestamp_ms > self._max_timestamp_ms:
                 self._max_timestamp_ms, self._max_timestamp_offset = max_timestamp_ms, last_offset
-            # differs from Kafka (cleaned-index-entries): it makes one for each piece that it has read, up to 256 KiB.
+            # differs from Kafka (cleaned-index-entries): Kafka adds one entry for each piece that it read, up to
+            # 256 KiB.
             if self._bytes_since_entry > self._index_interval_bytes:
                 self._offset_index.append(last_offset, position)
                 self._time_index.append(self._max_timestamp_ms, self._max_timestamp_offset)
@@ -110,7 +112,7 @@ class CleanedSegment:
         """Write the last index entries, and wait until everything is on disk.
 
         Args:
-            modified_ms: When the last of the segments it replaces was changed.
+            modified_ms: Modification time of the last segment that it replaces.
 
         Raises:
             StorageError: The disk failed.

@@ -1,15 +1,16 @@
 """Runs cleaner rounds: chooses the dirtiest log, cleans it in a cleaner thread, swaps the results in.
 
-    event loop   choose ─► (snapshot)        ┌► swap ─┐        ┌► (next group) ─┐          ┌► note where it is clean
+    event loop   choose ─► (snapshot)        ┌► swap ─┐        ┌► (next group) ─┐          ┌► note the clean offset
     thread                └► learn the keys ─┘        └► rename ┘ └► clean it ─►┘ sync dir ┘
 
-Also drops old segments of compacted logs, by their log start and, with `compact,delete`, by age and size.
+Also deletes old segments of compacted logs: below the log start offset and, with `compact,delete`, by age and size.
 
-Invariants: one round a log; the segments of a log change on the event loop only, and a swap happens only if they are
-those that the round read; a log that can't be cleaned is left alone until it is opened again, and harms no other.
+Invariants: a log has at most one round at a time; its segments change only on the event loop, and a swap happens only
+if they are still the segments that the round read. A log that can't be cleaned is skipped until it is opened again;
+other logs are not affected.
 
-# differs from Kafka (cleaner-disk-error): a disk that fails under the cleaner takes the log out of cleaning, not the
-# directory offline.
+# differs from Kafka (cleaner-disk-error): after a disk error in the cleaner, only this log is no longer cleaned; the
+# directory stays online.
 
 Source: design page, log compaction; log-format facts, cleaner.
 """
@@ -86,9 +87,10 @@ class Cleaner:
     """Cleans the compacted logs of a broker. Owned by the event loop.
 
     Attributes:
-        read_bytes, written_bytes, last_round_ms: Of the round that ended last: what was cleaned, what came of it.
-        last_look_ms: When it looked for work last, by the clock that never goes back.
-        dirtiest_ratio: How dirty the dirtiest log was then, 0 to 1.
+        read_bytes, written_bytes, last_round_ms: Size of the segments before and after the last completed round, and
+            the round's duration.
+        last_look_ms: Monotonic time at which the cleaner last looked for work.
+        dirtiest_ratio: The highest dirty ratio of a log at that time, 0 to 1.
     """
 
     def __init__(
@@ -102,13 +104,13 @@ class Cleaner:
         stopped: StopSignal,
     ) -> None:
         """Args:
-        config: The broker's settings, which change: a round keeps those of its start, except for its speed.
+        config: The broker's settings, which may change: a round keeps its initial settings, except the I/O rate.
         env: The environment of the logs.
         executor: The cleaner's own threads, log.cleaner.threads of them.
         logs: All open logs.
-        high_watermarks: Their high watermarks.
+        high_watermarks: Returns their high watermarks.
         note_clean: Called when a log's `first_dirty_offset` has changed.
-        stopped: The flag, not set, at which its threads wait when they are throttled.
+        stopped: The stop signal, not yet set; throttled threads wait on it.
         """
         self.read_bytes = self.written_bytes = self.last_round_ms = 0
         self.last_look_ms = env.clock.monotonic_ms()
@@ -134,7 +136,7 @@ class Cleaner:
     @property
     def uncleanable(self) -> dict[TopicPartition, BaseException]:
         """The open logs whose cleaning failed and that are no longer cleaned, with the reason."""
-        # Who is kept keeps his files open.
+        # An entry keeps its log's files open, so entries of closed logs are removed.
         self._given_up = {key: each for key, each in self._given_up.items() if not each[0].is_closed}
         return {key: error for key, (_, error) in self._given_up.items()}
 
@@ -157,13 +159,13 @@ class Cleaner:
             self._look_after(0)
 
     def close(self) -> Pending[None]:
-        """Begin no more rounds and stop running ones; complete when no thread uses a log any more."""
+        """Begin no more rounds and stop running ones; complete when no cleaner thread uses a log any more."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
         return self._ended if self._running else completed(None)
 
-    # --- what is cleaned
+    # --- choosing logs
 
     def _look_after(self, delay_ms: int) -> None:
         if self._timer is not None:
@@ -203,7 +205,7 @@ class Cleaner:
         now_ms = self._env.clock.now_ms()
         for log in self._idle_logs():
             if len(log.segments) == 1:
-                # Nothing of it is ever clean or dirty; and of very many logs most may be so.
+                # The active segment is never cleaned. Most of very many logs may have only this segment.
                 continue
             try:
                 cleanable, rules = _look_at(log, high_watermarks.get(log.topic_partition, 0), now_ms)
@@ -229,7 +231,7 @@ class Cleaner:
 
     def _drop_old_segments(self, log: PartitionLog, high_watermark: int) -> None:
         if log.is_closed or self._stopped.is_set() or log.topic_partition in self._running:
-            # Gone, or a round has begun meanwhile: after that.
+            # The log is closed, or a round has begun meanwhile: the next check after that round does this.
             return
         try:
             apply_retention(log, high_watermark, self._env.clock.now_ms(), self._env.on_removed)
@@ -246,7 +248,7 @@ class Cleaner:
         settings = RoundSettings(
             config.log_cleaner_dedupe_buffer_size // thread_count,
             config.log_cleaner_io_buffer_load_factor,
-            # Half of the buffer is Kafka's for writing.
+            # Kafka uses half of this buffer for writing.
             max(config.log_cleaner_io_buffer_size // thread_count // 2, 1),
             log.config.segment_bytes,
             log.config.segment_index_bytes,
@@ -313,7 +315,7 @@ class Cleaner:
             for segment, source in zip(replaced, group, strict=True)
         )
         if not (is_same and self._is_wanted(running)):
-            # The log was truncated, deleted or closed: its records are not those that were read.
+            # The log was truncated, deleted or closed: the round did not read its current records.
             self._executor.run(
                 lambda: round_.discard(group),
                 lambda _: self._fail(running, CleaningAbortedError()),
@@ -324,7 +326,7 @@ class Cleaner:
         running.replaced_count += len(group)
 
         def failed(error: BaseException) -> None:
-            # Half a swap can be mended only by loading the log again.
+            # A partial swap can be repaired only by loading the log again.
             self._fail(running, error)
             is_of_disk = isinstance(error, StorageError)
             self._env.on_failure(error if is_of_disk else StorageError(f"{log.directory}: {error!r}", log.directory))
@@ -356,7 +358,7 @@ class Cleaner:
                 counts.key_count,
                 elapsed_ms,
             )
-            # Not before the names are on disk: what is said to be clean is not cleaned again.
+            # Only after the renames are on disk, because offsets below the checkpoint are not cleaned again.
             log.first_dirty_offset = running.round.end_offset
             self._note_clean(log)
         self._end(log.topic_partition)
@@ -364,7 +366,7 @@ class Cleaner:
     def _fail(self, running: _Running, error: BaseException) -> None:
         log = running.log
         if self._running.get(log.topic_partition) is not running:
-            # The round was over before the step failed.
+            # The round had ended before the step failed.
             _logger.error("%s: the cleaner failed after a round", log.directory, exc_info=error)
             return
         if not isinstance(error, CleaningAbortedError) and not log.is_closed and not running.was_truncated:

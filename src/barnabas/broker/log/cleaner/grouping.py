@@ -1,7 +1,7 @@
 """Grouping of neighbouring segments that are cleaned into one. Pure.
 
-Invariants: groups are in order and leave no segment out; a group's sizes before cleaning fit segment.bytes and
-segment.index.bytes, and its offsets fit 32 bits relative to its first one, unless it is a single segment.
+Invariants: groups are in order and contain all segments. Unless a group is a single segment, its sizes before cleaning
+fit segment.bytes and segment.index.bytes, and its offsets relative to its first offset fit 32 bits.
 
 Source: design page, log compaction; log-format facts, cleaner.
 """
@@ -30,7 +30,7 @@ def group_segments(
         segments: The segments to clean, in order.
         segment_bytes: The topic's segment.bytes.
         index_bytes: The topic's segment.index.bytes.
-        first_uncleanable_offset: Above all offsets of the last segment.
+        first_uncleanable_offset: An offset above all offsets of the last segment.
 
     Returns:
         Indexes of the segments of each group.
@@ -47,7 +47,8 @@ def group_segments(
             and log_bytes <= segment_bytes
             and offset_index_bytes <= index_bytes
             and time_index_bytes <= index_bytes
-            # An empty segment has no offset that could be too large, or one would be left every 2^31 records.
+            # An empty segment has no offset that could be too large. Without this condition, one empty segment would
+            # be left for every 2^31 offsets.
             and (segment.log_bytes == 0 or end_offset - 1 - first_offset <= _MAX_RELATIVE_OFFSET)
         ):
             groups[-1].append(index)

@@ -1,19 +1,20 @@
 """The newest offset of each key in the dirty part of a log, in bounded memory.
 
-It begins as a dict of the keys themselves, which is fastest. Once that may take a quarter of the memory allowed it
-becomes a table of hashes, which holds as many keys as Kafka's in the same log.cleaner.dedupe.buffer.size.
+It begins as a dict of the keys themselves, which is fastest. When the dict may use more than a quarter of the memory
+limit, it becomes a hash table. The table has room for as many keys as Kafka's with the same
+log.cleaner.dedupe.buffer.size.
 
-A slot of that table, 24 bytes in the machine's order:
+A slot of that table, 24 bytes in native byte order:
 
     uint64  Python's hash of the key, whose seed is random and secret
     uint32  the key's CRC-32C
     uint32  its length
-    uint64  offset + 1; 0 where the slot is free
+    uint64  offset + 1; 0 if the slot is free
 
-Invariants: memory stays below the limit, but for a quarter of it while the dict becomes the table, or for `survivors`;
-the largest offset that was put is known; once a key does not fit nothing is put any more.
+Invariants: memory stays below the limit, except for an extra quarter of it during the change to the table and for
+`survivors`; the largest offset that was put is known; after a key that does not fit, no more keys are put.
 
-# differs from Kafka (keys-by-hash): it knows keys by their MD5, which can be made to collide on purpose.
+# differs from Kafka (keys-by-hash): Kafka identifies keys by their MD5, for which collisions can be constructed.
 
 Source: design page, log compaction; log-format facts, cleaner; benchmarks/micro/test_cleaner.py.
 """
@@ -27,7 +28,7 @@ from barnabas.wire.records.crc import crc32c
 SLOT_BYTES = 24
 
 _DICT_SHARE = 4
-# A dict's entry with its share of the free ones, the offset, and a bytes object without its bytes.
+# A dict entry with its share of the free entries, the offset, and a bytes object without its contents.
 _DICT_ENTRY_BYTES = 160
 _MASK = 2**64 - 1
 _SLICE_SLOTS = 100_000
@@ -36,27 +37,32 @@ Key = bytes | None
 
 
 class HashTable:
-    """Open addressing with double hashing in memory that the system hands out page by page.
+    """Hash table with open addressing and double hashing, in memory that the system allocates page by page.
 
     Attributes:
-        count: Keys in it.
+        count: Number of keys.
     """
 
     __slots__ = ("_slot_count", "_view", "count")
 
     def __init__(self, slot_count: int) -> None:
         """Args:
-        slot_count: A prime, so that every step goes round all slots.
+        slot_count: A prime, so that every step size visits all slots.
         """
         self._slot_count = slot_count
         self._view = memoryview(mmap.mmap(-1, slot_count * SLOT_BYTES)).cast("Q")
         self.count = 0
 
     def put_all(self, keys: Sequence[Key], offsets: Sequence[int], capacity: int) -> int:
-        """Set the offsets of keys but null ones, until there are `capacity` keys, which must be fewer than slots.
+        """Set the offsets of keys until there are `capacity` keys; null keys are skipped.
+
+        Args:
+            keys: The keys.
+            offsets: Their offsets.
+            capacity: The maximum number of keys in the table, below the number of slots.
 
         Returns:
-            How many keys were looked at.
+            The number of keys that were set or skipped.
         """
         # hot path: benchmarks/micro/test_cleaner.py
         view, slot_count = self._view, self._slot_count
@@ -95,7 +101,7 @@ class HashTable:
         return default
 
     def offsets(self) -> Iterator[int]:
-        """Yield the offsets of all keys, in no order."""
+        """Yield the offsets of all keys, in any order."""
         for start in range(0, self._slot_count * 3, _SLICE_SLOTS * 3):
             for number in self._view[start + 2 : start + _SLICE_SLOTS * 3 : 3].tolist():
                 if number:
@@ -107,8 +113,8 @@ class OffsetMap:
 
     Attributes:
         capacity: The maximum number of keys.
-        latest_offset: The largest offset that was put or noted; -1 when there is none.
-        get: A key's offset, or the second argument; changes with every `put_all`.
+        latest_offset: The largest offset that was put or noted; -1 at first.
+        get: Returns a key's offset, or the second argument if the key is unknown; `put_all` may replace it.
     """
 
     __slots__ = (
@@ -124,12 +130,12 @@ class OffsetMap:
 
     def __init__(self, buffer_bytes: int, load_factor: float) -> None:
         """Args:
-        buffer_bytes: Its memory bound: log.cleaner.dedupe.buffer.size, divided among the threads.
-        load_factor: How full a table may be: log.cleaner.io.buffer.load.factor.
+        buffer_bytes: Memory limit: log.cleaner.dedupe.buffer.size, divided by the number of threads.
+        load_factor: Maximum share of the table's slots in use: log.cleaner.io.buffer.load.factor.
         """
         slot_count = max(buffer_bytes // SLOT_BYTES, 3)
         self._slot_count = _prime_up_to(slot_count)
-        # A round must get on, whatever the settings say.
+        # At least one key, so that a round makes progress with any settings.
         self.capacity = max(min(int(slot_count * load_factor), self._slot_count - 1), 1)
         self._dict: dict[Key, int] = {}
         self._dict_bytes = 0
@@ -145,7 +151,7 @@ class OffsetMap:
         """Mark the offsets from `start_offset` to the latest one that are the newest of their keys.
 
         Returns:
-            A byte for each, 1 or 0; None where these would take more than a quarter of the memory.
+            A byte for each, 1 or 0; None if these bytes would exceed a quarter of the memory limit.
         """
         count = self.latest_offset + 1 - start_offset
         if count > self._most_dict_bytes:
@@ -160,10 +166,10 @@ class OffsetMap:
         self.latest_offset = max(self.latest_offset, offset)
 
     def put_all(self, keys: Sequence[Key], offsets: Sequence[int]) -> bool:
-        """Set the offsets of keys, which ascend; null keys are left out.
+        """Set the offsets of keys, which must ascend; null keys are skipped.
 
         Returns:
-            Whether all of them fit; if not, `latest_offset` is that of the last one that did.
+            Whether all keys fit; if not, `latest_offset` is the offset of the last key that did.
         """
         # hot path: benchmarks/micro/test_cleaner.py
         if self._table is not None:
@@ -203,7 +209,7 @@ class OffsetMap:
         table = HashTable(self._slot_count)
         known = self._dict
         while known:
-            # Some at a time, so that their memory is free before all the table's pages are in use.
+            # In batches, so that their memory is freed before all pages of the table are in use.
             keys = list(islice(reversed(known), 1000))
             table.put_all(keys, [known.pop(key) for key in keys], self.capacity)
         self._table = table

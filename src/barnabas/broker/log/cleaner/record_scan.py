@@ -1,9 +1,9 @@
-"""Walks over the records of a batch of magic 2 without decoding them: for the keys, and for the retained records.
+"""Scans the records of a batch of magic 2 without decoding them, for their keys or for the records to retain.
 
 A record: varint length | attributes | varint timestamp delta | varint offset delta | varint key length, key | varint
 value length, value | headers. See `records.record`.
 
-Invariant: whatever the bytes say, the passes raise nothing but `CorruptRecordsError`.
+Invariant: for any bytes, these functions raise only `CorruptRecordsError`.
 
 Source: implementation page, message format; log-format facts, cleaner.
 """
@@ -17,7 +17,7 @@ from barnabas.wire.records.errors import CorruptRecordsError
 from barnabas.wire.records.record import LONGEST_INT32, LONGEST_INT64, read_varint
 
 if TYPE_CHECKING:
-    # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
+    # The compiler's 64-bit integer, which needs no allocation. Uncompiled, types of locals are not evaluated.
     from mypy_extensions import i64
 
 
@@ -25,8 +25,8 @@ class Kept(NamedTuple):
     """The records of a batch that are retained.
 
     Attributes:
-        runs: Where neighbouring records begin and end.
-        record_count: How many records that are.
+        runs: Start and end of each run of neighbouring records.
+        record_count: Number of these records.
     """
 
     runs: list[tuple[int, int]]
@@ -39,22 +39,22 @@ def read_keys(
     """Return the keys of a batch's records, and their offsets.
 
     Args:
-        data: Holds the records, decompressed.
-        position, end: Where they begin and end.
-        record_count: How many.
-        base_offset: The batch's.
+        data: Buffer with the records, decompressed.
+        position, end: Start and end of the records in `data`.
+        record_count: Number of records.
+        base_offset: The batch's base offset.
 
     Raises:
-        CorruptRecordsError: They are no such records.
+        CorruptRecordsError: The bytes are not `record_count` records.
     """
-    # hot path: no call for the usual record, whose numbers are varints of one or two bytes; keys are copied, and
-    # nothing behind them is looked at (benchmarks/micro/test_cleaner.py).
+    # hot path: no call for the usual record, whose numbers are varints of one or two bytes; keys are copied, and the
+    # bytes after a key are not read (benchmarks/micro/test_cleaner.py).
     at: i64 = position
     number: i64
     second: i64
     next_at: i64
     key_end: i64
-    delta: int  # what may leave 64 bits when it is added to stays the language's own integer
+    delta: int  # a Python integer, because a sum with it may exceed 64 bits
     keys: list[bytes | None] = []
     offsets: list[int] = []
     add_key, add_offset = keys.append, offsets.append
@@ -125,16 +125,16 @@ def choose_kept(
     """Choose the records that survive.
 
     Args:
-        data: Holds the records, decompressed.
-        position, end: Where they begin and end.
-        record_count: How many.
-        base_offset: The batch's.
-        newest_offset: The newest offset of a key; its second argument when the key is not known.
+        data: Buffer with the records, decompressed.
+        position, end: Start and end of the records in `data`.
+        record_count: Number of records.
+        base_offset: The batch's base offset.
+        newest_offset: Returns the newest offset of a key, or its second argument if the key is unknown.
         end_offset: Records at or above it were not examined and are retained.
-        keeps_tombstones: Records without a value stay, too.
+        keeps_tombstones: Whether records without a value are retained, too.
 
     Raises:
-        CorruptRecordsError: They are no such records.
+        CorruptRecordsError: The bytes are not `record_count` records.
     """
     # hot path: as `read_keys`.
     at: i64 = position
@@ -144,7 +144,7 @@ def choose_kept(
     key_end: i64
     start: i64
     run_start: i64 = -1
-    delta: int  # what may leave 64 bits when it is added to stays the language's own integer
+    delta: int  # a Python integer, because a sum with it may exceed 64 bits
     runs: list[tuple[int, int]] = []
     kept_count = 0
     try:
@@ -188,7 +188,7 @@ def choose_kept(
             key_end = at + (number >> 1)
             if key_end >= next_at:
                 raise CorruptRecordsError(f"a record of batch {base_offset} is shorter than its key")
-            # An odd length is a negative one: no key, or no value.
+            # An odd length is negative: the record has no key, or no value.
             if offset >= end_offset or (
                 not number & 1
                 and newest_offset(data[at:key_end], -1) <= offset
@@ -216,15 +216,15 @@ def choose_marked(
     """Choose the records marked as retained; bytes between and after them are not checked.
 
     Args:
-        data: Holds the records, decompressed; those of a batch in which no offset is missing.
-        position: Where they begin.
-        record_count: How many.
-        base_offset: The batch's.
-        stays: For each record 1 or 0, and at least one 1.
-        keeps_tombstones: Records without a value stay, too.
+        data: Buffer with the records, decompressed; the batch must have no missing offsets.
+        position: Start of the records in `data`.
+        record_count: Number of records.
+        base_offset: The batch's base offset.
+        stays: 1 for each record to retain, else 0; with at least one 1.
+        keeps_tombstones: Whether records without a value are retained, too.
 
     Raises:
-        CorruptRecordsError: They are no such records.
+        CorruptRecordsError: The records are malformed.
     """
     # hot path: as `read_keys`.
     at: i64 = position
@@ -282,17 +282,17 @@ def _has_value(data: bytes, position: int) -> bool:
 
 
 def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[bytes, int, int]:
-    """Make the timestamp deltas of records begin at 0, or all be 0 if the batch has log append time.
+    """Change the timestamp deltas of records to begin at 0, or to be all 0 with log append time.
 
     Args:
-        records: Those that stay; one of the passes above has been over them.
-        is_log_append_time: See above.
+        records: The retained records, already checked by a function above.
+        is_log_append_time: Whether the batch has log append time.
 
     Returns:
-        The records; the delta that the first one had; the largest delta that one has now.
+        The records, the first record's delta before the change, and the largest delta after it.
 
     Raises:
-        CorruptRecordsError: They are no such records.
+        CorruptRecordsError: The records are malformed.
     """
     # hot path: as `read_keys`.
     changed: list[bytes] = []
@@ -304,7 +304,7 @@ def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[byte
     length: i64
     rest: i64
     end: i64
-    delta: int  # what may leave 64 bits stays the language's own integer
+    delta: int  # a Python integer, because it may exceed 64 bits
     largest = 0
     try:
         _, attributes_position = read_varint(records, 0, LONGEST_INT32)

@@ -1,12 +1,12 @@
 """Decides which records of each batch are retained, and writes them.
 
-The retained part of a batch of magic 2 keeps base offset, last offset delta, codec, leader epoch and all producer
-fields; its base timestamp is that of the first retained record, as in every batch. A producer's newest batch is
-retained even if it is empty, because its sequence is the one that the producer's next batch must follow.
+A rewritten batch of magic 2 keeps its base offset, last offset delta, codec, leader epoch and all producer fields; its
+base timestamp becomes the timestamp of the first retained record. A producer's newest batch is retained even if it has
+no more records, because the producer's next batch must follow its sequence.
 
-Invariants: a batch that is retained as a whole is copied byte for byte; a batch with a wrong CRC stops the round.
+Invariants: a batch whose records are all retained is copied byte for byte; a batch with a wrong CRC stops the round.
 
-# differs from Kafka (cleaner-wrong-crc): it copies damaged batches, and gives a right CRC to what it makes of them.
+# differs from Kafka (cleaner-wrong-crc): Kafka copies damaged batches, and gives rewritten ones a valid CRC.
 
 Source: design page, log compaction; KIP-98; log-format facts, cleaner.
 """
@@ -45,7 +45,7 @@ from barnabas.wire.records.legacy import MessageHeader, to_record, unwrap
 from barnabas.wire.records.message_set import MessageSetBuilder
 from barnabas.wire.records.record import read_payload
 
-_ATTRIBUTES_MASK = 0x3F  # what Kafka 2.7 knows
+_ATTRIBUTES_MASK = 0x3F  # the bits that Kafka 2.7 uses
 
 
 class LastBatch(NamedTuple):
@@ -65,11 +65,11 @@ class Retention(NamedTuple):
 
     Attributes:
         newest: The newest offsets of the keys.
-        survivors: The same by offset, from the first dirty one on, where that takes little memory.
+        survivors: Marks for the offsets in `newest`, from `first_dirty_offset` on; None if they need too much memory.
         first_dirty_offset: Start of the part of the log whose keys are in `newest`.
-        last_batches: Of each producer that is remembered.
-        transactions: How far the walk is with the log's transactions.
-        keeps_tombstones: Records without value and markers are too young to go.
+        last_batches: The newest batch of each known producer.
+        transactions: The state of the log's transactions at the current batch.
+        keeps_tombstones: Whether tombstones and markers are too young to be removed.
     """
 
     newest: OffsetMap
@@ -84,7 +84,7 @@ def clean_chunk(chunk: bytes, retention: Retention, target: CleanedSegment) -> i
     """Write the retained records of the whole batches in a chunk.
 
     Returns:
-        How many bytes those batches take; what follows is a batch that was cut off.
+        The size of the whole batches in bytes; a partial batch may follow them.
 
     Raises:
         CorruptRecordsError: A batch is damaged.
@@ -127,7 +127,7 @@ def whole_batches(chunk: bytes) -> Iterator[tuple[int, AnyHeader]]:
     """Yield the positions and headers of a chunk's whole batches, of any magic.
 
     Raises:
-        CorruptRecordsError: While iterating: a header that nothing has, or a wrong CRC.
+        CorruptRecordsError: While iterating: a header is invalid, or a CRC is wrong.
     """
     view, end = memoryview(chunk), len(chunk)
     position = 0
@@ -153,7 +153,7 @@ def records_of(chunk: bytes, start: int, header: BatchHeader) -> tuple[bytes, in
     """Return a batch's records, decompressed: the buffer, their start and their end in it.
 
     Raises:
-        CorruptRecordsError: They can't be decompressed.
+        CorruptRecordsError: The records can't be decompressed.
     """
     end = start + header.size_in_bytes
     if header.codec == Codec.NONE:
@@ -163,7 +163,7 @@ def records_of(chunk: bytes, start: int, header: BatchHeader) -> tuple[bytes, in
 
 
 def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -> Buffer | None:
-    """Return the replacement of a batch, empty to remove it; None to retain all of it."""
+    """Return the replacement of a batch, empty to remove it; None to retain it unchanged."""
     if not isinstance(header, BatchHeader):
         return _filter_messages(memoryview(chunk)[start : start + header.size_in_bytes], header, retention)
     if header.is_control:
@@ -191,7 +191,7 @@ def _choose(chunk: bytes, start: int, header: BatchHeader, retention: Retention)
         and base_offset + last_delta <= retention.newest.latest_offset
         and record_count == last_delta + 1
     ):
-        # hot path: no key is looked at again, and a batch of which all or nothing stays is not even decompressed.
+        # hot path: keys are not read again, and a batch is not decompressed if all or none of its records are retained.
         first = base_offset - retention.first_dirty_offset
         stays = survivors[first : first + record_count]
         count = stays.count(1)
@@ -215,7 +215,7 @@ def _choose(chunk: bytes, start: int, header: BatchHeader, retention: Retention)
 def _may_drop_marker(chunk: bytes, start: int, header: BatchHeader, retention: Retention) -> bool:
     marker = read_batch_marker(memoryview(chunk)[start : start + header.size_in_bytes])
     if marker is None and header.record_count:
-        # A control record of a kind that is not known is nothing to drop.
+        # A control record of an unknown type is retained.
         return False
     return retention.transactions.may_drop_marker(header, marker)
 
@@ -233,9 +233,9 @@ def rebuild_batch(header: BatchHeader, records: bytes, record_count: int) -> byt
     """Return a batch with some of its records.
 
     Args:
-        header: Of the batch as it was.
+        header: The header of the original batch.
         records: The retained records, not compressed.
-        record_count: How many.
+        record_count: Number of retained records.
     """
     is_log_append_time = header.is_log_append_time
     records, first_delta_ms, largest_delta_ms = rebase_timestamps(records, is_log_append_time=is_log_append_time)
@@ -282,7 +282,7 @@ def _batch(
 
 
 def _filter_messages(message: memoryview, header: MessageHeader, retention: Retention) -> Buffer | None:
-    """Do the same as `_filter` for a message of magic 0 or 1 with its inner messages."""
+    """Do the same as `_filter` for a message of magic 0 or 1, including its inner messages."""
     newest_offset, end_offset = retention.newest.get, retention.newest.latest_offset + 1
     kept, is_whole = [], True
     for inner in unwrap(message):
@@ -294,7 +294,7 @@ def _filter_messages(message: memoryview, header: MessageHeader, retention: Rete
         )
         if stays:
             kept.append(record)
-        # Some old versions put messages of another magic into a wrapper: they are mended.
+        # Some old versions put messages of another magic into a wrapper: such a wrapper is rebuilt.
         is_whole = is_whole and stays and inner.magic == header.magic
     if is_whole:
         return None

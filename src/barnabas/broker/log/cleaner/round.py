@@ -1,7 +1,7 @@
 """One round over one log: learns the keys of the dirty part, then writes a cleaned segment for each group.
 
-Invariants: made on the event loop, everything else runs in the cleaner's thread; it reads files that it opened itself,
-up to the sizes that it was given, and writes `.cleaned` files only; the log itself is never touched.
+Invariants: the constructor runs on the event loop, the methods in the cleaner's thread. A round opens the files that it
+reads, and reads them up to the sizes in its sources. It writes only `.cleaned` files, and never changes the log itself.
 
 Source: design page, log compaction; log-format facts, cleaner.
 """
@@ -45,9 +45,9 @@ class RoundSettings(NamedTuple):
     """The settings of a round.
 
     Attributes:
-        buffer_bytes: For the offset map.
-        load_factor: How full that may become.
-        chunk_bytes: How much is read at once.
+        buffer_bytes: Memory limit of the offset map.
+        load_factor: Load factor of the offset map.
+        chunk_bytes: Size of a read.
         segment_bytes, index_bytes, index_interval_bytes, delete_retention_ms: The topic's settings.
     """
 
@@ -64,8 +64,8 @@ class RoundCounts:
     """Byte and key counts of a round.
 
     Attributes:
-        read_bytes, written_bytes: Of the segments that were cleaned, and of what came of them.
-        key_count: Different keys of the dirty part.
+        read_bytes, written_bytes: Size of the segments before and after cleaning.
+        key_count: Number of distinct keys in the dirty part.
     """
 
     __slots__ = ("key_count", "read_bytes", "written_bytes")
@@ -78,7 +78,7 @@ class Round:
     """One round.
 
     Attributes:
-        end_offset: Up to where the log is clean when the round is over; known once it is prepared.
+        end_offset: The log is clean below this offset after the round; known after `prepare`.
         counts: Its byte and key counts so far.
     """
 
@@ -112,11 +112,11 @@ class Round:
     ) -> None:
         """Args:
         files: The disk.
-        directory: The log's.
+        directory: The log's directory.
         sources: Its segments below the first uncleanable offset, in order.
         first_dirty_offset: Records below it were cleaned by an earlier round.
         first_uncleanable_offset: Records at or above it are not cleaned.
-        settings: See there.
+        settings: The round's settings.
         throttle: Counts every byte read and written.
         is_unwanted: Called before every chunk; True cancels the round.
         """
@@ -139,7 +139,7 @@ class Round:
         """Learn the newest offsets of the keys.
 
         Returns:
-            The groups of segments to be cleaned, in order; `clean` takes one after the other.
+            The groups of segments to be cleaned, in the order in which to pass them to `clean`.
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read.
@@ -172,7 +172,7 @@ class Round:
             last_batches: The last batch of each producer.
 
         Returns:
-            It, finished.
+            The finished segment.
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read, or the disk can't be written.
@@ -239,7 +239,7 @@ class Round:
                     if not self._learn_batch(chunk.data, start, header, transactions):
                         return
                     newest.note_offset(header.last_offset)
-            # Compaction may have left a gap at a segment's end.
+            # Compaction may have left a gap in the offsets at the segment's end.
             newest.note_offset(end_offset - 1)
 
     def _learn_batch(self, data: bytes, start: int, header: AnyHeader, transactions: CleanedTransactions) -> bool:
@@ -258,7 +258,7 @@ class Round:
 
     def _put(self, keys: Sequence[bytes | None], offsets: Sequence[int]) -> bool:
         if offsets and offsets[0] < self._first_dirty_offset:
-            # A round whose map became full ended within this batch.
+            # An earlier round ended within this batch because its map was full.
             first = bisect_left(offsets, self._first_dirty_offset)
             keys, offsets = keys[first:], offsets[first:]
         return self._newest.put_all(keys, offsets)
@@ -272,7 +272,7 @@ class Round:
             self._throttle.note(target.size - written_bytes)
 
     def _chunks(self, source: Source) -> Iterator["_Chunk"]:
-        """Yield a segment in pieces; the consumer sets how much of each piece was whole batches."""
+        """Yield a segment in chunks; the caller sets each chunk's `used_bytes` to the size of its whole batches."""
         file = self._files.open_records(self._path(source))
         position, wanted_bytes = 0, self._settings.chunk_bytes
         while position < source.size:
@@ -290,7 +290,7 @@ class Round:
 
 
 class _Chunk:
-    """A piece of a segment, and the number of its bytes that were used."""
+    """A part of a segment, and the size of its whole batches, which were processed."""
 
     __slots__ = ("data", "used_bytes")
 
@@ -300,7 +300,7 @@ class _Chunk:
 
 
 def _size_of_first(data: bytes) -> int:
-    """Return the size of the batch at the beginning, as far as it can be seen."""
+    """Return the size of the batch at the start of `data`; the minimum size if `data` is too short to know it."""
     if len(data) < LOG_OVERHEAD:
         return LOG_OVERHEAD
     length: int = INT32.unpack_from(data, BATCH_LENGTH_POSITION)[0]

@@ -1,15 +1,15 @@
 """Replaces segments by the cleaned segment that was made from them.
 
-    1  <base>.log.cleaned ...     -> <base>.log.swap ...        the indexes last: they make the swap certain
+    1  <base>.log.cleaned ...     -> <base>.log.swap ...        the indexes last: the swap is final after them
     2  <replaced>.log ...         -> <replaced>.log.deleted     from the oldest on; removed after file.delete.delay.ms
     3  <base>.log.swap ...        -> <base>.log
 
-A crash before the end of step 1 leaves the old segments, one after it the new segment, once the log is loaded again
-(`directory_files`): a `.swap` beside no `.cleaned` of its offset or a lower one is put in place then.
+After a crash, loading the log (`directory_files`) restores the old segments if step 1 was not complete, else the new
+segment: it completes the swap of a `.swap` file unless a `.cleaned` file has the same or a lower base offset.
 
-Invariants: in memory the new segment takes its place at one stroke, with its files open, so that no reader sees a
-half-cleaned log or asks for a name that is on its way; the files follow in the log's disk work. Nothing is renamed
-unless the segments are still those that were read.
+Invariants: in memory, the new segment replaces the old ones in one step, with its files open, so that no reader sees a
+partly cleaned log or opens a file that is being renamed. The renames follow in the log's disk work. Nothing is renamed
+unless the log still has the segments that were read.
 
 Source: log-format facts, load and recovery, cleaner.
 """
@@ -34,10 +34,10 @@ def swap_path(path: Path) -> Path:
 
 
 def swap(files: FileSystem, directory: Path, base_offset: int, replaced: Sequence[Segment]) -> list[Path]:
-    """Do all three steps; for the log's disk work.
+    """Run all three steps, as part of the log's disk work.
 
     Returns:
-        What the files of those replaced are called now.
+        The new names of the replaced segments' files.
 
     Raises:
         StorageError: The disk failed.
@@ -49,7 +49,7 @@ def swap(files: FileSystem, directory: Path, base_offset: int, replaced: Sequenc
 
 
 def make_swap_files(files: FileSystem, directory: Path, base_offset: int) -> None:
-    """Step 1.
+    """Run step 1: rename `.cleaned` files to `.swap`.
 
     Raises:
         StorageError: The disk failed.
@@ -60,7 +60,7 @@ def make_swap_files(files: FileSystem, directory: Path, base_offset: int) -> Non
 
 
 def put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:
-    """Step 3.
+    """Run step 3: rename `.swap` files to their final names.
 
     Raises:
         StorageError: The disk failed.

@@ -1,7 +1,7 @@
 """Limits the bytes that the cleaner reads and writes to log.cleaner.io.max.bytes.per.second.
 
-Invariant: measured over each interval of 300 ms or more, the rate is at most what is allowed, by waiting at its end.
-What is allowed may change at any time, and then counts at once, also for who waits.
+Invariant: over each interval of at least 300 ms, the rate is at most the limit; the throttle waits at the interval's
+end. The limit may change at any time, and a change applies at once, also to threads that wait.
 
 Source: design page, log compaction; configuration page, log.cleaner.io.max.bytes.per.second.
 """
@@ -18,7 +18,7 @@ class Throttle:
     """The throttle shared by all cleaner threads: one thread that is too fast delays the others, too.
 
     Attributes:
-        noted_bytes: All that were read and written.
+        noted_bytes: All bytes read and written so far.
     """
 
     __slots__ = (
@@ -34,8 +34,8 @@ class Throttle:
     def __init__(self, allowed_bytes_per_s: Callable[[], float], clock: Clock, wait: Callable[[float], object]) -> None:
         """Args:
         allowed_bytes_per_s: Returns the current limit; called in the cleaner's threads.
-        clock: Time.
-        wait: Waits for some seconds; returns True early if the cleaner stops.
+        clock: The clock.
+        wait: Waits for a number of seconds; returns True early if the cleaner stops.
         """
         self._allowed_bytes_per_s = allowed_bytes_per_s
         self._clock = clock

@@ -1,7 +1,7 @@
 """Decides which batches of aborted transactions, and which markers, the cleaner may remove. Pure.
 
-Invariants: batches come in the order of their offsets; a marker stays as long as a batch of its transaction stays, and
-what stays of an aborted transaction stays in the transaction index.
+Invariants: batches are passed in the order of their offsets; a marker is retained as long as a batch of its
+transaction is retained; an aborted transaction whose marker is retained stays in the transaction index.
 
 Source: KIP-98; log-format facts, cleaner.
 """
@@ -17,7 +17,8 @@ class CleanedTransactions:
     """The state of transactions during a walk over a log.
 
     Attributes:
-        retained: The aborted ones whose marker was met and has to stay; taken out by who writes the index.
+        retained: Aborted transactions whose marker was passed and must be retained; the caller writes them to the
+            index and clears the list.
     """
 
     __slots__ = ("_coming", "_ongoing_aborted", "_ongoing_committed", "retained")
@@ -26,15 +27,15 @@ class CleanedTransactions:
         """Args:
         aborted: The log's aborted transactions.
         """
-        # The next one to begin stands last.
+        # The next transaction to begin is the last entry.
         self._coming = sorted(aborted, key=lambda entry: entry.first_offset, reverse=True)
-        # By producer, and whether a batch of it was met.
+        # By producer id: the transaction, and whether a batch of it was passed.
         self._ongoing_aborted: dict[int, tuple[AbortedTransaction, bool]] = {}
         self._ongoing_committed: set[int] = set()
         self.retained: list[AbortedTransaction] = []
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Note a data batch; whether its transaction was aborted, so that none of its records is of use."""
+        """Note a data batch; return whether its transaction was aborted, so that none of its records is needed."""
         self._begin_up_to(header.last_offset)
         if not header.is_transactional:
             return False
@@ -46,11 +47,11 @@ class CleanedTransactions:
         return True
 
     def may_drop_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> bool:
-        """Note a control batch; whether nothing of its transaction is left in the log.
+        """Note a control batch; return whether the log contains no more batches of its transaction.
 
         Args:
-            header: The batch's.
-            marker: Its contents; None if an earlier round emptied it.
+            header: The batch's header.
+            marker: The batch's marker; None if an earlier round emptied the batch.
         """
         self._begin_up_to(header.last_offset)
         if marker is None:

@@ -1,11 +1,11 @@
-"""Checkpoint files: short texts that are replaced as a whole.
+"""Checkpoint files: short text files that are replaced as a whole.
 
     line 1      version, `0`
     line 2      number of entries
     then        an entry a line, fields separated by spaces: `topic partition offset` in a log directory's checkpoints
 
 Invariant: a wrong version, a wrong count or a malformed line is a `StorageError` (the directory goes offline); an empty
-file holds no entries.
+file has no entries.
 
 Source: log-format facts, checkpoint text format.
 """
@@ -27,7 +27,7 @@ def format_lines(entries: Sequence[Iterable[object]]) -> bytes:
 
 
 def parse_lines(data: bytes, field_count: int, path: Path) -> list[list[str]]:
-    """Return the fields of each entry; all but a first field that is a topic are numbers.
+    """Return the fields of each entry; the last two fields must be numbers.
 
     Raises:
         StorageError: The file is malformed.
@@ -67,7 +67,7 @@ class OffsetCheckpoint:
         self.path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """Return all entries; none when the file is missing.
+        """Return all entries; an empty dict if the file is missing.
 
         Raises:
             StorageError: The file is malformed.

@@ -34,11 +34,11 @@ class Checkpoints:
         failed: Callable[[BaseException], object],
     ) -> None:
         """Args:
-        executor: Where files are written.
+        executor: Writes the files.
         directories: The online directories.
-        logs: All open logs, as they are now.
-        damaged: The logs that can't be opened.
-        known_high_watermarks: By partition.
+        logs: All open logs; a live mapping.
+        damaged: The logs that can't be opened; a live mapping.
+        known_high_watermarks: Returns the high watermarks by partition.
         failed: Called with the error of a failed write.
         """
         self._executor = executor
@@ -50,14 +50,14 @@ class Checkpoints:
         self._being_written: set[Path] = set()
         self._ended: Pending[None] = completed(None)
         self._written: dict[Path, Mapping[TopicPartition, int]] = {}
-        # Truncations that wait for the checkpoints of a directory.
+        # By directory: truncations that wait for its checkpoints.
         self._truncated: dict[Path, list[Pending[None]]] = {}
 
-    # --- what they say
+    # --- contents
 
     def logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
         """Return the open logs of a directory."""
-        # As text: there may be very many, and paths take their time to tell their parents and to be compared.
+        # Compares strings, because path operations are slow and there may be very many logs.
         start = f"{directory.path}/"
         length = len(start)
         return [
@@ -71,7 +71,7 @@ class Checkpoints:
         return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
 
     def high_watermarks(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        """Read a directory's replication-offset-checkpoint."""
+        """Return the contents for a directory's replication-offset-checkpoint: its logs' high watermarks."""
         known = self._known_high_watermarks()
         hosted = [log.topic_partition for log in self.logs_in(directory)]
         return {key: known[key] for key in (*hosted, *self.damaged_in(directory)) if key in known}
@@ -92,7 +92,7 @@ class Checkpoints:
         damaged = {key: each.first_dirty_offset for key, each in self.damaged_in(directory).items()}
         return _known(damaged | {log.topic_partition: log.first_dirty_offset for log in self.logs_in(directory)})
 
-    # --- when they are written
+    # --- writing
 
     def write_recovery_points(self, then: Callable[[LogDirectory], object]) -> None:
         """Write all recovery-point-offset-checkpoints; `then` is called with each directory whose file is on disk."""
@@ -105,8 +105,9 @@ class Checkpoints:
             self._write(directory.log_start_offsets, self._log_start_offsets(directory))
 
     def write_high_watermarks(self) -> None:
-        """Write all replication-offset-checkpoints, even unchanged ones: as in Kafka, this detects a lost directory
-        where nobody appends.
+        """Write all replication-offset-checkpoints, even unchanged ones.
+
+        As in Kafka, this detects a lost directory even if its logs get no appends.
         """
         for directory in self._directories:
             self._written.pop(directory.high_watermarks.path, None)
@@ -114,7 +115,7 @@ class Checkpoints:
 
     def write_cleaner_offsets(self, directory: LogDirectory) -> None:
         """Write the cleaner-offset-checkpoint of a directory."""
-        # Once more afterwards, as nobody asks again if something changed while it was being written.
+        # Checks again after the write, because a change during the write does not cause another call.
         self._write(
             directory.cleaner_offsets,
             self._cleaner_offsets(directory),
@@ -122,10 +123,10 @@ class Checkpoints:
         )
 
     def write_after_truncation(self, log_directory: Path) -> Pending[None]:
-        """Write the checkpoints that a truncation may have invalidated; requests at the same time share one write.
+        """Write the checkpoints that a truncation may have invalidated; simultaneous requests share one write.
 
         Returns:
-            Completes when they are on disk, or can't be.
+            Completes when the checkpoints are on disk, or could not be written.
         """
         told: Pending[None] = Pending()
         waiting = self._truncated.setdefault(log_directory.parent, [])
@@ -137,7 +138,7 @@ class Checkpoints:
     def _write_truncated(self, path: Path) -> None:
         directory = next((each for each in self._directories if each.path == path), None)
         if directory is None:
-            # It failed meanwhile.
+            # The directory failed meanwhile.
             _complete(self._truncated.pop(path))
             return
         wanted = [
@@ -146,7 +147,7 @@ class Checkpoints:
             (directory.cleaner_offsets, self._cleaner_offsets(directory)),
         ]
         if any(checkpoint.path in self._being_written for checkpoint, _ in wanted):
-            # When that has ended.
+            # `_check_ended` calls this again after that write.
             return
         told = self._truncated.pop(path)
         changed = [each for each in wanted if self._written.get(each[0].path) != each[1]]
@@ -164,7 +165,7 @@ class Checkpoints:
             _complete(told)
 
     def write_all(self, directory: LogDirectory, high_watermarks: dict[TopicPartition, int]) -> None:
-        """Write the checkpoints of a directory whose logs are closed; in an executor's thread, after `ended` completed.
+        """Write the checkpoints of a directory whose logs are closed; in an executor, after `ended` has completed.
 
         Raises:
             StorageError: The disk failed.
@@ -177,7 +178,7 @@ class Checkpoints:
             directory.cleaner_offsets.write(cleaner_offsets)
 
     def ended(self) -> Pending[None]:
-        """Complete when no write is in progress any more. One waiter only."""
+        """Complete when no write is in progress any more; supports only one waiter."""
         self._ended = Pending() if self._being_written else completed(None)
         return self._ended
 
@@ -189,7 +190,7 @@ class Checkpoints:
         otherwise: Callable[[], object] = lambda: None,
     ) -> None:
         """Replace a checkpoint in the executor, unless it is unchanged or being replaced."""
-        # differs from Kafka (checkpoint-unchanged): it writes all with the same content again at every interval.
+        # differs from Kafka (checkpoint-unchanged): Kafka writes all checkpoints at every interval, even if unchanged.
         path = checkpoint.path
         if self._written.get(path) == offsets or path in self._being_written:
             return
@@ -199,7 +200,7 @@ class Checkpoints:
             self._written[path] = offsets
             self._being_written.discard(path)
             try:
-                # It may write once more: not before that has it ended.
+                # Before `_check_ended`, because it may begin another write.
                 then()
             finally:
                 self._check_ended()

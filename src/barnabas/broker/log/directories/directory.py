@@ -2,11 +2,11 @@
 
     .lock                                exclusive while a broker runs
     meta.properties                      version=0, broker.id, cluster.id
-    .kafka_cleanshutdown                 the last stop brought all logs to disk; gone while the broker runs
+    .kafka_cleanshutdown                 exists if the last stop flushed all logs; removed while the broker runs
     recovery-point-offset-checkpoint, replication-offset-checkpoint, log-start-offset-checkpoint,
     cleaner-offset-checkpoint            an offset per partition
-    <topic>-<partition>/                 a log; with `.<32 hex digits>-delete` one that is being deleted,
-                                         with `.<32 hex digits>-future` the copy of one that is on its way here
+    <topic>-<partition>/                 a log; with `.<32 hex digits>-delete` a log that is being deleted,
+                                         with `.<32 hex digits>-future` the copy of a log that is being moved here
 
 Source: log-format facts, files in a log dir.
 """
@@ -65,7 +65,7 @@ class LogListing(NamedTuple):
 
 
 def partition_of(name: str) -> TopicPartition | None:
-    """Return the partition of a log's directory name; None if the name is not that of a partition."""
+    """Return the partition for a directory name; None if it is not the name of a partition's log."""
     match = _LOG_NAME.fullmatch(name)
     if match is None or not is_topic_name(match[1]) or int(match[2]) > _MOST_PARTITION:
         return None
@@ -78,10 +78,10 @@ def future_name(topic_partition: TopicPartition, token: bytes) -> str:
 
 
 class LogDirectory:
-    """A directory that holds logs.
+    """A directory that contains logs.
 
     Attributes:
-        path: Where it is.
+        path: Its path.
         recovery_points, high_watermarks, log_start_offsets, cleaner_offsets: Its checkpoints.
     """
 
@@ -104,7 +104,7 @@ class LogDirectory:
         )
 
     def space(self) -> tuple[int, int]:
-        """Return how many bytes its disk has, and how many of them are free; never on the event loop.
+        """Return the size of its disk and the free space, in bytes; never on the event loop.
 
         Raises:
             StorageError: The disk failed.
@@ -115,13 +115,13 @@ class LogDirectory:
         """Create the directory if it is missing, and lock it for this process.
 
         Raises:
-            StartupError: Another broker has it.
-            StorageError: It can't be made or written.
+            StartupError: Another broker has locked the directory.
+            StorageError: The directory can't be created or written.
         """
         missing = [each for each in (self.path, *self.path.parents) if not self._files.exists(each)]
         self._files.make_directory(self.path)
         for made in missing:
-            # Or a power cut takes it away, with all that is safe in it.
+            # Without this, a power failure could remove the new directory and all synced files in it.
             self._files.sync(made.parent)
         self._lock = self._files.lock(self.path / LOCK_FILE)
         if self._lock is None:
@@ -140,7 +140,7 @@ class LogDirectory:
         """Read meta.properties; None if it does not exist, so the directory is new.
 
         Raises:
-            StartupError: The file is not one that Kafka or this broker wrote.
+            StartupError: The file is malformed, or has an unsupported version.
         """
         data = self._files.read(self.path / META_FILE)
         if data is None:
@@ -155,12 +155,12 @@ class LogDirectory:
         return Identity(broker_id, values.get("cluster.id"))
 
     def write_identity(self, broker_id: int, cluster_id: str | None, now_ms: int) -> None:
-        """Make the directory this broker's; blocks until it is on disk.
+        """Write meta.properties with this broker's id; blocks until it is on disk.
 
         Args:
-            broker_id: The broker's.
-            cluster_id: The cluster's; None: leave it out, as Kafka before 2.4 does.
-            now_ms: For the date in it.
+            broker_id: The broker's id.
+            cluster_id: The cluster's id; None omits it, as Kafka before 2.4 does.
+            now_ms: The time for the date in the file.
         """
         date = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(now_ms / 1000))
         text = f"#\n#{date}\nversion=0\nbroker.id={broker_id}\n"
@@ -174,7 +174,7 @@ class LogDirectory:
                 self._files.write(self.path / name, b"")
 
     def was_clean(self) -> bool:
-        """Return whether the last stop brought all logs to disk."""
+        """Return whether the last stop flushed and closed all logs."""
         return self._files.exists(self.path / CLEAN_SHUTDOWN_FILE)
 
     def mark_clean(self) -> None:
@@ -183,7 +183,7 @@ class LogDirectory:
         self._files.sync(self.path)
 
     def unmark_clean(self) -> None:
-        """From now on a stop without `mark_clean` is an unclean one; the names of all logs are on disk."""
+        """Make later stops without `mark_clean` unclean; also syncs the directory with the names of all logs."""
         self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
         self._files.sync(self.path)
 
@@ -206,7 +206,7 @@ class LogDirectory:
         return LogListing(found, deleted, futures)
 
     def future_path(self, topic_partition: TopicPartition, token: bytes) -> Path:
-        """Return the place that a log is copied to.
+        """Return the path of the directory that a log is copied into.
 
         Args:
             token: 16 random bytes.
@@ -214,10 +214,10 @@ class LogDirectory:
         return self.path / future_name(topic_partition, token)
 
     def mark_deleted(self, directory: Path, topic_partition: TopicPartition, token: bytes) -> Path:
-        """Rename a log's directory so that it does not count as a log any more; return its new name.
+        """Rename a log's directory so that it is no longer a log; return its new path.
 
         Args:
-            token: 16 random bytes: a topic of that name may be deleted again before the files are gone.
+            token: 16 random bytes, because a topic with this name may be deleted again before the files are removed.
         """
         suffix = f"-{topic_partition.partition}.{token.hex()}{DELETE_SUFFIX}"
         renamed = self.path / (topic_partition.topic[: _LONGEST_NAME - len(suffix)] + suffix)

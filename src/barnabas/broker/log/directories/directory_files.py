@@ -1,11 +1,11 @@
-"""Lists a log's files at start, and removes or completes those of an interrupted deletion or compaction.
+"""Lists a log's files at start, and completes or undoes interrupted deletions and compactions.
 
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state
     *.deleted, *.cleaned                            removed
-    *.log.swap                                      the result of a compaction that had only to be put in place
+    *.log.swap                                      a finished compaction that is swapped in
 
-Invariant: where one of these is no regular file (a link, a pipe, a directory) nothing of the log is read or changed.
+Invariant: if one of these is not a regular file (a link, a pipe, a directory), nothing of the log is read or changed.
 
 Source: log-format facts, files in a log, load and recovery, 1 to 3.
 """
@@ -42,7 +42,7 @@ class LogFiles:
     Attributes:
         segments: In order of their base offsets.
         damaged: Base offsets of the segments whose indexes are missing or invalid.
-        snapshot_offsets: Of the producer snapshots.
+        snapshot_offsets: Offsets of the producer snapshots.
     """
 
     segments: list[Segment] = field(default_factory=list)
@@ -55,12 +55,12 @@ def read_directory(files: FileSystem, directory: Path, now_ms: int) -> LogFiles:
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: The result of a compaction is no log, or a file of the log no regular one.
+        CorruptRecordsError: A compacted segment is not readable, or a file of the log is not a regular file.
     """
     entries = files.list(directory)
     for entry in entries:
         if not entry.is_regular and is_name_of_log(entry.name):
-            # differs from Kafka (log-files-by-link): it follows links, and a start may empty what they lead to.
+            # differs from Kafka (log-files-by-link): Kafka follows links, and may truncate their targets at start.
             raise CorruptRecordsError(f"{directory / entry.name} is no regular file, and is left as it is")
     if _tidy(files, directory, entries):
         entries = files.list(directory)
@@ -111,7 +111,7 @@ def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry])
             continue
         offset = _offset_of(name)
         is_records = name.endswith(LOG_SUFFIX + SWAP_SUFFIX)
-        # A compaction writes all its results before it puts the first in place.
+        # Compaction writes all `.cleaned` files before it renames the first to `.swap`.
         if is_records and (least_cleaned_offset is None or offset < least_cleaned_offset):
             swapped.append(offset)
         else:
@@ -122,7 +122,7 @@ def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry])
 
 
 def _put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:
-    """Replace segments by the compacted one made from them; its indexes are rebuilt later."""
+    """Replace segments by the segment compacted from them; its indexes are rebuilt later."""
     path = directory / file_name(base_offset, LOG_SUFFIX)
     swap = path.with_name(path.name + SWAP_SUFFIX)
     file = files.open_records(swap)

@@ -29,7 +29,7 @@ class LogDirs:
         self._offline: list[LogDirectory] = []
 
     def __iter__(self) -> Iterator[LogDirectory]:
-        """Iterate over the online directories; one may fail meanwhile."""
+        """Iterate over the online directories; directories may fail during the iteration."""
         return iter(tuple(self.online))
 
     @property
@@ -39,11 +39,11 @@ class LogDirs:
 
     @property
     def has_offline(self) -> bool:
-        """Return whether one failed: a log that is nowhere may be there."""
+        """Return whether a directory failed; a log that is not found may be in it."""
         return bool(self._offline)
 
     def holding(self, error: BaseException) -> LogDirectory | None:
-        """Return the directory in which an error occurred; None if the error does not say."""
+        """Return the online directory in which an error occurred; None if the error's path is not in one."""
         path = error.path if isinstance(error, StorageError) else None
         return None if path is None else next((each for each in self.online if _is_within(path, each)), None)
 
@@ -52,7 +52,7 @@ class LogDirs:
         return next(each for each in self.all if each.path == log_directory.parent)
 
     def is_offline(self, error: BaseException) -> bool:
-        """Return whether something failed in a directory that failed before."""
+        """Return whether an error occurred in a directory that is already offline."""
         path = error.path if isinstance(error, StorageError) else None
         return path is not None and any(_is_within(path, each) for each in self._offline)
 
@@ -60,9 +60,10 @@ class LogDirs:
         """Stop using a directory.
 
         Raises:
-            BaseException: `error` itself, if it is the last one.
+            BaseException: `error` itself, if this is the last online directory.
         """
-        # differs from Kafka (failed-directory-old-protocol): before 1.0 the first one that fails ends the broker.
+        # differs from Kafka (failed-directory-old-protocol): with an inter-broker protocol before 1.0, Kafka stops at
+        # the first directory that fails.
         if len(self.online) == 1:
             raise error
         self.online.remove(directory)

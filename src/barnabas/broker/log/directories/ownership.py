@@ -1,7 +1,7 @@
 """Ownership of the directories of `log.dirs`: all belong to one broker of one cluster, and to one process at a time.
 
-Invariant: a directory of another broker or cluster is refused before anything in it is changed; a disk that fails costs
-its directory alone.
+Invariant: a directory of another broker or cluster is refused before anything in it is changed; a failed disk takes
+only its own directory offline.
 
 Source: log-format facts, files in a log dir (.lock, meta.properties).
 """
@@ -22,8 +22,8 @@ def lock(directories: LogDirs) -> Identity:
     """Lock the directories for this process and return their owner; blocks.
 
     Raises:
-        StartupError: Another process has one, or they belong to different brokers or clusters.
-        StorageError: None can be made and written.
+        StartupError: Another process has locked one, or they belong to different brokers or clusters.
+        StorageError: None of the directories can be created and written.
     """
     try:
         found = []
@@ -46,10 +46,10 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
     """Write this broker's id into the directories; blocks.
 
     Args:
-        now_ms: For the date in their files.
+        now_ms: The time for the date in their files.
 
     Raises:
-        StartupError: One belongs to another broker or cluster; nothing was changed.
+        StartupError: A directory belongs to another broker or cluster; nothing was changed.
         StorageError: All disks failed.
     """
     unnamed: list[LogDirectory] = []
@@ -92,7 +92,7 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
 
 
 def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:
-    """Return the value common to all directories that have one."""
+    """Return the value that all directories share, ignoring directories without a value; None if none has one."""
     said = [(directory, value) for directory, value in found if value is not None]
     for directory, value in said[1:]:
         if value != said[0][1]:

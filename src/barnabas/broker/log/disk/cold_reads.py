@@ -1,13 +1,13 @@
 """Reads bytes that are not in the page cache, off the event loop.
 
-    handler ─► log, with the page cache ─► an answer
-                        └► NotCachedError ─► ColdReads.read ─► executor ─► the handler asks again
+    handler ─► log, with the page cache ─► a response
+                        └► NotCachedError ─► ColdReads.read ─► executor ─► the handler repeats the read
 
-Records are read into the page cache only: the answer leaves by `sendfile` as always. They are read in parts of 1 MB
-aligned to 1 MB, with some of the following parts, as consumers usually read on.
+Records are read only into the page cache, and the response is sent with `sendfile` as usual. They are read in parts of
+1 MB, aligned to 1 MB. Some following parts are read, too, because consumers usually continue to read.
 
 Invariants:
-    - a part is read once, however many requests wait for it;
+    - a part is read once for all requests that wait for it;
     - callbacks run after the last byte is in memory, and always on the event loop.
 
 Source: design page, section 3.
@@ -23,8 +23,8 @@ from barnabas.core.executor import Executor
 
 _logger = logging.getLogger(__name__)
 
-# differs from Kafka (cold-reads): there the thread that sends the records waits for the disk, and all its connections
-# with it.
+# differs from Kafka (cold-reads): in Kafka, the network thread that sends the records waits for the disk, and delays
+# all its connections.
 PART_BYTES = 1024 * 1024
 READ_AHEAD_BYTES = 4 * PART_BYTES
 
@@ -35,21 +35,21 @@ class Cached(Protocol):
     """Reads bytes from the page cache only, for the event loop."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Return whether all of a part of a file can be read at once."""
+        """Return whether a whole part of a file can be read without the disk."""
         ...
 
     def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
-        """Return a small part of a file, if all of it can be read at once; raises StorageError."""
+        """Return a small part of a file; None if a read would need the disk. Raises StorageError."""
         ...
 
 
 class ColdWork(Generic[T]):
-    """Something that has to be read from a disk.
+    """Data that has to be read from disk.
 
     Attributes:
-        key: The same for the same thing.
-        read: Reads it; in an executor's thread.
-        finish: Processes the result of `read`; on the event loop.
+        key: Identifies the data; work with the same key is read once.
+        read: Reads the data; runs in an executor's thread.
+        finish: Processes the result of `read`; runs on the event loop.
     """
 
     __slots__ = ("finish", "key", "read")
@@ -73,7 +73,7 @@ class NotCachedError(Exception):
 
 
 class ColdSlice:
-    """A part of a file of records."""
+    """A part of a record file."""
 
     __slots__ = ("file", "length", "position")
 
@@ -84,7 +84,7 @@ class ColdSlice:
 
 
 class CachedFile:
-    """A file of records that is read from the page cache only; for `batch_reader`."""
+    """A record file that is read from the page cache only; for `batch_reader`."""
 
     __slots__ = ("_file", "_page_cache", "path")
 
@@ -106,7 +106,7 @@ class CachedFile:
 
 
 class AskedOnce:
-    """Checks the page cache once for a whole read, with the bytes that follow: headers, then batches."""
+    """Queries the page cache once for a whole read, including the bytes that follow: headers, then batches."""
 
     __slots__ = ("_ahead_bytes", "_cached", "_end", "_file", "_start")
 
@@ -158,7 +158,7 @@ class ColdReads:
         self.read_count = 0
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Return whether a part of a file can be read at once: it is in the page cache, and not being read."""
+        """Return whether a part of a file is in the page cache, and not being read from disk."""
         # hot path: benchmarks/load (every fetch)
         waiting = self._waiting
         if waiting and any((file, index) in waiting for index in _part_indexes(position, length)):
@@ -166,20 +166,20 @@ class ColdReads:
         return self._page_cache.holds(file, position, length)
 
     def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
-        """Return a small part of a file, if all of it can be read at once; raises StorageError."""
+        """Return a small part of a file; None if a read would need the disk. Raises StorageError."""
         return self._page_cache.take(file, position, length)
 
     def read(
         self, wanted: Sequence["ColdWork[Any] | ColdSlice"], then: Callable[[list[BaseException | None]], object]
     ) -> None:
-        """Read several things.
+        """Read data from disk.
 
         Args:
-            wanted: The work of `NotCachedError`s.
-            then: Called once all of it is there, with why each could not be read; None where it could.
+            wanted: The `work` of some `NotCachedError`s.
+            then: Called when all reads have ended, with the error of each; None for a successful read.
         """
         failures: list[BaseException | None] = [None] * len(wanted)
-        # One more than there are: nobody is called before all has been asked for.
+        # One more than the number of reads, so that `then` is not called before all reads have begun.
         left_count = 1
 
         def one_done() -> None:
@@ -253,5 +253,5 @@ def _call(callbacks: list[_Waiting], error: BaseException | None) -> None:
         try:
             callback(error)
         except Exception:
-            # Several may wait for the same bytes: a bug of one must not cost the others theirs.
+            # Several callbacks may wait for the same bytes: a bug in one must not affect the others.
             _logger.exception("a callback failed after a read from disk")

@@ -1,12 +1,11 @@
 """Disk work of one log, run off the event loop in the order of submission.
 
-The event loop changes the log's state in memory at once; the files follow, step by step, each step beginning where the
-previous one ended. So a crash leaves the files as they were after some step, and later changes on the loop cannot
-overtake them.
+The event loop changes the log's state in memory at once; the files follow step by step, in the same order. A crash
+therefore leaves the files as they were after some step, and later changes on the loop cannot overtake earlier ones.
 
 Invariants:
-    - one piece of work runs at a time, in order; work that runs `beside` it uses files, or the end of one, that no
-      other code knows yet;
+    - one piece of work runs at a time, in order; work that runs `beside` it uses only files, or the end of a file, that
+      no other code uses yet;
     - after a failure no more work is done: later steps may depend on the failed write, and fail with its error.
 
 Source: design page, section 2.
@@ -24,11 +23,11 @@ T = TypeVar("T")
 
 
 class DiskWork:
-    """An executor that keeps the order. Owned by the event loop.
+    """An executor that runs work in the order of submission. Owned by the event loop.
 
     Attributes:
-        error: Why a piece of work failed; None while all went well.
-        was_used: Work was submitted.
+        error: The error of the first work that failed; None if none failed.
+        was_used: Whether work was submitted.
     """
 
     __slots__ = ("_executor", "_is_running", "_settled", "_underway_count", "_waiting", "error", "was_used")
@@ -49,7 +48,7 @@ class DiskWork:
     def run(
         self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
     ) -> None:
-        """Run `work()` when all before it has ended; see `core.executor.Executor`."""
+        """Run `work()` when all earlier work has ended; see `core.executor.Executor`."""
         self.was_used = True
         self._underway_count += 1
         self._waiting.append((work, then, failed))
@@ -58,7 +57,7 @@ class DiskWork:
     def beside(
         self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
     ) -> None:
-        """Run `work()` now, whatever else is in progress; its failure affects nothing else."""
+        """Run `work()` now, beside work in progress; its failure does not affect other work."""
         self.was_used = True
         self._underway_count += 1
         self._executor.run(work, lambda result: self._end(then, result), lambda error: self._end(failed, error))
@@ -86,7 +85,7 @@ class DiskWork:
         self._finish(failed, error)
 
     def _finish(self, callback: Callable[[T], object], outcome: T) -> None:
-        # What the callback asks for comes after what waits already.
+        # Work that the callback submits runs after the work that waits already.
         try:
             self._end(callback, outcome)
         finally:

@@ -1,13 +1,13 @@
 """All file access of logs, in one place, so that tests can inject torn, truncated or lost writes.
 
 Invariants:
-    - a record file's `size` is what was written completely: a write that fails half-way is cut off again; what is
-      written ahead lies behind it, where nobody reads;
+    - a record file's `size` counts only complete writes: a partial write is truncated. Data that is written ahead is
+      beyond `size`, and is never read;
     - a descriptor is closed when the last reference to its `RecordFile` is gone and never earlier, so a file slice
       that waits to be sent can't send another file's bytes;
-    - only regular files are opened, and no link is followed to one: whoever can put a link, a pipe or a device under a
-      log's names must not choose what else is read, emptied or waited for. Directories may be links, as for Kafka
-      (a partition on another disk); what is deleted then is the link.
+    - only regular files are opened, and links to files are not followed. Otherwise, a link, pipe or device with the
+      name of a log's file could make the broker read, empty or wait for any other file. Directories may be links, as in
+      Kafka (a partition on another disk); deleting such a directory deletes only the link.
 
 Source: design page, section 3, traps.
 """
@@ -30,9 +30,9 @@ class DirectoryEntry(NamedTuple):
     """An entry of a directory.
 
     Attributes:
-        is_directory: It is a directory, or a link to one.
-        size_bytes: Of a file.
-        is_regular: It is a file, and neither a link nor a pipe, device or socket.
+        is_directory: Whether it is a directory, or a link to one.
+        size_bytes: The size of a file.
+        is_regular: Whether it is a regular file: not a link, pipe, device, socket or directory.
     """
 
     name: str
@@ -45,8 +45,8 @@ class RecordFile(Protocol):
     """An open `.log` file.
 
     Attributes:
-        fd: Valid as long as this object is referenced; -1 where the file is none of this machine's.
-        path: The name that it was opened by; renaming does not change it.
+        fd: Valid as long as this object is referenced; -1 if the file is not a file of the operating system.
+        path: The path with which it was opened; renaming does not change it.
         size: Bytes in the file.
     """
 
@@ -55,17 +55,17 @@ class RecordFile(Protocol):
     size: int
 
     def append(self, data: Buffer) -> None:
-        """Append all of `data`; if that very object was written ahead, only the file's size changes.
+        """Append all of `data`; if this same object was written ahead, only change the file's size.
 
         Raises:
-            StorageError: The disk took not all of it; what it took is cut off again.
+            StorageError: Not all of it could be written; the file is truncated to its previous size.
         """
         ...
 
     def write_ahead(self, data: Buffer) -> None:
-        """Write all of `data` behind the end without moving it: `append` follows, or `drop_ahead`. For any thread.
+        """Write all of `data` beyond the end without changing `size`; any thread may call this.
 
-        Nothing else may be appended meanwhile.
+        Call `append` or `drop_ahead` afterwards. Nothing else may be appended meanwhile.
 
         Raises:
             StorageError: As `append`.
@@ -80,7 +80,7 @@ class RecordFile(Protocol):
         """Reserve `size` bytes on disk; the file's size does not change.
 
         Raises:
-            StorageError: The disk has not so much room.
+            StorageError: The disk has too little free space.
         """
         ...
 
@@ -93,7 +93,7 @@ class RecordFile(Protocol):
         ...
 
     def warm(self, position: int, length: int) -> None:
-        """Read a part of the file into the page cache and wait for it; never on the event loop.
+        """Read a part of the file into the page cache, and wait until it is there; never on the event loop.
 
         Raises:
             StorageError: The disk failed.
@@ -105,12 +105,12 @@ class RecordFile(Protocol):
         ...
 
     def sync(self) -> None:
-        """Wait until the disk has all of it; never on the event loop."""
+        """Wait until all of the file is on disk; never on the event loop."""
         ...
 
 
 class LocalRecordFile:
-    """A file of this machine; see `RecordFile`."""
+    """A file on the local disk; see `RecordFile`."""
 
     __slots__ = ("__weakref__", "_ahead", "fd", "path", "size")
 
@@ -161,7 +161,7 @@ class LocalRecordFile:
             reserve(self.fd, size)
 
     def write(self, data: Buffer) -> int:
-        """Hand `data` to the kernel; it may take only a part."""
+        """Write `data` and return the number of bytes written, perhaps only a part."""
         return os.write(self.fd, data)
 
     def read(self, position: int, length: int) -> bytes:
@@ -179,8 +179,8 @@ class LocalRecordFile:
     def warm(self, position: int, length: int) -> None:
         with storage_errors(self.path):
             if hasattr(os, "posix_fadvise"):
-                # All of it is asked for at once. The kernel's own readahead would go on, on the event loop's time, when
-                # the loop sends what it marked.
+                # Requests all of it at once, without the kernel's own readahead: that would continue later on the event
+                # loop, when the loop sends pages marked for readahead.
                 os.posix_fadvise(self.fd, 0, 0, os.POSIX_FADV_RANDOM)
                 os.posix_fadvise(self.fd, position, length, os.POSIX_FADV_WILLNEED)
             end = position + length
@@ -205,9 +205,9 @@ class LocalRecordFile:
 
 
 def _wait_for(fd: int, position: int, length: int) -> int:
-    """Wait until a part of a file is in the page cache; returns how many bytes of it surely are, 0 at the end."""
+    """Wait until a part of a file is in the page cache; return how many bytes certainly are, 0 at the file's end."""
     try:
-        # Nothing is copied: 17 µs for 1 MB that is there, where a read takes 46, and one system call does it all.
+        # Copies nothing and needs one system call: 17 µs for 1 MB in the cache, while a read takes 46 µs.
         with open(os.devnull, "wb", buffering=0) as nowhere:
             return os.sendfile(nowhere.fileno(), fd, position, length)
     except OSError as error:
@@ -239,12 +239,12 @@ class FileLock(Protocol):
     """An exclusive lock on a file, until `release` or the end of the process."""
 
     def release(self) -> None:
-        """Release the lock; the file stays. Does nothing if it was released already."""
+        """Release the lock and keep the file; does nothing if the lock was released already."""
         ...
 
 
 class LocalFileLock:
-    """A lock that the system keeps; see `FileLock`."""
+    """A lock of the operating system; see `FileLock`."""
 
     __slots__ = ("_fd",)
 
@@ -269,7 +269,7 @@ class FileSystem(Protocol):
         ...
 
     def read_end(self, path: Path, length: int) -> bytes | None:
-        """Return the last `length` bytes of a file, all of a shorter one; None if it does not exist."""
+        """Return the last `length` bytes of a file, or all of a shorter file; None if it does not exist."""
         ...
 
     def append(self, path: Path, data: bytes) -> None:
@@ -281,11 +281,11 @@ class FileSystem(Protocol):
         ...
 
     def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
-        """Write a file with `data` atomically: through `<name>.tmp`, fsync (if wanted) and rename."""
+        """Replace a file by `data` atomically: through `<name>.tmp`, fsync (if `is_synced`) and rename."""
         ...
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file to `size` bytes."""
+        """Truncate a file to `size` bytes."""
         ...
 
     def sync(self, path: Path) -> None:
@@ -305,7 +305,7 @@ class FileSystem(Protocol):
         ...
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory and its parents; harmless when it exists."""
+        """Create a directory and its parents; does nothing if it exists."""
         ...
 
     def list(self, path: Path) -> list[DirectoryEntry]:
@@ -313,7 +313,7 @@ class FileSystem(Protocol):
         ...
 
     def lock(self, path: Path) -> FileLock | None:
-        """Lock a file, creating it if it is missing; None if another process (or lock) has it."""
+        """Lock a file, creating it if it is missing; None if it is already locked, in any process."""
         ...
 
     def exists(self, path: Path) -> bool:
@@ -334,7 +334,7 @@ class FileSystem(Protocol):
 
 
 class LocalFileSystem:
-    """The machine's own disk."""
+    """The local disk."""
 
     __slots__ = ()
 
@@ -351,7 +351,7 @@ class LocalFileSystem:
             except FileNotFoundError:
                 return None
             try:
-                # One byte more than there are: where it is not there, that was all.
+                # One byte more than the file's size, so that a single read shows that the file has no more bytes.
                 data = os.read(fd, size + 1)
                 part = data
                 while part:
@@ -380,7 +380,7 @@ class LocalFileSystem:
                 while written_bytes < len(data):
                     written_bytes += file.write(data[written_bytes:])
             except OSError:
-                # A full disk took a part: half an entry would damage the file.
+                # A full disk may have written a part; a partial entry would damage the file.
                 with contextlib.suppress(OSError):
                     file.truncate(size)
                 raise
@@ -394,7 +394,7 @@ class LocalFileSystem:
         with storage_errors(temporary):
             with open(temporary, "wb", opener=_opener) as file:
                 with contextlib.suppress(FileNotFoundError):
-                    # Who could read it before, Kafka's user among them, still can.
+                    # Keeps the permissions, so that other users, such as Kafka's, can still read the file.
                     os.fchmod(file.fileno(), stat.S_IMODE(path.lstat().st_mode))
                 file.write(data)
                 if is_synced:
@@ -411,7 +411,7 @@ class LocalFileSystem:
     def sync(self, path: Path) -> None:
         with storage_errors(path):
             try:
-                # It may be a directory that is a link; who opens a pipe so waits for nobody.
+                # The path may be a link to a directory. O_NONBLOCK: opening a pipe must not wait.
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             except FileNotFoundError:
                 return
@@ -429,7 +429,7 @@ class LocalFileSystem:
             path.unlink(missing_ok=True)
 
     def remove_tree(self, path: Path) -> None:
-        # Here: it brings bz2 and lzma, 2 ms of every start.
+        # Imported here because it imports bz2 and lzma, which would add 2 ms to every start.
         from shutil import rmtree
 
         with storage_errors(path), contextlib.suppress(FileNotFoundError):
@@ -447,7 +447,7 @@ class LocalFileSystem:
         with storage_errors(path), os.scandir(path) as entries:
             found = []
             for entry in entries:
-                # What is removed in another thread meanwhile (replaced segments, snapshots) stands there no more.
+                # Another thread may remove files meanwhile (replaced segments, snapshots).
                 with contextlib.suppress(FileNotFoundError):
                     is_directory = os.path.isdir(entry) if entry.is_symlink() else entry.is_dir()
                     size_bytes = entry.stat(follow_symlinks=False).st_size
@@ -459,7 +459,7 @@ class LocalFileSystem:
         with storage_errors(path):
             fd, _ = _open_own(path, os.O_RDWR | os.O_CREAT)
         try:
-            # The record lock is the one that a JVM takes; the other also holds within one process.
+            # lockf is the lock that a JVM uses; flock also excludes other locks of the same process.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -489,10 +489,10 @@ def open_regular(path: Path | str, flags: int) -> tuple[int, int]:
     """Open a path that must be a regular file, without blocking on a pipe.
 
     Returns:
-        Its descriptor, and its size.
+        The file's descriptor and size.
 
     Raises:
-        OSError: It can't be opened, or is something else.
+        OSError: The file can't be opened, or is not a regular file.
     """
     try:
         fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
@@ -500,7 +500,7 @@ def open_regular(path: Path | str, flags: int) -> tuple[int, int]:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "is a symbolic link, no regular file") from error
         if error.errno == errno.ENXIO:
-            # A pipe that nobody reads, or a socket.
+            # A pipe without a reader, or a socket.
             raise OSError(errno.ENXIO, "is a pipe or socket, no regular file") from error
         raise
     status = os.fstat(fd)
@@ -511,7 +511,7 @@ def open_regular(path: Path | str, flags: int) -> tuple[int, int]:
 
 
 def _open_own(path: Path | str, flags: int) -> tuple[int, int]:
-    """Open a file in a log directory: not by a link either."""
+    """Open a file in a log directory as `open_regular` does, without following a link."""
     return open_regular(path, flags | os.O_NOFOLLOW)
 
 
@@ -520,14 +520,14 @@ def _opener(path: str, flags: int) -> int:
 
 
 def as_storage_error(path: Path, error: OSError) -> StorageError:
-    """Turn the system's error about a file into the log's."""
+    """Return a `StorageError` for an operating system error about a file."""
     return StorageError(f"{path}: {error.strerror or error}", path)
 
 
 class storage_errors:  # noqa: N801 - it is used like a function
-    """Turn the system's errors into `StorageError`s that name the file."""
+    """Turn operating system errors into `StorageError`s that name the file."""
 
-    # A class, since a generator would cost more than many of the system calls within.
+    # A class, because a generator would cost more than many of the system calls in its block.
     __slots__ = ("_path",)
 
     def __init__(self, path: Path) -> None:

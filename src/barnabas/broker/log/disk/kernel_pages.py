@@ -1,14 +1,14 @@
 """Queries the kernel for the pages of a file in its page cache.
 
-    cachestat(2)  Linux 6.5 on, on the descriptor: 1.4 µs for 1 MB; preadv(2) with RWF_NOWAIT for single bytes: 0.3 µs
+    cachestat(2)  Linux 6.5 or newer, on the descriptor: 1.4 µs for 1 MB; preadv(2) with RWF_NOWAIT for a byte: 0.3 µs
     mincore(2)    older Linux, over a short-lived mapping: 22 µs for 1 MB
 
 (Reading all of it with RWF_NOWAIT into a buffer takes 69 µs for 1 MB. Measured on ext4, Linux 6.18.)
 
-cachestat counts pages that are still on their way from the disk; RWF_NOWAIT fails for those. Readahead fills a file in
-ascending order, so a byte of every 1 MB and the last one stand for the rest.
+cachestat also counts pages that are still being read from disk; RWF_NOWAIT fails for those. Readahead fills a file in
+ascending order, so it is enough to test one byte of every 1 MB and the last byte.
 
-Loaded when it is first needed: ctypes would cost the broker's start 10 ms.
+Imported at the first use, because importing ctypes would add 10 ms to the broker's start.
 
 Source: cachestat(2), mincore(2), preadv2(2).
 """
@@ -20,9 +20,9 @@ import os
 
 _PAGE_BYTES = mmap.PAGESIZE
 _SAMPLED_BYTES = 1024 * 1024
-# The same number on all architectures that Python runs on but alpha.
+# The system call's number on all architectures with Python except alpha.
 _CACHESTAT = 451
-# Not everywhere.
+# Not defined on all systems.
 _NO_WAIT = getattr(os, "RWF_NOWAIT", 0)
 
 
@@ -31,10 +31,10 @@ class _Range(ctypes.Structure):
 
 
 def take(fd: int, position: int, length: int) -> bytearray | None:
-    """Read a part of a file that is in memory; None: not all of it is.
+    """Return a part of a file if all of it is in memory, else None.
 
     Raises:
-        OSError: The read failed; EOPNOTSUPP where the file system, or the system, can't read without waiting.
+        OSError: The read failed; EOPNOTSUPP if the file system or operating system does not support RWF_NOWAIT.
     """
     if not _NO_WAIT:
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
@@ -46,12 +46,12 @@ def take(fd: int, position: int, length: int) -> bytearray | None:
 
 
 class Cachestat:
-    """Counts pages on the descriptor."""
+    """Queries the page cache with cachestat(2)."""
 
     __slots__ = ("_arguments", "_byte", "_counts", "_no_wait", "_range", "_system_call")
 
     def __init__(self) -> None:
-        # Neither blocks: keeping the interpreter's lock is cheaper than giving it away.
+        # PyDLL keeps the GIL: these calls do not block, and releasing the GIL would cost more.
         self._system_call = ctypes.PyDLL(None, use_errno=True).syscall
         self._range = _Range()
         self._counts = (ctypes.c_uint64 * 5)()
@@ -87,13 +87,13 @@ class Cachestat:
         except OSError as error:
             if error.errno != errno.EOPNOTSUPP:
                 raise
-            # tmpfs: nothing arrives from anywhere.
+            # tmpfs: all pages are in memory.
             self._no_wait = 0
         return True
 
 
 class Mincore:
-    """Maps the file for a moment."""
+    """Queries the page cache with mincore(2), on a short-lived mapping of the file."""
 
     __slots__ = ("_map", "_mincore", "_residency", "_unmap")
 
@@ -125,5 +125,5 @@ class Mincore:
                 raise OSError(ctypes.get_errno(), "mincore")
         finally:
             self._unmap(address, length)
-        # The lowest bit says it, the others are reserved.
+        # The lowest bit is set if the page is in memory; the other bits are reserved.
         return all(page & 1 for page in residency.raw)

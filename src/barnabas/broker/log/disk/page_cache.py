@@ -1,6 +1,6 @@
 """Checks whether a part of a file is in the page cache: reading other parts would block the event loop.
 
-Invariant: an answer is advice. Pages may leave the cache right after it; a read then blocks, and is still right.
+Invariant: results are only hints. A page may leave the cache after the check; a read then blocks, but is still correct.
 
 Source: design page, section 3.
 """
@@ -17,11 +17,11 @@ class PageCache(Protocol):
     """The page cache: reads that need no disk."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Return whether all of a part of a file is in memory."""
+        """Return whether a whole part of a file is in memory."""
         ...
 
     def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
-        """Return a small part of a file, if all of it is in memory; None: a read would need the disk.
+        """Return a small part of a file if all of it is in memory; None if a read would need the disk.
 
         Raises:
             StorageError: The disk failed.
@@ -29,7 +29,7 @@ class PageCache(Protocol):
         ...
 
     def check_read(self, file: RecordFile, position: int, length: int) -> None:
-        """Verify with a part that was just read, so that a kernel with useless answers is not queried any more."""
+        """Check the kernel's answer for a part that was just read; stop using a query whose answer is wrong."""
         ...
 
 
@@ -42,7 +42,7 @@ class _Probe(Protocol):
 
 
 class EverythingCached:
-    """The page cache on systems that cannot be queried: every read happens at once."""
+    """The page cache on systems without such queries: every part counts as cached."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class EverythingCached:
 
 
 class LinuxPageCache:
-    """The kernel's own."""
+    """The page cache of the Linux kernel."""
 
     __slots__ = ("_may_take", "_probes", "_take")
 
@@ -77,12 +77,12 @@ class LinuxPageCache:
         try:
             return self._probes[0].holds(file.fd, position, length)
         except OSError:
-            # An older kernel, or one that may not be asked.
+            # The kernel is too old, or does not permit the query.
             del self._probes[0]
             return self.holds(file, position, length)
 
     def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
-        # hot path: benchmarks/load (every fetch of what is small): one system call to ask and to read
+        # hot path: benchmarks/load (every small fetch): one system call for the check and the read
         if self._may_take:
             if self._take is None:
                 from barnabas.broker.log.disk.kernel_pages import take
@@ -93,16 +93,16 @@ class LinuxPageCache:
             except OSError as error:
                 if error.errno != errno.EOPNOTSUPP:
                     raise as_storage_error(file.path, error) from error
-                # A file system that does not know it; all are asked in two steps from now on.
+                # This file system does not support it: from now on all files are checked first, then read.
                 self._may_take = False
         return file.read(position, length) if self.holds(file, position, length) else None
 
     def check_read(self, file: RecordFile, position: int, length: int) -> None:
-        # Stacked file systems (overlayfs) keep the pages of a file at another one, where cachestat does not look.
+        # Stacked file systems (overlayfs) cache the pages under another file, which cachestat does not check.
         if self._probes and len(self._probes) > 1 and not self.holds(file, position, 1):
             del self._probes[0]
 
 
 def system_page_cache() -> PageCache:
-    """Return the one of this machine."""
+    """Return the page cache of this operating system."""
     return LinuxPageCache() if sys.platform == "linux" else EverythingCached()

@@ -1,9 +1,10 @@
 """Reserves disk space for a file that will grow (preallocate=true).
 
-The room lies beyond the file's end, so a file never holds bytes that nobody wrote, even after a crash; cutting the file
-at its end gives the rest back. Loaded only where a topic wants it: `ctypes` costs start-up time.
+The reserved space is beyond the file's end, so a file never contains bytes that were not written, even after a crash.
+Truncating the file to its size releases the unused space. Imported only if a topic uses it, because importing `ctypes`
+takes time at start.
 
-# differs from Kafka (preallocate): it sets the file's size itself, and has to cut the zeros off again.
+# differs from Kafka (preallocate): Kafka increases the file's size itself, and must truncate the zeros later.
 
 Source: configuration page, preallocate; fallocate(2).
 """
@@ -17,10 +18,10 @@ _NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def reserve(fd: int, size: int) -> None:
-    """Reserve disk space for the first `size` bytes of a file, if system and disk support it.
+    """Reserve disk space for the first `size` bytes of a file, if the operating system and file system support it.
 
     Raises:
-        OSError: There is not so much room.
+        OSError: The disk has too little free space.
     """
     fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
     if fallocate is None:

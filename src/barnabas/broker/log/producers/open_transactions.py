@@ -1,9 +1,9 @@
-"""Hanging transactions: read_committed consumers get nothing from the first offset of the earliest one on.
+"""Hanging transactions: read_committed consumers get no records from the first offset of the earliest one on.
 
-A transaction that is open when a log is opened is ended by its coordinator, which finds it in `__transaction_state`: it
-sends decided outcomes again, and aborts transactions over their timeout. A transaction without such a record is
-hanging: it stays open for ever. It is logged at every start, as nothing else shows it: read_committed consumers wait as
-if nothing had been written.
+If a transaction is open when a log is opened, its coordinator finds it in `__transaction_state` and ends it: it resends
+decided outcomes, and aborts transactions that exceed their timeout. A transaction without a record there is hanging: it
+stays open permanently. Each start logs it, because its only other symptom is that read_committed consumers wait as if
+nothing had been written.
 
 Source: KIP-98; semantics facts, Fetch, last stable offset.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.log.partition_log import PartitionLog
 
 MOST_WARNINGS = 10
-"""So many partitions are named at a start; one transaction may be open in hundreds."""
+"""Maximum number of partitions named at a start; one transaction may be open in hundreds."""
 
 _UNKNOWN_MS = -1
 
@@ -32,8 +32,8 @@ class OpenTransaction(NamedTuple):
     """An unfinished transaction in a partition.
 
     Attributes:
-        first_offset: Of its first record there.
-        since_ms: That record's timestamp; -1: not known, its batch is gone.
+        first_offset: Offset of its first record in the partition.
+        since_ms: That record's timestamp; -1 if unknown because its batch was removed.
     """
 
     producer_id: int
@@ -43,7 +43,7 @@ class OpenTransaction(NamedTuple):
 
     @property
     def since(self) -> str | None:
-        """The time of its beginning, for a person; None: not known."""
+        """The time of its beginning as text; None if unknown."""
         if self.since_ms < 0:
             return None
         return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since_ms / 1000))
@@ -55,7 +55,7 @@ def begin_ms(header: BatchHeader) -> int:
 
 
 def open_transactions(log: "PartitionLog") -> list[OpenTransaction]:
-    """Return the open transactions of a log, the earliest first. Blocks, as it may read a batch's header for each."""
+    """Return the open transactions of a log, the earliest first. Blocks: it may read a batch header for each."""
     found = []
     for producer_id, first_offset in log.producers.open_transactions():
         entry = log.producers.get(producer_id)
@@ -82,13 +82,13 @@ def warn_of_open_transactions(
     logs: Mapping[TopicPartition, "PartitionLog"],
     read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
 ) -> None:
-    """Log a line for each partition with hanging transactions, and one for those above the bound.
+    """Log a line for each partition with hanging transactions, and one line for those above `MOST_WARNINGS`.
 
     Blocks.
 
     Args:
         logs: All logs.
-        read_coordinated: Reads the logs of `__transaction_state`; not called if nothing is open.
+        read_coordinated: Reads the logs of `__transaction_state`; not called if no transaction is open.
     """
     affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
     if not affected:

@@ -1,4 +1,4 @@
-"""Brings producer state and transaction indexes up to date from batches that are already in the log.
+"""Updates producer state and transaction indexes from batches that are already in the log.
 
 Invariant: replaying a batch has the same effect on the state as its append.
 
@@ -19,7 +19,7 @@ MOST_REPLAYED_OFFSETS = 1_000
 
 
 def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
-    """Return the transaction marker of a control batch; None if it has none (as after compaction).
+    """Return the transaction marker of a control batch; None if it has none, such as after compaction.
 
     Raises:
         CorruptRecordsError: The batch can't be read.
@@ -32,11 +32,11 @@ def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
 def load_producers(
     env: LogEnvironment, segments: list[Segment], snapshots: ProducerSnapshots, start_offset: int, end_offset: int
 ) -> ProducerState:
-    """Load the producers' state up to `end_offset`: the newest snapshot, brought up to date from the log.
+    """Load the producers' state up to `end_offset` from the newest snapshot and the log's batches after it.
 
-    A snapshot of `end_offset` is written unless there is one, or little had to be read: a kill will find as little to
-    read again, and a stop writes one. Snapshots that say nothing about the log from
-    `start_offset` to `end_offset` are removed.
+    If more than `MOST_REPLAYED_OFFSETS` had to be read, write a snapshot of `end_offset`. Otherwise none is needed: the
+    next start after a kill reads as little again, and a clean stop writes one. Snapshots at or below `start_offset`, or
+    above `end_offset`, are removed.
     """
     snapshots.remove_outside(start_offset, end_offset)
     loaded = snapshots.load_latest()
@@ -51,13 +51,13 @@ def load_producers(
 def _load_state(
     segments: list[Segment], snapshot: tuple[int, ProducerState] | None, start_offset: int, end_offset: int
 ) -> ProducerState:
-    """Load the producers' state up to `end_offset`: a snapshot, brought up to date from the log.
+    """Load the producers' state up to `end_offset` from a snapshot and the log's batches after it.
 
     Args:
-        segments: The log's.
-        snapshot: Its offset and state, which is changed; None to begin with nothing at `start_offset`.
-        start_offset: The log start.
-        end_offset: Batches from here on are left out.
+        segments: The log's segments.
+        snapshot: Its offset and state, which is changed; None to begin without producers at `start_offset`.
+        start_offset: The log start offset.
+        end_offset: Batches at or above it are ignored.
     """
     replay_offset, state = snapshot if snapshot is not None else (start_offset, ProducerState())
     if replay_offset >= end_offset:
@@ -82,10 +82,10 @@ def rebuild_transactions(
     """Rebuild the transaction index of one segment from its batches.
 
     Args:
-        segments: The log's; those below are whole.
-        index: Which.
-        snapshots: For the state at the segment's beginning.
-        log_start_offset: Where replaying begins without a snapshot.
+        segments: The log's segments; those below `index` must be valid.
+        index: Index of the segment in `segments`.
+        snapshots: Snapshots for the state at the segment's beginning.
+        log_start_offset: The offset at which replaying begins without a snapshot.
     """
     segment = segments[index]
     state = _load_state(segments, snapshots.load_at(segment.base_offset), log_start_offset, segment.base_offset)
@@ -111,10 +111,10 @@ def replay(file: ReadableFile, position: int, header: AnyHeader, state: Producer
 
 
 def note_batch(batch: Buffer, header: BatchHeader, state: ProducerState) -> AbortedTransaction | None:
-    """Apply one batch, as `replay`.
+    """Apply one batch in memory; see `replay`.
 
     Args:
-        batch: Looked into only if it is a control batch.
+        batch: The batch; read only if it is a control batch.
     """
     if not header.is_control:
         state.update(header, header.base_offset, header.max_timestamp_ms)

@@ -1,4 +1,4 @@
-"""Producer state on disk: `<offset>.snapshot` holds the state after all batches below that offset.
+"""Producer state on disk: `<offset>.snapshot` contains the state after all batches below that offset.
 
 All big-endian:
 
@@ -8,7 +8,7 @@ All big-endian:
         int64 producer id | int16 epoch | int32 last sequence | int64 last offset | int32 offset delta of the last batch
         int64 timestamp | int32 coordinator epoch | int64 first offset of the open transaction (-1 none)
 
-Last sequence and offset are -1 and the delta 0 when only markers were seen.
+Last sequence and offset are -1, and the delta is 0, if the producer has only markers.
 
 Source: KIP-98; log-format facts, producer snapshot.
 """
@@ -31,7 +31,7 @@ _SEQUENCE_MASK = 0x7FFFFFFF
 
 
 class CorruptSnapshotError(Exception):
-    """A snapshot file that can't be trusted; an older one, or the log itself, is used in its place."""
+    """A snapshot file is corrupt; an older one, or the log itself, is used instead."""
 
 
 def encode_snapshot(state: ProducerState) -> bytes:
@@ -55,7 +55,7 @@ def encode_snapshot(state: ProducerState) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> ProducerState:
-    """Return the state that a file holds.
+    """Return the state in a file's bytes.
 
     Raises:
         CorruptSnapshotError: Version, CRC or length is wrong.
@@ -98,8 +98,8 @@ class ProducerSnapshots:
     def __init__(self, files: FileSystem, directory: Path, offsets: list[int]) -> None:
         """Args:
         files: The disk.
-        directory: The log's.
-        offsets: Those of the files that the directory lists.
+        directory: The log's directory.
+        offsets: The offsets of the existing files.
         """
         self._files = files
         self._directory = directory
@@ -119,8 +119,9 @@ class ProducerSnapshots:
         self.plan(offset, state)()
 
     def plan(self, offset: int, state: ProducerState) -> Callable[[], None]:
-        """Return a function that writes the state as of `offset`, as it is now, for the log's disk work; the file
-        counts as there.
+        """Return a function that writes the current state as of `offset`, for the log's disk work.
+
+        The file counts as existing at once.
         """
         path, data = self.path(offset), encode_snapshot(state)
         if offset not in self._offsets:
@@ -139,7 +140,7 @@ class ProducerSnapshots:
         return None
 
     def load_at(self, offset: int) -> tuple[int, ProducerState] | None:
-        """Return the newest at or below `offset` that can be trusted; nothing is removed."""
+        """Return the newest valid snapshot at or below `offset`; corrupt files are kept."""
         for known in reversed(self._offsets):
             if known <= offset:
                 try:

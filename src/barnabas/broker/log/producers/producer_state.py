@@ -4,9 +4,9 @@ Invariants:
     - the last five batches of a producer are remembered; only the last one survives a restart;
     - `check` and `check_own` change nothing; `update` and `end_transaction` are called once the batch is in the log,
       and for every batch that is replayed;
-    - at most `MOST_PRODUCERS` are remembered, besides those with open transactions: the ones that wrote longest ago are
-      evicted, by offset and not by timestamps, which clients choose. An evicted producer may continue like an expired
-      one; only its duplicates are not detected;
+    - at most `MOST_PRODUCERS` producers without open transactions are remembered. Those with the lowest last offsets
+      are evicted; timestamps do not matter, because clients choose them. An evicted producer may continue like an
+      expired one; only its duplicates are not detected;
     - a transaction is unstable from its first offset on until its marker is below the high watermark.
 
 Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stable offset.
@@ -22,10 +22,10 @@ from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType
 
 REMEMBERED_BATCHES = 5
-# differs from Kafka (producers-of-a-partition): memory is its only limit.
+# differs from Kafka (producers-of-a-partition): in Kafka, memory is the only limit.
 MOST_PRODUCERS = 20_000
-"""Of one partition: some 30 MB."""
-# So many give way at once.
+"""Limit for one partition: about 30 MB."""
+# Number of producers evicted at once.
 _FORGOTTEN_AT_ONCE = MOST_PRODUCERS // 8
 NEVER_OFFSET = 2**63 - 1
 """Above all offsets: no transaction is unstable."""
@@ -51,11 +51,11 @@ class ProducerEntry:
     """One producer.
 
     Attributes:
-        epoch: Newest seen; -1 unknown.
-        batches: The newest, oldest first; empty when only markers were seen.
-        last_timestamp_ms: Of the last batch or marker.
-        coordinator_epoch: Of the last marker; -1 none.
-        transaction_first_offset: Where its open transaction begins; -1 none.
+        epoch: The newest known epoch; -1 if unknown.
+        batches: The newest batches, oldest first; empty if only markers are known.
+        last_timestamp_ms: Timestamp of the last batch or marker.
+        coordinator_epoch: Coordinator epoch of the last marker; -1 if none.
+        transaction_first_offset: First offset of its open transaction; -1 if none.
     """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "transaction_first_offset")
@@ -84,16 +84,16 @@ class ProducerState:
 
     Attributes:
         first_unstable_offset: Start of the earliest transaction that is open, or whose marker is not below the high
-            watermark; `NEVER_OFFSET` when there is none.
+            watermark; `NEVER_OFFSET` if there is none.
     """
 
     __slots__ = ("_entries", "_open", "_unreplicated", "first_unstable_offset")
 
     def __init__(self) -> None:
         self._entries: dict[int, ProducerEntry] = {}
-        # First offset of each open transaction, ascending, with its producer.
+        # First offset of each open transaction, ascending, with its producer id.
         self._open: dict[int, int] = {}
-        # First and last offset of those that ended and are not known to be replicated.
+        # First and last offset of the transactions that ended and are not known to be replicated.
         self._unreplicated: dict[int, int] = {}
         self.first_unstable_offset = NEVER_OFFSET
 
@@ -101,14 +101,14 @@ class ProducerState:
         return len(self._entries)
 
     def items(self) -> Iterator[tuple[int, ProducerEntry]]:
-        """Producer ids with their entries."""
+        """Iterate over producer ids with their entries."""
         return iter(self._entries.items())
 
     def get(self, producer_id: int) -> ProducerEntry | None:
         return self._entries.get(producer_id)
 
     def open_transactions(self) -> Iterator[tuple[int, int]]:
-        """Producer id and first offset of each transaction that has not ended, by offset."""
+        """Iterate over producer id and first offset of each open transaction, by offset."""
         return ((producer_id, first_offset) for first_offset, producer_id in self._open.items())
 
     def put(self, producer_id: int, entry: ProducerEntry) -> None:
@@ -131,7 +131,7 @@ class ProducerState:
         return None
 
     def check(self, header: BatchHeader) -> tuple[ErrorCode, str] | None:
-        """Return the error of a data batch that does not follow the producer's last one; None: it follows."""
+        """Return the error of a data batch that does not follow the producer's last batch; None if it follows."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return None
@@ -141,7 +141,7 @@ class ProducerState:
                 f"producer {header.producer_id} has epoch {entry.epoch}, the batch {header.producer_epoch}",
             )
         if header.producer_epoch != entry.epoch:
-            # An entry without an epoch says nothing about sequences.
+            # Without a known epoch, the expected sequence is unknown.
             if header.base_sequence != 0 and entry.epoch != NO_EPOCH:
                 return (
                     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -158,7 +158,7 @@ class ProducerState:
         return None
 
     def check_own(self, header: BatchHeader, marker: EndTransactionMarker | None) -> tuple[ErrorCode, str] | None:
-        """Return the error of a coordinator's batch for a producer (a marker, or data without a sequence), or None."""
+        """Return the error of a coordinator's batch for a producer (a marker, or data without a sequence), if any."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return None
@@ -241,7 +241,7 @@ class ProducerState:
         )
 
     def note_replicated(self, end_offset: int) -> None:
-        """Advance the end of safe markers (the high watermark, or the log start): their transactions are stable."""
+        """Note that transactions with markers below `end_offset` (high watermark or log start) are stable."""
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= end_offset}
             self._find_first_unstable()
@@ -252,7 +252,7 @@ class ProducerState:
         )
 
     def remove_expired(self, oldest_ms: int) -> None:
-        """Forget the producers that wrote nothing after `oldest_ms` and have no open transaction."""
+        """Remove the producers that wrote nothing after `oldest_ms` and have no open transaction."""
         expired = [
             producer_id
             for producer_id, entry in self._entries.items()

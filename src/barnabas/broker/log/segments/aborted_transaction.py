@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class AbortedTransaction(NamedTuple):
-    """One entry, in the order of its fields on disk."""
+    """One entry, with its fields in their order on disk."""
 
     producer_id: int
     first_offset: int

@@ -1,7 +1,7 @@
-"""Walks the record batches of a file, and the messages of formats 0 and 1: their headers alone, or whole.
+"""Reads the record batches of a file, or messages of formats 0 and 1: only their headers, or whole.
 
-Invariants: starts and stops at batch boundaries; an incomplete batch at the end ends the walk without an error, as in
-Kafka; nothing is allocated beyond a chunk or one batch that fits the file.
+Invariants: a walk starts and stops at batch boundaries; an incomplete batch at the end ends the walk without an error,
+as in Kafka; at most a chunk, or one batch that fits the file, is allocated.
 
 Source: implementation page, log; log-format facts, record batch, message v0 / v1.
 """
@@ -27,7 +27,7 @@ from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES, MessageHeader, rea
 
 
 class ReadableFile(Protocol):
-    """A file of records, or its cached part."""
+    """A record file, or its cached part."""
 
     path: Path
 
@@ -42,7 +42,7 @@ _HEADER_CHUNK_BYTES = 4096
 _BATCH_CHUNK_BYTES = 256 * 1024
 
 _OFFSET_AND_LENGTH = Struct(">qi")
-# Of a batch: base offset, batch length, last offset delta.
+# A batch's base offset, batch length and last offset delta.
 _BOUNDS = Struct(">qi11xi").unpack_from
 _NO_OFFSET = -(1 << 64)
 
@@ -53,10 +53,10 @@ def read_headers(
     """Yield the headers of all complete batches between two positions, with their positions.
 
     Args:
-        offset: Batches of magic 2 that end below it may be left out.
+        offset: Batches of magic 2 that end below it may be omitted.
 
     Raises:
-        CorruptRecordsError: While iterating: a header that neither a batch nor a message has.
+        CorruptRecordsError: While iterating: a header is invalid.
     """
     chunk, chunk_position = b"", position
     while (left_bytes := end_position - position) > MAGIC_POSITION:
@@ -89,10 +89,10 @@ def read_headers(
 def read_batches(file: ReadableFile, position: int, end_position: int) -> Iterator[tuple[int, AnyHeader, memoryview]]:
     """Yield all complete batches between two positions, with positions and headers; CRCs are not checked.
 
-    The views are valid for good: nothing is reused.
+    The views stay valid: no buffer is reused.
 
     Raises:
-        CorruptRecordsError: While iterating: a header that neither a batch nor a message has.
+        CorruptRecordsError: While iterating: a header is invalid.
     """
     chunk, chunk_position = memoryview(b""), position
     while (left_bytes := end_position - position) > MAGIC_POSITION:
@@ -125,7 +125,7 @@ def _size_at(chunk: memoryview, index: int) -> int | None:
 
 
 def _header_at(chunk: Buffer, index: int, position: int, left_bytes: int, file: ReadableFile) -> AnyHeader | None:
-    """Return the header at `index`; None when the file ends within it."""
+    """Return the header at `index`; None if the file ends within the header or message."""
     if index + MAGIC_POSITION >= len(chunk):
         raise CorruptRecordsError(f"{file.path} ends at position {position + len(chunk) - index}")
     magic = chunk[index + MAGIC_POSITION]

@@ -8,11 +8,11 @@ class Mark:
     """One batch of a run.
 
     Attributes:
-        position: Where it begins in the run.
+        position: Its position in the run.
         number: Number of batches before it.
         last_offset: Its last offset.
-        max_timestamp_ms: The largest timestamp of the run up to its end; -1 when there is none.
-        timestamp_offset: The last offset of the batch that has it.
+        max_timestamp_ms: The largest timestamp in the run up to its end; -1 if there is none.
+        timestamp_offset: The last offset of the batch with that timestamp.
     """
 
     __slots__ = ("last_offset", "max_timestamp_ms", "number", "position", "timestamp_offset")

@@ -1,7 +1,7 @@
-"""The prepared `.log` file of a log's next segment: a roll only renames and opens an empty file.
+"""The prepared `.log` file of a log's next segment, so that a roll only renames and opens an empty file.
 
-Until it is used it is called `next.log.deleted`: Kafka and this broker both remove such a file when they open a log, so
-one that a crash leaves behind is never taken for a segment.
+Until its use, its name is `next.log.deleted`. Kafka and this broker remove such a file when they open a log, so a file
+that a crash leaves is never taken for a segment.
 
 Source: log-format facts, load and recovery, 1.
 """
@@ -18,10 +18,11 @@ _logger = logging.getLogger(__name__)
 
 
 class NextSegmentFile:
-    """The prepared file of one next segment, kept closed. Owned by the event loop.
+    """The prepared file of a log's next segment; it stays closed until its use. Owned by the event loop.
 
     Attributes:
-        is_wanted: It is neither there nor being made, and making it did not fail since the last roll.
+        is_wanted: Whether the file neither exists nor is being created, and its creation did not fail since the last
+            roll.
     """
 
     __slots__ = ("_files", "_is_being_made", "_is_there", "_path", "_waiting", "_work", "is_wanted")
@@ -38,8 +39,8 @@ class NextSegmentFile:
         """Create the file, unless it exists or is being created.
 
         Args:
-            reserved_bytes: Room to keep for it on the disk; 0 for none.
-            then: Called when it is there, or when it is not to be had.
+            reserved_bytes: Disk space to reserve for it; 0 for none.
+            then: Called when the file exists, or could not be created.
         """
         if self._is_being_made:
             self._waiting.append(then)
@@ -60,7 +61,7 @@ class NextSegmentFile:
             self._end()
 
         def failed(error: BaseException) -> None:
-            # Whoever rolls makes the file then, and is told why if that fails, too.
+            # The next roll creates the file itself, and reports the error if that fails, too.
             _logger.warning("cannot preallocate the next segment: %s", error)
             self._end()
 
@@ -73,12 +74,12 @@ class NextSegmentFile:
             then()
 
     def take(self, path: Path) -> RecordFile | None:
-        """Rename the file for a segment and hand it over; None if it does not exist.
+        """Rename the file for a segment and return it open; None if it does not exist.
 
         Raises:
-            StorageError: It could not be renamed or opened.
+            StorageError: The file could not be renamed or opened.
         """
-        # One that is still being made is for the segment after this.
+        # A file that is still being created is for the segment after this one.
         is_there, self._is_there = self._is_there, False
         self.is_wanted = not self._is_being_made
         if not is_there:
@@ -87,7 +88,7 @@ class NextSegmentFile:
         return self._files.open_records(path)
 
     def remove(self) -> None:
-        """Remove the file of a closed log; for any thread, when no work is in progress.
+        """Remove the file of a closed log; any thread may call this while no work is in progress.
 
         Raises:
             StorageError: The disk failed.

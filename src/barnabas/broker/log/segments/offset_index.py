@@ -5,9 +5,9 @@ An entry, big-endian, 8 bytes:
     int32  last offset of a batch - base offset of the segment
     int32  position of that batch in the `.log` file
 
-Invariants: entries strictly increase in both numbers; the whole index is held in memory as two compact arrays; what
-is not on disk yet are its last entries, written by `persist` when the segment is flushed, rolled or closed (a crash
-before that rebuilds the index from the log).
+Invariants: entries strictly increase in both numbers; the whole index is in memory, as two compact arrays. Only its
+last entries may be missing on disk: `persist` writes them when the segment is flushed, rolled or closed. After a crash
+before that, the index is rebuilt from the log.
 
 # differs from Kafka (index-file-size): the file of the active segment is not sized in advance and not memory-mapped.
 
@@ -31,7 +31,7 @@ class OffsetIndex:
 
     Attributes:
         path: Its file.
-        base_offset: The segment's.
+        base_offset: The segment's base offset.
     """
 
     __slots__ = ("_files", "_offsets", "_persisted_count", "_positions", "base_offset", "path")
@@ -45,7 +45,7 @@ class OffsetIndex:
         self._persisted_count = 0
 
     def load(self) -> None:
-        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are no entries."""
+        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are removed."""
         data = self._files.read(self.path) or b""
         entries = array("i", data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
         if sys.byteorder == "little":
@@ -64,26 +64,25 @@ class OffsetIndex:
         return len(self._offsets)
 
     def room(self, most_bytes: int) -> int:
-        """Return how many entries fit into an index of `index_bytes`."""
+        """Return how many more entries fit into an index of `most_bytes`."""
         return most_bytes // ENTRY_BYTES - len(self._offsets)
 
     @property
     def last_position(self) -> int:
-        """Position of the last batch that has an entry; 0 without entries."""
+        """Position of the last batch with an entry; 0 without entries."""
         return self._positions[-1] if self._positions else 0
 
     def lookup(self, offset: int) -> int:
-        """Find where to start reading for an offset.
+        """Return the position from which to search for an offset.
 
         Args:
-            offset: Absolute; at or above `base_offset`.
+            offset: Absolute offset, at or above `base_offset`.
 
         Returns:
-            Position of the last entry at or below `offset`; 0 when the index holds none. The wanted record lies at
-            or after it.
+            Position of the last entry at or below `offset`; 0 if the index has none. The record is at or after it.
 
         Raises:
-            ValueError: `offset` lies below this segment: the caller chose the wrong one.
+            ValueError: `offset` is below this segment: the caller chose the wrong segment.
         """
         relative_offset = offset - self.base_offset
         if relative_offset < 0:
@@ -97,12 +96,12 @@ class OffsetIndex:
         return self.base_offset + self._offsets[index] if index < len(self._offsets) else None
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry for the batch at `position` with last offset `offset`; both must be above the last entry's."""
+        """Add an entry for the batch at `position` with last offset `offset`; both must be above the last entry."""
         self._offsets.append(offset - self.base_offset)
         self._positions.append(position)
 
     def truncate(self, offset: int) -> None:
-        """Drop the entries at or above `offset`, on disk too."""
+        """Remove the entries at or above `offset`, in memory and on disk."""
         count = bisect_left(self._offsets, offset - self.base_offset)
         del self._offsets[count:], self._positions[count:]
         if count < self._persisted_count:
@@ -116,18 +115,18 @@ class OffsetIndex:
         self._files.write(self.path, b"")
 
     def make_file(self) -> None:
-        """Make the file, empty; for any thread."""
+        """Create the empty file; any thread may call this."""
         self._files.write(self.path, b"")
 
     def forget(self) -> None:
-        """Forget all entries; the file stays until `persist` finds that it holds something else."""
+        """Remove all entries in memory; `persist` replaces the file if its contents differ."""
         del self._offsets[:], self._positions[:]
         self._persisted_count = _UNKNOWN_COUNT
 
     def persist(self, end: int | None = None) -> None:
-        """Write the first `end` entries (None: all) that the file lacks; for any thread, one at a time.
+        """Write those of the first `end` entries (None: all) that the file lacks; any thread, one at a time.
 
-        Entries may be added meanwhile, but none may be dropped.
+        Entries may be added meanwhile, but not removed.
         """
         start, end = max(self._persisted_count, 0), len(self._offsets) if end is None else end
         if self._persisted_count >= end:
@@ -141,6 +140,6 @@ class OffsetIndex:
         if self._persisted_count != _UNKNOWN_COUNT:
             self._files.append(self.path, data)
         elif self._files.read(self.path) != data:
-            # To write a file anew waits for a disk, and after a crash most indexes are what they should be.
+            # Only if different, because rewriting a file waits for the disk, and most are correct after a crash.
             self._files.write(self.path, data)
         self._persisted_count = end

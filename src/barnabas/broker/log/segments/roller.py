@@ -1,4 +1,4 @@
-"""Decides when the active segment is replaced by a new one, and prepares the new one's file in time.
+"""Decides when the active segment rolls, and prepares the next segment's file in time.
 
 Invariant: a segment never grows beyond segment.bytes, its indexes never beyond segment.index.bytes, and its offsets fit
 into index entries.
@@ -37,8 +37,8 @@ class Roller:
         "segment_bytes",
     )
 
-    # The active segment, if it was looked at since anything changed; for so many bytes, and up to this timestamp, no
-    # limit of it is near.
+    # The active segment if its limits were checked since the last change. The next `_calm_bytes` bytes with timestamps
+    # up to `_calm_timestamp_ms` need no further check.
     _segment: Segment | None
     _calm_bytes: int
     _calm_timestamp_ms: int
@@ -46,7 +46,7 @@ class Roller:
     def __init__(self, chain: SegmentChain, clock: Clock, config: LogConfig) -> None:
         """Args:
         chain: The log's segments.
-        clock: For the age of segments whose records have no timestamps.
+        clock: Clock for the age of segments whose records have no timestamps.
         config: The topic's settings.
         """
         self._chain = chain
@@ -60,7 +60,8 @@ class Roller:
         self.look_again()
         self.segment_bytes = config.segment_bytes
         self._index_bytes = config.segment_index_bytes
-        # About where the segment is half full, or one of its indexes; an entry follows a batch that ends an interval.
+        # The approximate position at which the segment or an index is half full. An index gets at most one entry for
+        # each interval and a batch header.
         bytes_per_entry = config.index_interval_bytes + HEADER_BYTES
         index_limit_bytes = config.segment_index_bytes // ENTRY_BYTES * bytes_per_entry
         self._half_position = min(config.segment_bytes, index_limit_bytes) // 2
@@ -69,19 +70,19 @@ class Roller:
             self._segment_ms = min(config.max_compaction_lag_ms, config.segment_ms)
 
     def look_again(self) -> None:
-        """Forget how far the active segment's limits are: it was cut, or they are others."""
+        """Check the active segment's limits at the next append, because it was truncated or the settings changed."""
         self._segment = None
 
     def segment_for(self, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
         """Return the segment for the next append.
 
         Args:
-            size: Its bytes.
-            last_offset: Of its last record.
+            size: The append's size in bytes.
+            last_offset: Offset of its last record.
             max_timestamp_ms: Its largest timestamp.
 
         Returns:
-            The active segment; None where it must make way.
+            The active segment; None if it must roll first.
         """
         # hot path: benchmarks/micro/test_log.py
         segment = self._chain.segments[-1]
@@ -96,7 +97,7 @@ class Roller:
         return self._look(segment, size, last_offset, max_timestamp_ms)
 
     def _look(self, segment: Segment, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
-        """Do the full check of `segment_for`, and record for how long it need not be repeated."""
+        """Do the full check of `segment_for`, and record how long it need not be repeated."""
         position = segment.size
         end_position = position + size
         waited_ms = self._waited_ms(segment, max_timestamp_ms) if position else 0
@@ -110,12 +111,12 @@ class Roller:
             return None
         next_file = self._chain.next_file
         if (end_position > self._half_position or waited_ms * 2 > limit_ms) and next_file.is_wanted:
-            # Time enough to make the next one's file.
+            # Early enough to create the next segment's file in time.
             self._chain.prepare_next(self._config)
         if position and segment.first_timestamp_ms >= 0:
             self._segment = segment
             part = 2 if next_file.is_wanted else 1
-            # One entry an interval at the most.
+            # At most one entry per interval.
             room_bytes = segment.index_room(self._index_bytes) * self._config.index_interval_bytes
             calm_position = self._half_position if part == 2 else self.segment_bytes
             self._calm_bytes = min(calm_position - end_position, room_bytes - size)
@@ -123,11 +124,11 @@ class Roller:
         return segment
 
     def has_index_room(self, size: int, mark_count: int) -> bool:
-        """Return whether the indexes of the active segment surely have room for a run of several batches.
+        """Return whether the indexes of the active segment certainly have room for a run of several batches.
 
         Args:
-            size: Its bytes.
-            mark_count: How many of its batches may get entries.
+            size: The run's size in bytes.
+            mark_count: Number of its batches that may get entries.
         """
         room = self._chain.segments[-1].index_room(self._index_bytes)
         return mark_count <= room or room * self._config.index_interval_bytes >= size
@@ -138,7 +139,7 @@ class Roller:
         return active.size > 0 and self._waited_ms(active, now_ms) > self._segment_ms - active.roll_jitter_ms
 
     def prepare(self, then: Callable[[], object]) -> None:
-        """Make the next segment's file ready; `then` is called when it is, or can't be."""
+        """Prepare the next segment's file; `then` is called when it is ready, or could not be created."""
         self._chain.prepare_next(self._config, then)
 
     def _waited_ms(self, segment: Segment, max_timestamp_ms: int) -> int:

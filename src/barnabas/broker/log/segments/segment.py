@@ -1,10 +1,10 @@
 """One segment: a `.log` file of record batches with its two indexes.
 
 Invariants:
-    - only the active (last) segment is appended to; an older one opens its file and loads its indexes when somebody
-      first reads from it;
-    - an entry goes into the indexes when more than `index.interval.bytes` were appended since the last one, counted
-      before the batch at hand, so the first batch never gets one.
+    - only the active (last) segment is appended to; an older segment opens its file and loads its indexes at the first
+      read from it;
+    - a batch gets an index entry if more than `index.interval.bytes` were appended since the last entry, not counting
+      this batch. The first batch therefore never gets an entry.
 
 Source: implementation page, log; log-format facts, index rule, append and roll.
 """
@@ -34,7 +34,7 @@ from barnabas.wire.records.batch import Buffer
 from barnabas.wire.records.errors import CorruptRecordsError
 from barnabas.wire.records.formats import iterate_any_records
 
-REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes of an index that is found damaged when it is first read
+REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes for an index that is found damaged at its first use
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 
@@ -47,15 +47,15 @@ class _Indexes(NamedTuple):
 
 
 class Segment:
-    """The records from `base_offset` to the next segment's.
+    """The records from `base_offset` to the next segment's base offset.
 
     Attributes:
         base_offset: The lowest offset that it may contain.
-        created_ms: When it was made, or loaded.
+        created_ms: The time at which it was created or loaded.
         roll_jitter_ms: How much earlier than `segment.ms` it rolls.
-        first_timestamp_ms: Largest timestamp of its first batch; -1 when empty, or unknown in an older segment.
-        max_timestamp_ms: Largest timestamp so far; -1 when there is none.
-        max_timestamp_offset: Last offset of the batch that has it.
+        first_timestamp_ms: Largest timestamp of its first batch; -1 if empty, or unknown in an older segment.
+        max_timestamp_ms: Largest timestamp so far; -1 if there is none.
+        max_timestamp_offset: Last offset of the batch with that timestamp.
     """
 
     __slots__ = (
@@ -81,10 +81,10 @@ class Segment:
     def __init__(self, files: FileSystem, directory: Path, base_offset: int, size: int, created_ms: int) -> None:
         """Args:
         files: The disk.
-        directory: The log's.
-        base_offset: As in the files' names.
-        size: Bytes in the `.log` file, as the directory lists it.
-        created_ms: Now.
+        directory: The log's directory.
+        base_offset: The base offset in the files' names.
+        size: Size of the `.log` file in bytes.
+        created_ms: The current time.
         """
         self._files = files
         self._directory = directory
@@ -94,7 +94,7 @@ class Segment:
         self._time_index = TimeIndex(files, directory / file_name(base_offset, TIME_INDEX_SUFFIX), base_offset)
         self._transactions: TransactionIndex | None = None
         self._has_indexes = False
-        # What the indexes say ends where the file holds no batch.
+        # Whether the indexes end at a damaged position in the file, because a rebuild failed there.
         self._is_damaged = False
         self._modified_ms: int | None = None
         self._bytes_since_entry = 0
@@ -107,7 +107,7 @@ class Segment:
 
     @classmethod
     def create(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
-        """Make the files of a new, empty segment."""
+        """Create the files of a new, empty segment."""
         path = directory / file_name(base_offset, LOG_SUFFIX)
         segment = cls.begin(files, directory, base_offset, created_ms, files.open_records(path, is_new=True))
         segment.make_indexes()
@@ -132,12 +132,12 @@ class Segment:
         indexes: "tuple[OffsetIndex, TimeIndex, TransactionIndex]",
         modified_ms: int,
     ) -> "Segment":
-        """Return a segment that compaction has written, all of it in memory while its files get their names.
+        """Return a segment that compaction has written; it stays in memory until its files are renamed.
 
         Args:
-            file: Its `.log` file.
-            indexes: As they are on disk.
-            modified_ms: When the file is said to have been changed.
+            file: Its open `.log` file.
+            indexes: Its indexes, equal to those on disk.
+            modified_ms: The modification time that was set for the file.
         """
         offset_index, time_index, transactions = indexes
         segment = cls(files, directory, offset_index.base_offset, file.size, created_ms)
@@ -159,7 +159,7 @@ class Segment:
         return segment
 
     def make_files(self) -> None:
-        """Make the files of a planned segment, empty; for any thread."""
+        """Create the empty files of a planned segment; any thread may call this."""
         self._file = self._files.open_records(self.path, is_new=True)
         self.make_indexes()
 
@@ -172,7 +172,7 @@ class Segment:
         self._has_indexes = False
 
     def make_indexes(self) -> None:
-        """Make the index files of a new segment, empty; for any thread."""
+        """Create the empty index files of a new segment; any thread may call this."""
         self._offset_index.make_file()
         self._time_index.make_file()
 
@@ -185,7 +185,7 @@ class Segment:
 
     @property
     def path(self) -> Path:
-        """The `.log` file's name."""
+        """The `.log` file's path."""
         return self._directory / file_name(self.base_offset, LOG_SUFFIX)
 
     @property
@@ -195,15 +195,15 @@ class Segment:
 
     @property
     def paths(self) -> list[Path]:
-        """The names of all its files, whether they exist or not."""
+        """The paths of all its files, whether they exist or not."""
         return segment_paths(self._directory, self.base_offset)
 
     @property
     def transactions(self) -> TransactionIndex:
-        """The transactions whose abort marker is in this segment.
+        """The aborted transactions whose marker is in this segment.
 
         Raises:
-            CorruptRecordsError: Their file is damaged.
+            CorruptRecordsError: The transaction index is damaged.
         """
         if self._transactions is None:
             index = self._new_transactions()
@@ -225,7 +225,7 @@ class Segment:
             self._take_indexes(self._read_indexes())
 
     def _read_indexes(self) -> "_Indexes":
-        """Read the indexes from disk, leaving the segment as it is: for any thread."""
+        """Read the indexes from disk without changing the segment; any thread may call this."""
         offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
         time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
         offset_index.load()
@@ -247,19 +247,19 @@ class Segment:
         try:
             self.rebuild_indexes(REBUILD_INTERVAL_BYTES)
         except CorruptRecordsError as error:
-            # What lies before it is read as ever, and who reads on meets it. The index files stay as they are: the next
-            # start must find them wrong again.
+            # Records before the damage stay readable; reads beyond it fail. The index files are not changed, so that
+            # the next start detects the damage again.
             self._is_damaged = True
             _logger.error("%s is readable only up to the damage; retention uses the file's time: %s", self.path, error)
 
     def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
-        """Return the file to read from, the indexes being in memory.
+        """Return the file to read from, with the indexes in memory.
 
         Args:
             cached: The page cache; None if the caller may wait for the disk.
 
         Raises:
-            NotCachedError: The indexes are not in memory.
+            NotCachedError: `cached` is given, and the indexes are not in memory or the file is not open.
         """
         # hot path: benchmarks/load (every fetch that is not at the tail)
         if cached is None:
@@ -280,9 +280,7 @@ class Segment:
             self._take_indexes(indexes)
 
     def has_full_index(self, index_bytes: int) -> bool:
-        """Return whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part
-        of it).
-        """
+        """Return whether an index has no room for another entry in `index_bytes` (segment.index.bytes, or a part)."""
         return self.index_room(index_bytes) <= 0
 
     def index_room(self, index_bytes: int) -> int:
@@ -290,16 +288,16 @@ class Segment:
         return min(self._offset_index.room(index_bytes), self._time_index.room(index_bytes))
 
     def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
-        """Write one batch and keep the indexes.
+        """Write one batch and update the indexes.
 
         Args:
-            data: The batch, numbered.
+            data: The batch, with its offsets set.
             last_offset: Its last offset.
             max_timestamp_ms: Its largest timestamp.
             index_interval_bytes: The topic's index.interval.bytes.
 
         Returns:
-            Where it begins in the file.
+            The batch's position in the file.
 
         Raises:
             StorageError: Nothing was appended.
@@ -321,17 +319,17 @@ class Segment:
     def append_message_set(
         self, data: Buffer, last_offset: int, max_timestamp_ms: int, timestamp_offset: int, index_interval_bytes: int
     ) -> int:
-        """Write messages of format 0 or 1, which count as one batch.
+        """Write messages of format 0 or 1, which the indexes treat as one batch.
 
         Args:
-            data: The messages, numbered.
-            last_offset: Of the last one.
-            max_timestamp_ms: Their largest timestamp; -1 where they have none.
-            timestamp_offset: Of the message that has it.
+            data: The messages, with their offsets set.
+            last_offset: The last message's offset.
+            max_timestamp_ms: Their largest timestamp; -1 if they have none.
+            timestamp_offset: Offset of the message with that timestamp.
             index_interval_bytes: The topic's index.interval.bytes.
 
         Returns:
-            Where they begin in the file.
+            The messages' position in the file.
 
         Raises:
             StorageError: Nothing was appended.
@@ -346,12 +344,12 @@ class Segment:
         return position
 
     def append_all(self, data: Buffer, headers: Sequence[AnyHeader], index_interval_bytes: int) -> int:
-        """Write several batches at once; each is counted by itself.
+        """Write several batches at once; the indexes treat each batch separately.
 
-        # differs from Kafka (index-entry-per-batch): its indexes take what one append writes for one batch.
+        # differs from Kafka (index-entry-per-batch): Kafka's indexes treat all data of one append as one batch.
 
         Returns:
-            Where they begin in the file.
+            The position of the first batch in the file.
 
         Raises:
             StorageError: Nothing was appended.
@@ -370,12 +368,13 @@ class Segment:
 
         Args:
             data: The batches.
-            marks: Of the run, the first batch's first.
-            timestamps: The largest of the first batch; the largest of all; the last offset of the batch that has it.
+            marks: The run's marks, beginning with the first batch.
+            timestamps: The largest timestamp of the first batch; the largest of all batches; the last offset of the
+                batch with the latter.
             index_interval_bytes: The topic's index.interval.bytes.
 
         Returns:
-            Where they begin in the file.
+            The position of the first batch in the file.
 
         Raises:
             StorageError: Nothing was appended.
@@ -387,7 +386,7 @@ class Segment:
         if start == 0:
             self.first_timestamp_ms = first_timestamp_ms
         known_ms = self.max_timestamp_ms
-        # Where counting the bytes of this interval began.
+        # The position at which the current index interval began.
         counted_position = start - self._bytes_since_entry
         for mark in marks:
             if start + mark.position - counted_position > index_interval_bytes:
@@ -402,7 +401,7 @@ class Segment:
         return start
 
     def note(self, header: AnyHeader, position: int, index_interval_bytes: int) -> None:
-        """Count a batch that the file holds already: recovery builds the indexes with it."""
+        """Update the indexes for a batch that is already in the file; used for rebuilding them, too."""
         if position == 0:
             self.first_timestamp_ms = header.max_timestamp_ms
         if header.max_timestamp_ms > self.max_timestamp_ms:
@@ -431,7 +430,7 @@ class Segment:
         """Rebuild both indexes from the headers of the batches.
 
         Raises:
-            CorruptRecordsError: The file holds something else than batches.
+            CorruptRecordsError: The file contains invalid batches.
         """
         self.forget_indexes()
         for position, header in read_headers(self.file, 0, self.size):
@@ -463,7 +462,7 @@ class Segment:
         self.completion()()
 
     def complete_times(self) -> None:
-        """Add the last time index entry to a segment that was left before it was written, its indexes being right."""
+        """Add the last time index entry, which may be missing after a crash; the other index entries must be valid."""
         self.load_indexes()
         for _, header in read_headers(self.file, self._offset_index.last_position, self.size):
             if header.max_timestamp_ms > self.max_timestamp_ms:
@@ -484,14 +483,16 @@ class Segment:
         return None
 
     def offset_after(self, position: int) -> int | None:
-        """Return an offset above all batches that begin below `position`, as near as the index knows; None if it
-        doesn't.
+        """Return an offset above all offsets of batches that begin below `position`, from the offset index.
+
+        Returns:
+            The nearest such offset in the index; None if the index has none.
         """
         self.load_indexes()
         return self._offset_index.offset_from(position)
 
     def read_next_offset(self) -> int:
-        """Return the offset after the segment's last batch; its base offset when it is empty."""
+        """Return the offset after the segment's last batch; its base offset if it is empty."""
         self.load_indexes()
         next_offset = self.base_offset
         file = self.file
@@ -500,13 +501,13 @@ class Segment:
         return next_offset
 
     def read_first_timestamp(self) -> int:
-        """Return the largest timestamp of the first batch; -1 when the segment is empty."""
+        """Return the largest timestamp of the first batch; -1 if the segment is empty."""
         for _, header in read_headers(self.file, 0, self.size):
             return header.max_timestamp_ms
         return NO_TIMESTAMP
 
     def largest_timestamp(self) -> int:
-        """Return the largest timestamp of a record; the file's modification time without timestamps or if damaged."""
+        """Return the largest record timestamp; the file's modification time if there is none, or after damage."""
         if self.max_timestamp_ms < 0 and not self._has_indexes:
             self.take_largest_timestamp(self.read_largest_timestamp())
         if self.max_timestamp_ms >= 0 and not self._is_damaged:
@@ -514,7 +515,7 @@ class Segment:
         return self.modified_ms()
 
     def modified_ms(self) -> int:
-        """Return when the file was last changed.
+        """Return the file's modification time.
 
         Raises:
             StorageError: The disk failed.
@@ -527,7 +528,7 @@ class Segment:
         return self.max_timestamp_ms >= 0 or self._has_indexes
 
     def read_largest_timestamp(self) -> int:
-        """Read the last timestamp of the time index; -1 if it has none. For any thread."""
+        """Read the last timestamp of the time index; -1 if it has none. Any thread may call this."""
         return self._time_index.read_last_timestamp()
 
     def take_largest_timestamp(self, timestamp_ms: int) -> None:
@@ -545,7 +546,7 @@ class Segment:
         """Return the first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
-            Its timestamp, offset and leader epoch; None when the segment has none.
+            Its timestamp, offset and leader epoch; None if the segment has no such record.
 
         Raises:
             NotCachedError: `cached` is given, and a read would need the disk.
@@ -570,7 +571,7 @@ class Segment:
             self.truncate_at(found[0], offset)
 
     def truncate_at(self, position: int, offset: int) -> None:
-        """Cut the file at a batch boundary and drop the index entries at or above `offset`."""
+        """Truncate the file at a batch boundary, and remove the index entries at or above `offset`."""
         self._offset_index.truncate(offset)
         self._time_index.truncate(offset)
         self.transactions.truncate(offset)
@@ -579,7 +580,7 @@ class Segment:
         self._bytes_since_entry = 0
         if position == 0:
             self.first_timestamp_ms = NO_TIMESTAMP
-        # Batches after the last entry may have a larger timestamp than it says.
+        # Batches after the last index entry may have a larger timestamp.
         self.max_timestamp_ms = self._time_index.last_timestamp_ms
         self.max_timestamp_offset = self._time_index.last_offset
         for _, header in read_headers(self.file, self._offset_index.last_position, position):
@@ -594,7 +595,7 @@ class Segment:
 
     def sync(self) -> None:
         """fsync all its files; for an executor's thread."""
-        # One look at the attribute: the loop may let go of the file meanwhile.
+        # Reads the attribute once, because the event loop may close the file meanwhile.
         file = self._file
         if file is not None:
             file.sync()

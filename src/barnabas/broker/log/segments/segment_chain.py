@@ -36,7 +36,7 @@ class SegmentChain:
     Attributes:
         segments: In order; changed in place.
         tail: The newest batches of the active segment.
-        next_file: For the next segment.
+        next_file: The prepared file for the next segment.
     """
 
     __slots__ = ("_directory", "_env", "_failed", "_timestamps", "_work", "next_file", "segments", "tail")
@@ -50,10 +50,10 @@ class SegmentChain:
         failed: Callable[[BaseException], object],
     ) -> None:
         """Args:
-        env: The disk and the rest.
-        directory: The log's.
+        env: The environment of the log.
+        directory: The log's directory.
         segments: In order, at least one.
-        work: The log's.
+        work: The log's disk work.
         failed: Called with the error of a failed removal.
         """
         self._env = env
@@ -71,14 +71,14 @@ class SegmentChain:
         return sum(segment.size for segment in self.segments)
 
     def prepare_next(self, config: LogConfig, then: Callable[[], object] = lambda: None) -> None:
-        """Make the next segment's file ready, in the executor; `then` is called when it is, or can't be."""
+        """Prepare the next segment's file in the executor; `then` is called when it is ready, or on failure."""
         self.next_file.prepare(config.segment_bytes if config.preallocate else 0, then)
 
     def add(self, config: LogConfig, base_offset: int) -> Segment:
         """Begin a new active segment; its index files do not exist yet.
 
         Raises:
-            StorageError: The disk failed; the chain is as it was.
+            StorageError: The disk failed; the chain is unchanged.
         """
         files, path = self._env.files, self._directory / file_name(base_offset, LOG_SUFFIX)
         file = self.next_file.take(path)
@@ -101,7 +101,7 @@ class SegmentChain:
         def work() -> None:
             persist()
             if file is not None:
-                # Cutting a file at its end gives back what was reserved behind it.
+                # Truncating a file to its size releases the disk space reserved beyond it.
                 file.truncate(file.size)
 
         return work
@@ -119,7 +119,7 @@ class SegmentChain:
         )
 
     def replace_all(self, config: LogConfig, base_offset: int) -> Segment:
-        """Replace all segments by a new one, whose files are created after theirs were renamed."""
+        """Replace all segments by a new one, whose files must be created after the old files are renamed."""
         segment = Segment.planned(self._env.files, self._directory, base_offset, self._env.clock.now_ms())
         self.detach(list(self.segments))
         self.segments.append(segment)
@@ -153,7 +153,7 @@ class SegmentChain:
         self.segments[:] = [segment for segment in self.segments if segment not in dropped]
 
     def remove_later(self, delay_ms: int, paths: list[Path]) -> None:
-        """Remove files that were renamed after `delay_ms`."""
+        """Remove renamed files after `delay_ms`."""
         if paths:
             self._env.timers.call_later(delay_ms, self._remove_files, paths)
 
@@ -165,7 +165,7 @@ class SegmentChain:
         self._env.executor.run(remove, lambda _: None, self._failed)
 
     def index_of(self, offset: int) -> int:
-        """Return the index of the segment that holds `offset`: the last that begins at or below it."""
+        """Return the index of the segment for `offset`: the last one that begins at or below it."""
         return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
 
     def read(
@@ -226,7 +226,7 @@ class SegmentChain:
         return None
 
     def _position_of(self, segment: Segment, end_offset: int, cached: Cached | None) -> int:
-        """Return the position of the batch that holds `end_offset`."""
+        """Return the position of the batch that contains `end_offset`."""
         if segment is self.segments[-1]:
             found = self.tail.find(end_offset, segment.size)
             if found is not None:
@@ -257,7 +257,7 @@ class SegmentChain:
         return self.segments[index].base_offset
 
     def _index_of_part(self, offset: int, part: FileSlice) -> int:
-        """Return the index of the segment that `part` is of, which was read for `offset`."""
+        """Return the index of the segment that contains `part`, which was read for `offset`."""
         index = self.index_of(offset)
         while self.segments[index].file is not part.file:
             index += 1
@@ -269,7 +269,7 @@ class SegmentChain:
         """Return the first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
-            Its timestamp, offset and leader epoch; None when there is none.
+            Its timestamp, offset and leader epoch; None if there is none.
 
         Raises:
             NotCachedError: `cached` is given, and a read would need the disk.
@@ -282,7 +282,7 @@ class SegmentChain:
         return None
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
-        """Return all batches with an offset from `start_offset` to below `end_offset`; see `PartitionLog.batches`."""
+        """Return all batches with an offset from `start_offset` to `end_offset` - 1; see `PartitionLog.batches`."""
         located = self._locate(start_offset)
         if located is None:
             return iter(())
@@ -321,7 +321,7 @@ def _walk(slices: list[FileSlice], end_offset: int) -> Iterator[memoryview]:
     next_offset = 0
     for part in slices:
         for _, header, batch in read_batches(part.file, part.position, part.position + part.length):
-            # A wrapper of format 0 or 1 does not say where it begins: at or above the end of the one before.
+            # The base offset of a wrapper of format 0 or 1 is unknown: it is at or above the end of the previous batch.
             if (header.base_offset if isinstance(header, BatchHeader) else next_offset) >= end_offset:
                 return
             yield batch

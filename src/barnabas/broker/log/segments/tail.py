@@ -1,6 +1,6 @@
 """Positions of a log's newest batches, so that a read at the tail needs no index lookup on disk.
 
-Invariant: neighbours in the lists are neighbours in the active segment's file, and the last is the log's last batch.
+Invariant: the batches are consecutive in the active segment's file, and the last is the log's last batch.
 
 Source: design page, section 3.
 """
@@ -32,11 +32,11 @@ class BatchTail:
 
         Args:
             offset: At or below the log end offset.
-            end_position: Where the file ends.
+            end_position: The end of the file.
 
         Returns:
-            Where the batch begins and ends; None when it is older than what is kept. For the log end offset that is
-            the last batch, which does not hold it.
+            The batch's start and end position; None if the batch is older than all batches here. For the log end
+            offset, the position of the last batch, which does not contain it.
         """
         index = bisect_right(self._offsets, offset) - 1
         if index < 0:
@@ -45,6 +45,6 @@ class BatchTail:
         return positions[index], positions[index + 1] if index + 1 < len(positions) else end_position
 
     def clear(self) -> None:
-        """Forget all: the active segment was replaced or truncated."""
+        """Remove all batches, after the active segment was replaced or truncated."""
         self._offsets.clear()
         self._positions.clear()

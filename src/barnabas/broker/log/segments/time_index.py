@@ -3,12 +3,13 @@
 An entry, big-endian, 12 bytes:
 
     int64  the largest timestamp of the segment so far
-    int32  last offset of the batch that had it - base offset of the segment
+    int32  last offset of the batch with that timestamp - base offset of the segment
 
-Invariants: timestamps strictly increase; held in memory and persisted as the offset index is.
+Invariants: timestamps strictly increase; the index is in memory and persisted like the offset index.
 
-# differs from Kafka (time-index-record): 2.7.2 names the record with the largest timestamp where a batch is not
-# compressed; its own DumpLogSegments then complains, as it wants the batch's last record, which is what stands here.
+# differs from Kafka (time-index-record): here, an entry has the batch's last offset, as Kafka's DumpLogSegments
+# expects. For uncompressed batches, Kafka 2.7.2 stores the offset of the record with the largest timestamp, and its own
+# DumpLogSegments reports a mismatch.
 
 Source: implementation page, log; KIP-33; log-format facts, files in a log.
 """
@@ -37,7 +38,7 @@ class TimeIndex:
 
     Attributes:
         path: Its file.
-        base_offset: The segment's.
+        base_offset: The segment's base offset.
     """
 
     __slots__ = ("_files", "_offsets", "_persisted_count", "_timestamps", "base_offset", "path")
@@ -51,10 +52,10 @@ class TimeIndex:
         self._persisted_count = 0
 
     def load(self) -> None:
-        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are no entries."""
+        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are removed."""
         data = self._files.read(self.path) or b""
         numbers = array("i", data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
-        # An index may have 100,000 entries: no loop over them in Python.
+        # Without a Python loop over the entries, because an index may have 100,000 of them.
         halves = array("i", bytes(len(numbers) // 3 * 8))
         if sys.byteorder == "little":
             numbers.byteswap()
@@ -70,12 +71,12 @@ class TimeIndex:
             self._files.truncate(self.path, count * ENTRY_BYTES)
 
     def read_last_timestamp(self) -> int:
-        """Return the timestamp of the file's last entry; -1 when it has none. Nothing is loaded: for any thread."""
+        """Return the timestamp of the file's last entry; -1 if it has none. Loads nothing: any thread may call this."""
         data = self._files.read_end(self.path, ENTRY_BYTES) or b""
         return NO_TIMESTAMP if len(data) < ENTRY_BYTES else int(_ENTRY.unpack(data)[0])
 
     def room(self, most_bytes: int) -> int:
-        """Return how many entries fit into an index of `index_bytes`, besides the one at the roll."""
+        """Return how many more entries fit into an index of `most_bytes`, besides the entry added at the roll."""
         return most_bytes // ENTRY_BYTES - 1 - len(self._offsets)
 
     @property
@@ -95,19 +96,19 @@ class TimeIndex:
     def lookup(self, timestamp_ms: int) -> int:
         """Return the offset of the last entry at or below a timestamp; the base offset if there is none.
 
-        No record below the returned offset's batch has a larger timestamp than that entry's.
+        No record before the returned offset's batch has a larger timestamp than that entry.
         """
         index = bisect_right(self._timestamps, timestamp_ms)
         return self.base_offset + (self._offsets[index - 1] if index else 0)
 
     def append(self, timestamp_ms: int, offset: int) -> None:
-        """Add an entry, unless the timestamp is not above the last one's."""
+        """Add an entry if the timestamp is above that of the last entry."""
         if timestamp_ms > self.last_timestamp_ms:
             self._timestamps.append(timestamp_ms)
             self._offsets.append(offset - self.base_offset)
 
     def truncate(self, offset: int) -> None:
-        """Drop the entries at or above `offset`, on disk too."""
+        """Remove the entries at or above `offset`, in memory and on disk."""
         count = bisect_left(self._offsets, offset - self.base_offset)
         del self._timestamps[count:], self._offsets[count:]
         if count < self._persisted_count:
@@ -121,18 +122,18 @@ class TimeIndex:
         self._files.write(self.path, b"")
 
     def make_file(self) -> None:
-        """Make the file, empty; for any thread."""
+        """Create the empty file; any thread may call this."""
         self._files.write(self.path, b"")
 
     def forget(self) -> None:
-        """Forget all entries; the file stays until `persist` finds that it holds something else."""
+        """Remove all entries in memory; `persist` replaces the file if its contents differ."""
         del self._offsets[:], self._timestamps[:]
         self._persisted_count = _UNKNOWN_COUNT
 
     def persist(self, end: int | None = None) -> None:
-        """Write the first `end` entries (None: all) that the file lacks; for any thread, one at a time.
+        """Write those of the first `end` entries (None: all) that the file lacks; any thread, one at a time.
 
-        Entries may be added meanwhile, but none may be dropped.
+        Entries may be added meanwhile, but not removed.
         """
         start, end = max(self._persisted_count, 0), len(self._offsets) if end is None else end
         if self._persisted_count >= end:

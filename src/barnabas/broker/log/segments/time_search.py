@@ -1,9 +1,9 @@
 """Search for the segment with the first record at or after a timestamp.
 
 A log may have thousands of segments, whose largest timestamps need not ascend. The running maximum over the segments
-ascends, though, and is cached: the first maximum at or above the target belongs to the segment sought.
+does ascend, and is cached: the first maximum at or above the target belongs to the wanted segment.
 
-Invariant: the cache matches the current segments; they are compared, as a segment may be replaced anywhere.
+Invariant: the cache matches the current segments. Each search compares them, because any segment may be replaced.
 
 Source: implementation page, log; KIP-33; KIP-79.
 """
@@ -19,7 +19,7 @@ from barnabas.core.types import NO_TIMESTAMP
 
 
 class LargestTimestamps:
-    """Of one log's segments."""
+    """The running maxima of the largest timestamps of one log's segments."""
 
     __slots__ = ("_closed", "_last_ms", "_maxima_ms")
 
@@ -29,18 +29,19 @@ class LargestTimestamps:
         self._maxima_ms: list[int] = []
 
     def first_segment(self, segments: Sequence[Segment], target_ms: int, cached: Cached | None) -> int:
-        """Return the index of the first segment with a timestamp at or above `target_ms`; that of the last if none has.
+        """Return the index of the first segment with a timestamp at or above `target_ms`, by default the active one.
 
         Args:
-            segments: All, the active one last.
-            cached: None where the caller may wait for the disk.
+            segments: All segments, the active one last.
+            target_ms: The timestamp.
+            cached: None if the caller may wait for the disk.
 
         Raises:
             NotCachedError: `cached` is given, and a read would need the disk.
         """
         closed = segments[:-1]
         # Segments are compared by identity: 5 µs for 1,000 of them.
-        # The last one may have been cut and been appended to meanwhile.
+        # The last closed segment may have been truncated and appended to meanwhile.
         if closed != self._closed or (closed and closed[-1].max_timestamp_ms != self._last_ms):
             unknown = [segment for segment in closed if not segment.knows_largest_timestamp]
             if cached is not None and unknown:

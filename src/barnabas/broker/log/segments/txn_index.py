@@ -5,7 +5,7 @@ An entry, big-endian, 34 bytes:
     int16  version 0
     int64  producer id
     int64  first offset of the transaction
-    int64  last offset: that of its abort marker, which lies in this segment
+    int64  last offset: the offset of its abort marker, which is in this segment
     int64  last stable offset when the marker was written
 
 Invariants: last offsets strictly increase; an entry is in the file as soon as it is in memory.
@@ -30,7 +30,7 @@ _last_offset = attrgetter("last_offset")
 
 
 class TransactionIndex:
-    """One segment's aborted transactions, in memory as on disk.
+    """One segment's aborted transactions, in memory and on disk.
 
     Attributes:
         path: Its file.
@@ -44,10 +44,10 @@ class TransactionIndex:
         self._entries: list[AbortedTransaction] = []
 
     def load(self) -> None:
-        """Read the file, if there is one.
+        """Read the file, if it exists.
 
         Raises:
-            CorruptRecordsError: A version that is not known, or entries out of order.
+            CorruptRecordsError: A version is unknown, or entries are out of order.
         """
         data = self._files.read(self.path) or b""
         self._entries.clear()
@@ -64,7 +64,7 @@ class TransactionIndex:
         return tuple(self._entries)
 
     def append(self, entry: AbortedTransaction) -> None:
-        """Add an entry whose last offset is above that of all others."""
+        """Add an entry, whose last offset must be above that of all others."""
         self._files.append(self.path, _ENTRY.pack(_VERSION, *entry))
         self._entries.append(entry)
 
@@ -76,7 +76,7 @@ class TransactionIndex:
             end_offset: Transactions that began at or above it are omitted.
 
         Returns:
-            The entries in the order of their ends, and whether no later segment can hold one more.
+            The entries in the order of their ends, and whether later segments cannot contain more of them.
         """
         found = []
         for entry in self._entries[bisect_left(self._entries, start_offset, key=_last_offset) :]:
@@ -87,7 +87,7 @@ class TransactionIndex:
         return found, False
 
     def truncate(self, offset: int) -> None:
-        """Remove the entries whose marker is at or above `offset`, on disk too."""
+        """Remove the entries whose marker is at or above `offset`, in memory and on disk."""
         count = bisect_left(self._entries, offset, key=_last_offset)
         if count < len(self._entries):
             del self._entries[count:]

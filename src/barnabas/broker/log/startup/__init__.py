@@ -1,1 +1,1 @@
-"""Start of the logs: from the files of a stop or a crash to open logs."""
+"""Opens logs at a start, after a clean stop or a crash."""

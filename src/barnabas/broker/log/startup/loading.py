@@ -1,8 +1,8 @@
 """Opens all logs of a broker at its start, and logs the progress.
 
-Each log is one piece of work for the executor. One that is damaged where nothing can be mended is left alone, and the
-others are opened. A directory's clean-shutdown marker is removed once all its logs are
-open: an earlier kill finds it again.
+Each log is one piece of work for the executor. A log whose damage can't be repaired is not opened or changed; the other
+logs are opened. A directory's clean-shutdown marker is removed only when all its logs are open, so that it still exists
+at the next start after an earlier kill.
 
 Source: log-format facts, files in a log dir, load and recovery.
 """
@@ -34,10 +34,10 @@ class DamagedLog:
     """A log that cannot be opened, with its checkpoint entries, which must be kept.
 
     Attributes:
-        directory: Its own.
+        directory: Its directory.
         reason: The damage.
-        was_clean: It was closed when the broker last stopped.
-        recovery_point, log_start_offset, first_dirty_offset: None where the checkpoint has no entry.
+        was_clean: Whether it was closed cleanly when the broker last stopped.
+        recovery_point, log_start_offset, first_dirty_offset: None if the checkpoint has no entry.
     """
 
     directory: Path
@@ -55,12 +55,11 @@ class Loaded:
     Attributes:
         logs: The logs that were opened.
         damaged: The logs that could not be opened.
-        high_watermarks: From the checkpoints.
+        high_watermarks: The high watermarks in the checkpoints.
         deleted: Directories of logs that were being deleted.
         futures: Copies of unfinished moves, with their directories.
-        surplus: Of two logs of one partition the shorter one, with its directory: a kill came in the last moment of a
-            move.
-        failed: Directories whose disk failed, and why; none of their logs is among `logs`.
+        surplus: If a partition has two logs (after a kill at the end of a move), the shorter one, with its directory.
+        failed: Directories whose disk failed, with the error; `logs` contains none of their logs.
         error: The first other error; None on success.
     """
 
@@ -93,7 +92,10 @@ def load_logs(
     """Open all logs in some directories.
 
     Args:
-        executors: One for each directory.
+        env: The environment of the logs.
+        directories: The directories.
+        topic_config: Returns the settings of a partition's topic.
+        executors: An executor for each directory.
     """
     return _Loading(env, topic_config, dict(zip(directories, executors, strict=True))).begin(directories)
 
@@ -149,7 +151,7 @@ class _Loading:
         self._log_count += 1
 
         def work() -> PartitionLog | None:
-            # A disk that failed is not asked for the rest of its logs.
+            # The remaining logs of a failed disk are not opened.
             if directory in self._result.failed or self._result.error is not None:
                 return None
             return open_log(
@@ -173,7 +175,7 @@ class _Loading:
             if not isinstance(error, CorruptRecordsError):
                 self._fail(directory, error, left.one_done)
                 return
-            # differs from Kafka (damaged-log): there one damaged log ends the start of the broker.
+            # differs from Kafka (damaged-log): in Kafka, one damaged log ends the broker's start.
             _logger.error("cannot open %s, its partition is offline: %s", path, error)
             self._result.damaged[topic_partition] = DamagedLog(
                 path,
@@ -187,10 +189,10 @@ class _Loading:
         self._executors[directory].run(work, opened, failed)
 
     def _keep(self, log: PartitionLog) -> None:
-        """Keep a log; of two of one partition the longer one, which has all that the other has."""
+        """Keep a log; of two logs of one partition, keep the longer one, which contains all records of the other."""
         other = self._result.logs.get(log.topic_partition)
         if other is not None:
-            # differs from Kafka (two-logs): it does not start, and asks for one of them to be removed by hand.
+            # differs from Kafka (two-logs): Kafka does not start, and requires that you remove one log by hand.
             log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
             _logger.warning(
                 "%s and %s are logs of the same partition: keeping the first, which is longer",
@@ -218,7 +220,7 @@ class _Loading:
         )
 
     def _leave(self, directory: LogDirectory) -> None:
-        """Forget the logs of a directory that failed."""
+        """Release the logs of a directory that failed."""
         for topic_partition, log in list(self._result.logs.items()):
             if log.directory.parent == directory.path:
                 del self._result.logs[topic_partition]

@@ -1,13 +1,12 @@
 """Opens a log: trusts it after a clean stop, checks and repairs it after a kill.
 
-After a kill every segment from the recovery point on is read whole: batches are checked (length, magic, CRC, ascending
-offsets), indexes and leader epochs are rebuilt, and at the first damaged batch, or where a segment ends before the next
-one begins, the log is cut and later segments go.
-Producer state is read from the newest snapshot that can be trusted and brought up to the log end from the batches'
-headers.
+After a kill, every segment from the recovery point on is read whole. Its batches are checked (length, magic, CRC,
+ascending offsets), and indexes and leader epochs are rebuilt. The log is truncated, and later segments are deleted, at
+the first damaged batch, or where a segment ends before the next one begins.
+Producer state is read from the newest valid snapshot, and updated to the log end from the batches' headers.
 
-Invariant: an acknowledged batch that reached the page cache is never cut: the log is cut only where bytes are missing
-or wrong.
+Invariant: an acknowledged batch that reached the page cache is never truncated: the log is truncated only where bytes
+are missing or wrong.
 
 Source: implementation page, log, guarantees; log-format facts, load and recovery.
 """
@@ -52,21 +51,22 @@ def open_log(
     log_start_offset: int = 0,
     is_found: bool = False,
 ) -> PartitionLog:
-    """Open the log in `directory`, creating it if it is missing. Blocks: for an executor's thread.
+    """Open the log in `directory`, creating it if it is missing. Blocks: call it in an executor's thread.
 
     Args:
-        env: The disk and the rest.
+        env: The environment of the log.
         topic_partition: The log's partition.
-        directory: Where it is.
+        directory: The log's directory.
         config: The topic's settings.
-        was_clean: The broker closed all logs when it last stopped.
-        recovery_point: From the checkpoint; everything below is on disk. Not asked for after a clean stop.
-        log_start_offset: From the checkpoint.
-        is_found: It is there, and its name will be on disk before anybody asks whether the log is.
+        was_clean: Whether the broker closed all logs when it last stopped.
+        recovery_point: The checkpoint's offset below which everything is on disk. Ignored after a clean stop.
+        log_start_offset: The log start offset in the checkpoint.
+        is_found: Whether the directory exists; the caller then syncs its name before the log's first flush.
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: The log was damaged below the recovery point, or something else stands in its place.
+        CorruptRecordsError: The log is damaged below the recovery point, or `directory` or a file in it has the wrong
+            type.
     """
     now_ms = env.clock.now_ms()
     if not is_found:
@@ -82,13 +82,13 @@ def open_log(
     elif message_magic(config.message_format_version) < MAGIC:
         first_unflushed = _first_unflushed(segments, recovery_point)
     else:
-        # differs from Kafka (epochs-torn): there a torn or missing leader-epoch-checkpoint is an error.
-        # Without the epochs of the older segments all of them are read again.
+        # differs from Kafka (epochs-torn): in Kafka, a torn or missing leader-epoch-checkpoint is an error.
+        # Without known epochs, all segments are read again to rebuild them.
         first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
     if not was_clean and 0 < first_unflushed <= len(segments):
-        # It may have been rolled, all of it being on disk already, a moment before the crash.
+        # This segment may have been rolled just before the crash, without its last time index entry.
         segments[first_unflushed - 1].complete_times()
-    # What counts as being on disk is never synced again: what is made anew of it has to be, here.
+    # Segments that count as on disk are not synced later, so their rebuilt files must be synced here.
     on_disk_count = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
     known_epochs = epochs.entries
     walk = _Walk(env, directory, config, found, epochs, snapshots, log_start_offset)
@@ -110,7 +110,7 @@ def open_log(
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
 
-    # Nothing was found wrong, and nothing written.
+    # No damage was found, and nothing was written.
     is_as_closed = was_clean and segments is found.segments and not found.damaged and epochs.entries == known_epochs
     if was_clean and not snapshots.offsets:
         producers = ProducerState()
@@ -137,7 +137,7 @@ def _make_directory(env: LogEnvironment, directory: Path) -> None:
         env.files.make_directory(directory)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
-            # A link to a disk that is not mounted, or a file: no disk failed.
+            # A link to a disk that is not mounted, or a file: this is not a disk failure.
             raise CorruptRecordsError(f"{directory} is no directory, and is left as it is") from error
         raise
 
@@ -155,14 +155,14 @@ class _Walk:
     log_start_offset: int
 
     def recover(self, first_unflushed: int, on_disk_count: int) -> tuple[Segment | None, int]:
-        """Check and mend; segments behind one that had to be cut are removed.
+        """Check and repair segments; remove the segments after one that had to be truncated.
 
         Args:
-            first_unflushed: The first segment that is checked; of those before it the damaged ones are.
-            on_disk_count: How many segments count as being on disk.
+            first_unflushed: Index of the first segment to check; of earlier segments, only damaged ones are checked.
+            on_disk_count: Number of segments that count as on disk.
 
         Returns:
-            The last segment that was checked, and where it ends.
+            The last segment that was checked, and its end offset.
         """
         env, found, segments = self.env, self.found, self.found.segments
         last: tuple[Segment | None, int] = (None, 0)
@@ -176,9 +176,9 @@ class _Walk:
             if index < first_unflushed and not is_damaged:
                 continue
             recovered = _recover_segment(segment, self.config, self.epochs)
-            # The index files of the active segment follow with the next flush, as ever.
+            # The next flush writes the index files of the active segment, as usual.
             if is_damaged or index < len(segments) - 1:
-                # One that was closed has an entry for its largest timestamp at the end: this one gets it, too.
+                # Adds the last time index entry, as in every closed segment.
                 segment.complete()
             last = segment, recovered.end_offset
             if recovered.has_markers:
@@ -187,8 +187,8 @@ class _Walk:
                 segment.sync()
                 is_made_anew = True
             if (recovered.is_truncated and index >= first_unflushed) or self._lacks_end(index, on_disk_count, last[1]):
-                # What is missing was never known to be on disk; below the recovery point damage costs its own segment
-                # only.
+                # The lost records were not known to be on disk. Damage below the recovery point affects only its own
+                # segment.
                 for later in segments[index + 1 :]:
                     _remove(env, later)
                 del segments[index + 1 :]
@@ -198,9 +198,9 @@ class _Walk:
         return last
 
     def _lacks_end(self, index: int, on_disk_count: int, end_offset: int) -> bool:
-        """Return whether a power cut lost the end of a segment but kept the next segment, or at least its file name.
+        """Return whether a power failure lost a segment's end but kept the next segment, or at least its file name.
 
-        In a log that is compacted, and below the recovery point, records may be missing with good reason.
+        Gaps in a compacted log, or below the recovery point, are not counted as lost.
         """
         segments = self.found.segments
         if index < on_disk_count or index + 1 >= len(segments) or COMPACT in self.config.cleanup_policy:
@@ -208,7 +208,8 @@ class _Walk:
         next_offset = segments[index + 1].base_offset
         if max(end_offset, self.log_start_offset) >= next_offset:
             return False
-        # differs from Kafka (recovery-lost-end): the log goes on behind the gap there, and followers never see it.
+        # differs from Kafka (recovery-lost-end): in Kafka, the log continues after the gap, and followers never detect
+        # it.
         _logger.warning(
             "%s: ends at offset %d, the next segment starts at %d: the records between are lost, the later ones are "
             "deleted",
@@ -220,7 +221,7 @@ class _Walk:
 
 
 def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:
-    """Index of the segment that holds the recovery point."""
+    """Return the index of the segment that contains the recovery point."""
     below = sum(1 for segment in segments if segment.base_offset <= recovery_point)
     return max(below - 1, 0)
 
@@ -240,7 +241,7 @@ class _Recovered(NamedTuple):
 
 
 def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> _Recovered:
-    """Check all batches of a segment and rebuild its indexes in memory; that of the transactions is emptied."""
+    """Check all batches of a segment and rebuild its indexes in memory; clear its transaction index."""
     segment.forget_indexes()
     segment.forget_transactions()
     has_markers = False
@@ -256,8 +257,8 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             if crc != header.crc:
                 reason = "a wrong CRC"
                 break
-            # differs from Kafka (recovery-ascending-offsets): offsets must ascend, too; the base offset is not under
-            # the CRC.
+            # differs from Kafka (recovery-ascending-offsets): offsets must also ascend, because the CRC does not cover
+            # the base offset.
             if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                 reason = f"offset {first_offset}, expected {next_offset} or higher"
                 break

@@ -1,7 +1,7 @@
-"""The embedded registry, served to ZooKeeper's own clients.
+"""ZooKeeper server: serves the embedded registry to ZooKeeper clients.
 
     socket ─► acceptor (limits, four-letter words) ─► connection ─► messages ─► registry.embedded
                                                           └─► sessions, watches
 
-Nothing here is imported unless `barnabas.registry.listeners` is set.
+This package is imported only if `barnabas.registry.listeners` is set.
 """

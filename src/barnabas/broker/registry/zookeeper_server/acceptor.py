@@ -39,7 +39,7 @@ class ZooKeeperChannel:
     def recv_into(self, space: memoryview, /) -> int:
         if self._is_begun:
             return self._channel.recv_into(space)
-        # Of the first frame its length alone: it may come in pieces.
+        # Read only the length of the first frame, which may arrive in pieces.
         piece = bytearray(WORD_BYTES - len(self._first))
         count = self._channel.recv_into(memoryview(piece))
         if not count:
@@ -65,8 +65,8 @@ class ZooKeeperAcceptor:
 
     def __init__(self, acceptor: Acceptor, most_per_host: int, counts: dict[str, int]) -> None:
         """Args:
-        acceptor: Owned from here on.
-        counts: How many connections each address has, at all listeners that share this.
+        acceptor: Owned by this object from now on.
+        counts: Number of connections of each address; shared by several listeners.
         """
         self.address = acceptor.address
         self._acceptor = acceptor

@@ -1,16 +1,16 @@
 """One connection of a ZooKeeper client.
 
-    connect ─► requests, in order ─► answers, in order; events of watches between them
+    connect ─► requests, in order ─► responses, in order; watch events between them
 
 Invariants:
 
-- Answers have the order of the requests, and a read sees the client's earlier writes. So a read waits for writes that
-  are not committed; writes follow each other without waiting.
-- A client gets a watch event before the answer to any request after that change. Output is gathered in order, and no
+- Responses have the order of the requests, and a read sees the client's earlier writes. Therefore a read waits for
+  uncommitted writes; writes do not wait for each other.
+- A client gets a watch event before the response to any request after that change. Output is sent in order, and no
   request is handled in the middle of a commit.
-- The number of waiting requests is bounded: beyond it no more are read. Nothing is read from a client that does not
-  take its answers.
-- A malformed frame ends only the connection: the session lives until it times out.
+- The number of waiting requests is bounded: at the limit, reading from the client pauses. It also pauses while the
+  client does not read its responses.
+- A malformed frame closes only the connection: the session continues until it times out.
 
 Source: ZooKeeper programmer's guide, consistency guarantees; ZooKeeper 3.5.9, ZooKeeperServer.processPacket and
 processConnectRequest, FinalRequestProcessor.
@@ -38,14 +38,14 @@ from barnabas.wire.registry.store import EventType, RegistryError, WatchEvent
 if TYPE_CHECKING:
     from barnabas.core.timers import Timer
 
-# So many requests of one client may wait for a commit, or for those before them, and of so many bytes.
+# The most requests of one client that may wait for a commit or for earlier requests, and their most bytes.
 MOST_WAITING = 1_000
 MOST_WAITING_BYTES = 4 * 1024 * 1024
-# Watches that come, or go with their connection: so many are a few milliseconds.
+# The most watches that are set or removed in one turn of the event loop; this takes a few milliseconds.
 _WATCHES_PER_TURN = 1_000
-# A connection that has no session by then is closed.
+# A connection without a session is closed after this time.
 _SESSIONLESS_MS = 10_000
-# Of one connection, which keeps them; and of one login.
+# The most identities of one connection, and the largest credential of one login.
 _MOST_IDENTITIES = 16
 _MOST_PROOF_BYTES = 8 * 1024
 _NO_PASSWORD = bytes(messages.PASSWORD_BYTES)
@@ -56,7 +56,7 @@ class ZooKeeperConnection:
 
     Attributes:
         session: Its session; None before the first frame, and after the session's end.
-        received_count, sent_count: Requests and answers.
+        received_count, sent_count: Number of requests received and of responses sent.
     """
 
     def __init__(self, server: ServerState, connection: Connection) -> None:
@@ -66,7 +66,7 @@ class ZooKeeperConnection:
         self._connection = connection
         connection.on_sent = self._sent
         self._identities: tuple[Identity, ...] = (Identity("ip", connection.peer_host),)
-        # xid, request, since when, bytes.
+        # xid, request, time of arrival (ns), bytes.
         self._waiting: deque[tuple[int, messages.Request, int, int]] = deque()
         self._in_flight_count = self._outstanding_bytes = 0
         self._out = WireBuffer()
@@ -77,12 +77,12 @@ class ZooKeeperConnection:
 
     @property
     def peer(self) -> str:
-        """The client's address, as four-letter words show it."""
+        """The client's address, in the format of four-letter words."""
         return f"/{self._connection.peer_host}:{self._connection.peer_port}"
 
     @property
     def outstanding_count(self) -> int:
-        """The number of requests that are not answered."""
+        """The number of unanswered requests."""
         return len(self._waiting) + self._in_flight_count
 
     # --- frames
@@ -100,7 +100,7 @@ class ZooKeeperConnection:
 
     def _sent(self, now_ns: int) -> None:
         if self._is_ending and not self._out:
-            # Not here: the connection is in the middle of something.
+            # Deferred, because this is called in the middle of the connection's work.
             self._connection.scheduler.add(self._connection.close)
 
     def on_closed(self) -> None:
@@ -191,7 +191,7 @@ class ZooKeeperConnection:
         if scheme == "digest" and proof is not None and len(proof) <= _MOST_PROOF_BYTES:
             is_known = self._know(acl.digest_identity(proof))
         else:
-            # Of the certificate it was known before.
+            # The certificate's identity was added before.
             is_known = scheme == "ip" or (scheme == "x509" and any(each.scheme == scheme for each in self._identities))
         if is_known:
             self._answer(xid, 0, Code.OK)
@@ -212,7 +212,7 @@ class ZooKeeperConnection:
         certificate = self._connection.peer_certificate()
         if certificate is None:
             return
-        # Here: who listens without TLS does without it.
+        # Imported here, because only TLS listeners need it.
         from barnabas.wire.security.tls.distinguished_name import subject
 
         try:
@@ -223,7 +223,7 @@ class ZooKeeperConnection:
     # --- requests, in order
 
     def _work(self) -> None:
-        """Begin the requests that can begin now."""
+        """Start the requests that need not wait."""
         waiting = self._waiting
         while waiting and self.session is not None and not self._is_ending:
             xid, request, since_ns, frame_bytes = waiting[0]
@@ -239,7 +239,7 @@ class ZooKeeperConnection:
             elif self._in_flight_count:
                 return
             elif isinstance(request, messages.SetWatches) and not self._set_watches(xid, request):
-                # The rest after others had their turn; what comes behind it waits.
+                # Continue in a later turn of the event loop; later requests wait.
                 self._plan_flush()
                 return
             else:
@@ -259,7 +259,7 @@ class ZooKeeperConnection:
         frame_bytes: int,
         outcome: Outcome,
     ) -> None:
-        """Note the answer to a write; in the middle of a commit."""
+        """Store the response to a write; called in the middle of a commit."""
         self._in_flight_count -= 1
         self._outstanding_bytes -= frame_bytes
         if self._is_closed:
@@ -376,7 +376,7 @@ class ZooKeeperConnection:
             self._server.watches.remove(request.path, self, data, children)
         return Code.OK
 
-    # --- what is sent
+    # --- output
 
     def on_event(self, event: WatchEvent) -> None:
         """Queue a watch event; called in the middle of a commit."""
@@ -399,7 +399,7 @@ class ZooKeeperConnection:
             self._connection.scheduler.add(self._flush)
 
     def _flush(self) -> None:
-        """Continue after a commit: process waiting requests, and send the answers."""
+        """Continue after a commit: process waiting requests, and send the responses."""
         self._is_flush_planned = False
         if not self._is_closed:
             self._work()

@@ -1,7 +1,7 @@
 """Four-letter words: ZooKeeper's status commands, sent as four letters without a frame.
 
-Only words that read are supported: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others (which reset
-counters, or list every watch) get the answer of words that are not in ZooKeeper's whitelist.
+Only words that read are supported: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others reset
+counters or list every watch; they are answered like words that are not in ZooKeeper's whitelist.
 
 Source: ZooKeeper administrator's guide, the four letter words; ZooKeeper 3.5.9, org.apache.zookeeper.server.command.
 """
@@ -14,12 +14,12 @@ from barnabas.broker.registry.zookeeper_server.sessions import MOST_TIMEOUT_MS, 
 from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, ServerState
 
 WORD_BYTES: Final = 4
-# Whose protocol is spoken: clients look at the first number.
+# The first number is the version of the protocol, which clients check.
 _VERSION = f"3.5.9-barnabas-{__version__}"
 
 
 def answer_to(word: bytes, server: ServerState) -> bytes:
-    """Return the whole text for a word."""
+    """Return the complete response to a word."""
     answer = _ANSWERS.get(word)
     if answer is None:
         return f"{word.decode('ascii', 'replace')} is not executed because it is not in the whitelist.\n".encode()
@@ -115,7 +115,7 @@ def _wchs(server: ServerState) -> str:
     return f"{watchers} connections watching {paths} paths\nTotal watches:{watches}\n"
 
 
-# differs from Kafka (registry-words): it answers srvr alone unless it is told otherwise.
+# differs from Kafka (registry-words): by default ZooKeeper's whitelist contains only srvr.
 _ANSWERS: Final[dict[bytes, Callable[[ServerState], str]]] = {
     b"ruok": lambda server: "imok",
     b"isro": lambda server: "rw",
@@ -129,5 +129,5 @@ _ANSWERS: Final[dict[bytes, Callable[[ServerState], str]]] = {
     b"wchs": _wchs,
 }
 
-# Those that are recognised, and not taken for the length of a frame.
+# All recognised words: their bytes are not read as the length of a frame.
 WORDS: Final = frozenset([*_ANSWERS, b"crst", b"srst", b"wchc", b"wchp", b"dirs", b"stmk", b"gtmk", b"hash", b"orst"])

@@ -1,13 +1,13 @@
-"""Jute, ZooKeeper's encoding: reading from a frame, writing into an answer. Pure.
+"""Jute, ZooKeeper's encoding: decodes frames and encodes responses. Pure.
 
 | type | bytes |
 | --- | --- |
 | int, long | 4 or 8, big-endian, signed |
 | boolean | 1 |
-| buffer, ustring (UTF-8) | int length, then so many bytes; -1: null |
+| buffer, ustring (UTF-8) | int length, then the bytes; -1: null |
 | vector | int count, then the elements; -1: null |
 
-Invariant: what a length or count claims is held against the bytes that are left before anything is taken or made.
+Invariant: every length and count is checked against the remaining bytes before memory is allocated.
 
 Source: ZooKeeper 3.5.9, org.apache.jute.BinaryInputArchive and BinaryOutputArchive.
 """
@@ -27,7 +27,7 @@ class MalformedError(ProtocolError):
 
 
 class JuteReader:
-    """Reads one frame from its beginning."""
+    """Reads one frame from its start."""
 
     __slots__ = ("_frame", "_position")
 
@@ -37,7 +37,7 @@ class JuteReader:
 
     @property
     def left_bytes(self) -> int:
-        """The bytes that were not read yet."""
+        """The number of unread bytes."""
         return len(self._frame) - self._position
 
     def integer(self) -> int:
@@ -75,7 +75,7 @@ class JuteReader:
         return bytes(self._frame[start : self._position])
 
     def string(self) -> str | None:
-        """Text; as in Java, bytes that are no UTF-8 become U+FFFD."""
+        """Read a string; as in Java, invalid UTF-8 becomes U+FFFD."""
         data = self.buffer()
         return None if data is None else data.decode("utf-8", "replace")
 
@@ -86,14 +86,14 @@ class JuteReader:
         return text
 
     def count(self, least_bytes: int) -> int:
-        """Return the count of a vector that must not be null, whose elements have a minimum size."""
+        """Read the count of a vector, which must not be null; each element has at least `least_bytes`."""
         count = self.integer()
         if not 0 <= count <= self.left_bytes // least_bytes:
             raise MalformedError(f"a vector of {count} where {self.left_bytes} bytes are left")
         return count
 
     def rest(self) -> "JuteReader":
-        """Return a reader of a copy of the remaining bytes, which outlives the frame."""
+        """Return a reader of a copy of the remaining bytes, which remains valid after the frame is released."""
         return JuteReader(memoryview(bytes(self._frame[self._position :])))
 
 

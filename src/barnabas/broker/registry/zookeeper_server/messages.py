@@ -1,10 +1,10 @@
 """ZooKeeper's client protocol: operation numbers, error codes, requests, responses. Pure.
 
     request  ─► int length, int xid, int operation, record
-    answer   ─► int length, int xid, long zxid, int error, record (where there is no error)
+    answer   ─► int length, int xid, long zxid, int error, record (if error is 0)
 
-A request is either a read, which is answered from the tree, or a `Write`: a transaction for the tree. An operation that
-is known to be refused (an unsupported mode) stays in its transaction, so that it is refused in order.
+A request is either a read, which is answered from the tree, or a `Write`: a transaction for the tree. An unsupported
+operation stays in its transaction, so that it is refused in order.
 
 Source: ZooKeeper 3.5.9, zookeeper.jute, ZooDefs.OpCode, KeeperException.Code, MultiTransactionRecord, MultiResponse.
 """
@@ -44,7 +44,7 @@ from barnabas.wire.registry.store import (
 )
 
 MOST_PARTS: Final = 1_000
-"""Of one transaction: so many take some 50 ms of the event loop."""
+"""The most operations of one transaction; they take about 50 ms of the event loop."""
 
 
 class Operation(IntEnum):
@@ -151,7 +151,7 @@ class Ping(NamedTuple):
 
 
 class WatchList(IntEnum):
-    """The lists of setWatches: watches by getData, exists, getChildren; in the order of the protocol."""
+    """The lists of setWatches, in the order of the protocol: watches by getData, exists, getChildren."""
 
     DATA = 0
     EXIST = 1
@@ -159,9 +159,10 @@ class WatchList(IntEnum):
 
 
 class SetWatches(NamedTuple):
-    """The watches that a client has when it connects again, and the last transaction that it saw.
+    """The watches of a client that reconnects, and the last transaction that it saw.
 
-    They may be very many: they are read one after the other, and `MalformedError` is raised where one is none.
+    There may be very many watches: the iterator decodes them one at a time, and raises `MalformedError` at an invalid
+    one.
     """
 
     relative_zxid: int
@@ -169,7 +170,7 @@ class SetWatches(NamedTuple):
 
 
 class WatchKind(IntEnum):
-    """The watches of a node that a client removes; the protocol's numbers."""
+    """The kinds of watches that a client removes; the protocol's numbers."""
 
     CHILDREN = 1
     DATA = 2
@@ -185,14 +186,14 @@ class ForgetWatches(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A request that the server refuses regardless of the client."""
+    """A request that the server always refuses."""
 
     code: Code
     ends_connection: bool = False
 
 
 class Write(NamedTuple):
-    """A transaction, and which operation of the protocol each part is."""
+    """A transaction, and the protocol's operation of each part."""
 
     operation: Operation
     kinds: list[Operation]
@@ -203,7 +204,7 @@ SimpleRead: TypeAlias = Exists | GetData | GetChildren | GetAcl | Sync | Ping | 
 Read: TypeAlias = SimpleRead | SetWatches
 Request: TypeAlias = Read | Write
 
-# Permissions, and the lengths of scheme and id.
+# The permissions, and the length fields of scheme and id.
 _LEAST_ACL_BYTES = 12
 
 
@@ -221,13 +222,13 @@ def _create(reader: JuteReader, operation: Operation) -> TreeOp:
     if not 0 <= flags <= 6:
         return RefusedOp(BadArgumentsError(path))
     if flags > 3:
-        # differs from Kafka (registry-containers): containers are nodes that go with their last child.
+        # differs from Kafka (registry-containers): ZooKeeper has containers, nodes deleted with their last child.
         return RefusedOp(UnimplementedError(path))
     return CreateOp(path, data, bool(flags & 1), bool(flags & 2), acls)
 
 
 def _write_op(reader: JuteReader, operation: int) -> tuple[Operation, TreeOp] | None:
-    """Return one part of a transaction; None if the operation number is not one that writes."""
+    """Return one part of a transaction; None if the operation is not a write."""
     match operation:
         case Operation.CREATE | Operation.CREATE2 | Operation.CREATE_CONTAINER | Operation.CREATE_TTL:
             kind = Operation(operation)
@@ -246,7 +247,7 @@ def _multi(reader: JuteReader, _: int) -> Write:
     write = Write(Operation.MULTI, [], [])
     while True:
         if len(write.ops) > MOST_PARTS:
-            # differs from Kafka (registry-transaction-parts): as many as fit into a request, however long it takes.
+            # differs from Kafka (registry-transaction-parts): in ZooKeeper only the request size limits them.
             raise MalformedError(f"a transaction of more than {MOST_PARTS} parts")
         operation, is_done, _error = reader.integer(), reader.boolean(), reader.integer()
         if is_done:
@@ -277,7 +278,7 @@ def _watch_lists(reader: JuteReader) -> Iterator[tuple[WatchList, str]]:
 
 def _exists(reader: JuteReader) -> Exists | Refused:
     path, watch = reader.required_string(), reader.boolean()
-    # Of all that reads this one alone looks at its path.
+    # Of all reads, only exists validates its path.
     return Refused(Code.BAD_ARGUMENTS) if "\0" in path else Exists(path, watch)
 
 
@@ -314,7 +315,7 @@ _DECODERS: Final[dict[int, Callable[[JuteReader, int], Request]]] = {
     Operation.CHECK_WATCHES: lambda reader, _: _forget_watches(reader, True),
     Operation.REMOVE_WATCHES: lambda reader, _: _forget_watches(reader, False),
     Operation.RECONFIG: lambda reader, _: Refused(Code.RECONFIG_DISABLED),
-    # The server's own.
+    # Only the server itself may send this operation.
     Operation.CREATE_SESSION: lambda reader, _: Refused(Code.MARSHALLING_ERROR),
 }
 
@@ -329,7 +330,7 @@ def decode_request(operation: int, reader: JuteReader, session_id: int) -> Reque
     try:
         return decoder(reader, operation)
     except MalformedError:
-        # As ZooKeeper: the frame was whole, so the next one can be read.
+        # As in ZooKeeper: the frame was complete, so the next one can be read.
         return Refused(Code.MARSHALLING_ERROR)
 
 
@@ -338,9 +339,9 @@ class Connect(NamedTuple):
 
     Attributes:
         last_zxid: The last transaction that the client has seen.
-        timeout_ms: How long a session it wishes may be silent.
-        session_id: 0 for a new one.
-        knows_read_only: Whether the answer has a flag more: clients since 3.4.
+        timeout_ms: The requested session timeout.
+        session_id: The session to resume; 0: begin a new one.
+        knows_read_only: Whether the response must contain the read-only flag (clients since 3.4).
     """
 
     last_zxid: int
@@ -372,12 +373,12 @@ _CONNECTED = Struct(">iiiqi16s")
 NOTIFICATION_XID: Final = -1
 PING_XID: Final = -2
 _CONNECTED_STATE = 3
-"""KeeperState.SyncConnected, of which a client hears with every event."""
+"""KeeperState.SyncConnected, which is part of every watch event."""
 PASSWORD_BYTES: Final = 16
 
 
 def write_answer(xid: int, zxid: int, code: int, body: bytes | bytearray, out: bytearray) -> None:
-    """Write an answer with its length."""
+    """Encode a response with its length."""
     out += _HEADER.pack(_HEADER_BYTES + len(body), xid, zxid, code)
     out += body
 
@@ -392,7 +393,7 @@ def write_event(kind: EventType, path: str, out: bytearray) -> None:
 
 
 def write_connected(timeout_ms: int, session_id: int, password: bytes, knows_read_only: bool, out: bytearray) -> None:
-    """Encode the answer to the first frame; all zero if the session does not exist any more."""
+    """Encode the response to the first frame; all fields are zero if the session no longer exists."""
     length = _CONNECTED.size - 4 + knows_read_only
     out += _CONNECTED.pack(length, 0, timeout_ms, session_id, PASSWORD_BYTES, password)
     if knows_read_only:
@@ -437,10 +438,10 @@ def text_answer(text: str) -> bytearray:
 
 
 def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time_ms: int, session_id: int) -> bytearray:
-    """Encode the body of the answer to a successful transaction.
+    """Encode the body of the response to a successful transaction.
 
     Args:
-        zxid, time_ms: Of the transaction, for the stat of what it created.
+        zxid, time_ms: The transaction's, for the stat of created nodes.
     """
     if write.operation is not Operation.MULTI:
         return _part_body(write.kinds[0], write.ops[0], results[0], zxid, time_ms, session_id)
@@ -455,7 +456,7 @@ def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time
 
 
 def refused_multi_body(write: Write, error: RegistryError) -> bytearray:
-    """Encode the body of the answer to a transaction with a refused operation."""
+    """Encode the body of the response to a transaction with a refused operation."""
     out = bytearray()
     for index in range(len(write.ops)):
         code = Code.OK if index < error.op_index else Code.RUNTIME_INCONSISTENCY

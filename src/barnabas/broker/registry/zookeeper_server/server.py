@@ -15,33 +15,33 @@ from barnabas.broker.registry.zookeeper_server.connection import ZooKeeperConnec
 from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, ServerState
 
 MOST_FRAME_BYTES: Final = 0xFFFFF
-"""jute.maxbuffer, as ZooKeeper has it unless told otherwise."""
+"""ZooKeeper's default of jute.maxbuffer."""
 
 
 class ZooKeeperServer:
-    """Serves one registry at some addresses. Owned by the event loop."""
+    """Serves one registry at one or more addresses. Owned by the event loop."""
 
     def __init__(self, state: ServerState, acceptors: Sequence[Acceptor]) -> None:
         """Args:
-        state: Its registry is closed by its owner, after this.
-        acceptors: The addresses; owned from here on.
+        state: The shared state; the owner of its registry closes the registry after this server.
+        acceptors: The addresses; owned by this server from now on.
         """
         self._state = state
         counts: dict[str, int] = {}
         self._listeners = [
-            # Not closed for being idle: a connection goes with its session.
+            # No idle limit: the session timeout closes connections.
             Listener(ZooKeeperAcceptor(acceptor, MOST_PER_HOST, counts), state.timers, MOST_FRAME_BYTES, -1)
             for acceptor in acceptors
         ]
 
     def start(self, reactor: Reactor) -> None:
-        """Accept from now on."""
+        """Accept connections from now on."""
         self._state.registry.observe(self._state.on_event)
         for listener in self._listeners:
             listener.start(self._new_connection, reactor)
 
     def close(self) -> None:
-        """Close every connection and forget the sessions."""
+        """Close every connection and drop the sessions."""
         self._state.sessions.close()
         for listener in self._listeners:
             listener.close()

@@ -1,11 +1,11 @@
-"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and expire after a timeout.
+"""The sessions of ZooKeeper clients: they outlive a connection and this process, and expire after a timeout.
 
 Invariants:
 
-- A session has one connection at a time; another connection that takes it over must know its password, and the first
-  one is closed.
-- A session that ended never comes back: a client that resumes it gets the answer that it has expired.
-- A client whose new session was confirmed finds it again after a kill: it is in the journal before the answer.
+- A session has one connection at a time. Another connection can take it over with its password; then the first one is
+  closed.
+- A session that ended is never resumed: a client that tries gets the error that the session has expired.
+- A confirmed session survives a kill: it is in the journal before the response.
 
 Source: ZooKeeper programmer's guide, ZooKeeper sessions; ZooKeeper 3.5.9, SessionTrackerImpl.
 """
@@ -21,7 +21,7 @@ from barnabas.core.timers import Timer, Timers
 if TYPE_CHECKING:
     from random import Random
 
-# The tick of a ZooKeeper whose file says nothing about it: a session lasts 2 to 20 of them.
+# ZooKeeper's default tickTime: a session timeout is 2 to 20 ticks.
 TICK_MS = 3_000
 LEAST_TIMEOUT_MS = 2 * TICK_MS
 MOST_TIMEOUT_MS = 20 * TICK_MS
@@ -41,9 +41,9 @@ class Session:
     """One client.
 
     Attributes:
-        id: The owner of its ephemeral nodes.
-        timeout_ms: For how long it may be silent.
-        connection: Its connection; None while it has none.
+        id: The id; also the owner of its ephemeral nodes.
+        timeout_ms: The session timeout.
+        connection: Its connection; None while the client is disconnected.
     """
 
     __slots__ = ("connection", "deadline_ms", "id", "password", "timeout_ms", "timer")
@@ -58,7 +58,7 @@ class Session:
 
 
 class Sessions:
-    """All that live. Owned by the event loop."""
+    """All live sessions. Owned by the event loop."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Sessions:
         least_timeout_ms: int = LEAST_TIMEOUT_MS,
     ) -> None:
         """Args:
-        taken_id: That of the broker's own session.
+        taken_id: The id of the broker's own session.
         on_expired: Called with a session that has expired.
-        kept: Those that began before this process did: they have all of their time from now on.
+        kept: Sessions stored by an earlier process: their full timeout starts now.
         least_timeout_ms: The minimum timeout of a session.
         """
         self.least_timeout_ms = least_timeout_ms
@@ -126,11 +126,11 @@ class Sessions:
         return session
 
     def heard(self, session: Session) -> None:
-        """Record a sign of life of a session."""
+        """Restart the timeout of a session, after a request."""
         session.deadline_ms = self._clock.monotonic_ms() + session.timeout_ms
 
     def end(self, session: Session) -> None:
-        """End a session: it cannot be found any more. Does nothing if it has ended already."""
+        """Remove a session; does nothing if it has ended already."""
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
         if session.timer is not None:
@@ -138,12 +138,12 @@ class Sessions:
             session.timer = None
 
     def close(self) -> None:
-        """Forget all sessions; those stored in the tree are kept there."""
+        """Remove all sessions from memory; stored sessions remain in the tree."""
         for session in self.all():
             self.end(session)
 
     def _watch(self, session: Session) -> None:
-        # Looked at when it may be over and not at each sign of life: most sessions never are.
+        # The timer is set once per timeout, not at each request, because most sessions never expire.
         left_ms = session.deadline_ms - self._clock.monotonic_ms()
         session.timer = self._timers.call_later(max(left_ms, 1), self._look, session)
 

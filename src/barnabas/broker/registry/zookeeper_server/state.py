@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from random import Random
 
 MOST_PER_HOST: Final = 60
-"""maxClientCnxns, as ZooKeeper has it unless told otherwise."""
-# differs from Kafka (registry-bounds): watches are limited by memory there.
+"""ZooKeeper's default of maxClientCnxns."""
+# differs from Kafka (registry-bounds): in ZooKeeper only the heap limits watches.
 MOST_WATCH_BYTES: Final = 128 * 1024 * 1024
-"""What the watches of all connections may take: some 250,000 of them on topics."""
+"""The most memory for the watches of all connections: about 250,000 watches on topics."""
 _NS_PER_MS = 1_000_000
 
 
@@ -54,11 +54,11 @@ class Statistics:
 
 
 class ClientConnection(Protocol):
-    """One connection, as the others see it."""
+    """The interface of one connection for the others."""
 
     @property
     def peer(self) -> str:
-        """The other side's address and port."""
+        """The client's address and port."""
         ...
 
     @property
@@ -87,14 +87,14 @@ class ClientConnection(Protocol):
 
 
 class ServerState:
-    """One for all connections. Owned by the event loop.
+    """The state that all connections share. Owned by the event loop.
 
     Attributes:
         registry, tree: The served registry and its tree.
         supers: The super users.
         connections: The open connections, in order of arrival.
-        port: Of the first address.
-        now_ns: Monotonic nanoseconds, for what is measured.
+        port: The port of the first address.
+        now_ns: Returns monotonic nanoseconds, for measurements.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ServerState:
     ) -> None:
         self.registry = registry
         self.supers = supers
-        # differs from Kafka (registry-root): ZooKeeper's own nodes are in its tree.
+        # differs from Kafka (registry-root): in ZooKeeper the tree also contains ZooKeeper's own nodes.
         self.tree: Tree = registry.tree
         self.timers = timers
         self.now_ns: Callable[[], int] = clock.monotonic_ns
@@ -139,7 +139,7 @@ class ServerState:
         try:
             self.registry.perform([EndSessionOp(session.id)], Author(session.id), _ended)
         except RegistryClosedError:
-            # The broker stops: it expires again, later.
+            # The broker stops: the session will expire again after a restart.
             return
 
 

@@ -1,9 +1,9 @@
 """The table of watches: which connection watches which node. Pure.
 
-A watch fires once. A connection has one watch of a kind on a node, however often it sets it. Data watches are set by
-getData and exists, child watches by getChildren.
+A watch fires once. A connection has at most one watch of each kind on a node, even if it sets the watch several times.
+Data watches are set by getData and exists, child watches by getChildren.
 
-The memory of the watches is counted, as paths may be very long and the number of watches is not limited.
+The memory of the watches is counted, because paths may be very long and the number of watches is not limited.
 
 Source: ZooKeeper programmer's guide, watches; ZooKeeper 3.5.9, WatchManager and DataTree.setWatches.
 """
@@ -15,7 +15,7 @@ from barnabas.wire.registry.store import EventType, WatchEvent
 
 Watcher = TypeVar("Watcher")
 
-# Of each watch, beside its path.
+# The estimated memory of a watch, without its path.
 _WATCH_BYTES: Final = 400
 
 
@@ -23,16 +23,16 @@ class Watches(Generic[Watcher]):
     """The watches of all connections.
 
     Attributes:
-        kept_bytes: Their memory, an estimate.
+        kept_bytes: Their estimated memory.
     """
 
     __slots__ = ("_bytes", "_children", "_data", "_of", "kept_bytes")
 
     def __init__(self) -> None:
-        # In the order in which they were set.
+        # By path: the watchers, in the order in which they were added.
         self._data: dict[str, dict[Watcher, None]] = {}
         self._children: dict[str, dict[Watcher, None]] = {}
-        # Paths of data, then of children.
+        # By watcher: paths of data watches, then of child watches.
         self._of: dict[Watcher, tuple[set[str], set[str]]] = {}
         self._bytes: dict[Watcher, int] = {}
         self.kept_bytes = 0
@@ -51,7 +51,7 @@ class Watches(Generic[Watcher]):
         self._note(watcher, self._paths(watcher)[1], path)
 
     def dismiss_largest(self) -> Watcher:
-        """Return the watcher with the largest watches, and stop counting these, as they are about to be removed."""
+        """Return the watcher with the most memory, and stop counting its watches, which the caller will remove."""
         watcher = max(self._bytes, key=self._bytes.__getitem__)
         self.kept_bytes -= self._bytes.pop(watcher)
         return watcher

@@ -1,12 +1,12 @@
 """The follower's side of an incremental fetch session: sends only changes to the leader. Pure.
 
-A session begins with a full fetch (epoch 0), which also ends the session whose id it names, and continues with epochs
-1, 2, 3 ...: then a request contains only changed and removed partitions, and a response only changes. When no partition
-is left the leader ends it. Very many partitions are added some at a time, as building a request is work for one turn of
-the loop. A leader without a free session slot gets requests for all partitions each time.
+A session begins with a full fetch (epoch 0), which also ends the session whose id it contains. It continues with epochs
+1, 2, 3 ...: each request contains only changed and removed partitions, and each response only changes. The leader ends
+the session when it has no partitions. A large number of partitions is added over several requests, because a request is
+built in one turn of the event loop. A leader without a free session slot gets full requests each time.
 
 Invariants:
-- `asked` is the leader's state of the session; a response for anything else is invalid.
+- `asked` is the leader's state of the session; a response with other partitions is invalid.
 - After an error, a lost request or an invalid response, the next request is a full one.
 
 Source: KIP-227; Kafka 2.7.2, FetchSessionHandler.
@@ -24,7 +24,7 @@ NO_SESSION: Final = 0
 FULL_EPOCH: Final = 0
 WITHOUT_SESSIONS_EPOCH: Final = -1
 MOST_ADDED: Final = 1_000
-"""So many partitions come into a session with one request."""
+"""The most partitions that one request adds to a session."""
 _LAST_EPOCH: Final = 0x7FFFFFFF
 
 
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     """The position from which a partition is fetched.
 
     Attributes:
-        progress: Its own at that time, also for the leader epoch.
+        progress: The partition's progress when it was requested; it also identifies the leader epoch.
     """
 
     progress: Progress
@@ -67,7 +67,7 @@ class FetchSession:
 
     def __init__(self, version: int) -> None:
         """Args:
-        version: Of Fetch, as it is sent.
+        version: The version of the Fetch requests.
         """
         self._has_sessions = self._grows = version >= FIRST_VERSION_WITH_SESSIONS
         self._id = NO_SESSION
@@ -83,12 +83,12 @@ class FetchSession:
         """Make the next request.
 
         Args:
-            wanted: Returns the position from which to fetch a partition; None: not now.
-            partitions: All, in the order in which they are to be served.
+            wanted: Returns the position from which to fetch a partition; None: do not fetch it now.
+            partitions: All partitions, in the order in which the leader should serve them.
             changed: Partitions whose request may differ from the last one.
 
         Returns:
-            None where nothing is to be said.
+            The request; None if there is nothing to fetch.
         """
         asked = self.asked
         if self._epoch == FULL_EPOCH:
@@ -99,7 +99,7 @@ class FetchSession:
                 if ask is not None:
                     asked[key] = ask
                     if self._grows and len(asked) == MOST_ADDED:
-                        # differs from Kafka (large-fetch-session): it asks for all of them in the first request.
+                        # differs from Kafka (large-fetch-session): Kafka requests all partitions in the first fetch.
                         break
             if not asked:
                 return None
@@ -127,7 +127,7 @@ class FetchSession:
         """Process a response.
 
         Args:
-            answered: The partitions in it.
+            answered: The partitions in the response.
 
         Returns:
             The error of an invalid response; None: it is valid.
@@ -146,7 +146,7 @@ class FetchSession:
         if was_full:
             self._grows = session_id != NO_SESSION
         if session_id == NO_SESSION:
-            # Never begun, or ended.
+            # The leader did not begin a session, or ended it.
             self._id, self._epoch = NO_SESSION, FULL_EPOCH
         elif not was_full and session_id != self._id:
             return self._reset(f"response in session {session_id}, expected {self._id}")

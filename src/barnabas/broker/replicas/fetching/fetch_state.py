@@ -7,19 +7,18 @@
 | --- | --- | --- |
 | TRUNCATING | end offset of the newest epoch in the follower's log | when the log is a prefix of the leader's log |
 | FETCHING | records from the fetch offset on | on an error |
-| SEEKING_END | its end, as it does not have the fetch offset | if that is lower: there, after truncation |
-| SEEKING_START | its log start offset | if that is higher: there, after a full truncation |
+| SEEKING_END | log end offset: the leader lacks the fetch offset | truncate to it if it is lower |
+| SEEKING_START | log start offset | truncate fully and start at it if it is higher |
 
-A log without epochs is truncated to its high watermark, without a request. A leader that answers with offsets alone
-(OffsetForLeaderEpoch v0) is asked for two epochs, one after the other.
+A log without epochs is truncated to its high watermark, without a request. If the leader returns offsets without epochs
+(OffsetForLeaderEpoch v0), two epochs are requested, one after the other.
 
 An error delays a partition; `FAIL` removes it until the controller adds it again.
 
 Invariants:
-- A partition has one fetch offset: the end of its log, once it is FETCHING.
-- A partition that is added again is another `Progress`: responses for the previous one do not apply to it.
-- The cost depends on the partitions that changed, not on their number: a fetch of a thousand idle partitions and a busy
-  one handles one.
+- The fetch offset of a FETCHING partition is its log end offset.
+- A partition that is added again gets a new `Progress`: responses for the previous one do not apply to it.
+- The cost of a fetch depends on the number of changed partitions, not on the number of all partitions.
 
 Source: KIP-101, KIP-279, KIP-320; facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread.
 """
@@ -32,8 +31,8 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, TopicPartition
 
 UNKNOWN_LAG: Final = -1
-# differs from Kafka (short-first-back-off): it waits replica.fetch.backoff.ms at once, also for a leader that is a
-# moment behind its followers, and twice that after a lost connection.
+# differs from Kafka (short-first-back-off): Kafka waits replica.fetch.backoff.ms after the first error, even if the
+# leader only learns of its leadership a moment later than the follower, and twice that after a lost connection.
 FIRST_BACK_OFF_MS: Final = 50
 
 
@@ -55,17 +54,16 @@ class Reaction(Enum):
 
 
 class Progress:
-    """How far one partition is, since it was added with its leader epoch.
+    """The progress of one partition since it was added with its leader epoch.
 
     Attributes:
-        leader_epoch: That of the leader, as the controller told it.
-        offset: Of the next record to fetch; while it is TRUNCATING, where its log ends at the least: the high
-            watermark.
-        lag: By how many records it is behind the leader's high watermark; `UNKNOWN_LAG` before the first answer.
-        error_count: How many attempts have failed since records were fetched last, or could have been.
-        last_error: Why the last of them did; None: none has.
-        newest_end_offset: Where a leader that says no epochs has the end of the newest own one; None: it was not asked,
-            or says epochs.
+        leader_epoch: The leader epoch from the controller.
+        offset: The fetch offset; while TRUNCATING, the follower's high watermark.
+        lag: Number of records behind the leader's high watermark; `UNKNOWN_LAG` before the first response.
+        error_count: Number of failed attempts since the last successful fetch.
+        last_error: The error of the last attempt; None if it succeeded.
+        newest_end_offset: With OffsetForLeaderEpoch v0, the leader's end offset for the newest epoch of the follower's
+            log, until the second response; else None.
         retry_at_ms: The end of its delay; None: it is not delayed.
     """
 
@@ -102,7 +100,7 @@ class FetchState:
     """The partitions of one fetcher.
 
     Attributes:
-        partitions: In the order in which they are served: those that returned records move to the end.
+        partitions: In the order in which the leader should serve them: partitions that got records move to the end.
         changed: Partitions whose request differs from the last fetch.
     """
 
@@ -155,20 +153,20 @@ class FetchState:
             self.changed[key] = None
 
     def delay(self, progress: Progress, error: str, now_ms: int, most_ms: int) -> bool:
-        """Leave a partition out for a while.
+        """Exclude a partition from requests until a delay has passed.
 
         Args:
-            error: Why.
-            most_ms: replica.fetch.backoff.ms.
+            error: The reason.
+            most_ms: replica.fetch.backoff.ms, the longest delay.
 
         Returns:
-            Whether this is another error than that before.
+            Whether the error differs from the previous one.
         """
         progress.error_count += 1
         progress.retry_at_ms = now_ms + back_off_ms(progress.error_count, most_ms)
         is_new, progress.last_error = error != progress.last_error, error
         if progress.phase in (Phase.SEEKING_END, Phase.SEEKING_START):
-            # It asks for its offset once more: the leader may have it by then.
+            # Fetch from the same offset again: the leader may have it by then.
             progress.phase = Phase.FETCHING
             self._unready.pop(progress.key, None)
         self._delayed[progress.key] = progress
@@ -192,7 +190,7 @@ class FetchState:
 
     @property
     def next_wake_ms(self) -> int | None:
-        """When the next delay is over; None: nothing is delayed."""
+        """The time at which the next delay ends; None: nothing is delayed."""
         if not self._delayed:
             return None
         return min((each.retry_at_ms for each in self._delayed.values() if each.retry_at_ms is not None), default=None)
@@ -206,7 +204,8 @@ class Truncation(NamedTuple):
     """The offset to which a follower's log is truncated.
 
     Attributes:
-        is_done: From there on it is the leader's; if not the leader is asked once more, for the then newest epoch.
+        is_done: The truncated log is a prefix of the leader's log. If not, the leader is asked for the epoch that is
+            the newest after the truncation.
     """
 
     offset: int
@@ -220,15 +219,15 @@ def truncation(
     log_end_offset: int,
     own_end_of: Callable[[int], tuple[int, int]],
 ) -> Truncation:
-    """Decide from the leader's response to which offset a follower's log is truncated.
+    """Return the offset to which a follower's log is truncated, from the leader's response.
 
     Args:
-        epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0) and
-            none is needed.
-        end_offset: Its end in the leader's log; -1: the leader knows of none.
+        epoch: The leader's largest epoch at or below the requested one; -1 if the response has no epoch (v0) and it is
+            not needed.
+        end_offset: The end offset of `epoch` in the leader's log; -1: the leader has no such epoch.
         least_offset: The end of replicated records: the follower's high watermark.
-        log_end_offset: The follower's.
-        own_end_of: See `LeaderEpochs.end_offset_for`, of the follower's log.
+        log_end_offset: The follower's log end offset.
+        own_end_of: `LeaderEpochs.end_offset_for` of the follower's log.
     """
     if end_offset < 0:
         return Truncation(least_offset, is_done=True)
@@ -239,7 +238,7 @@ def truncation(
         return Truncation(min(end_offset, log_end_offset), is_done=True)
     if own_epoch == epoch:
         return Truncation(min(own_end_offset, end_offset, log_end_offset), is_done=True)
-    # The leader never had what this log has of that epoch and those after the own one: they may part even earlier.
+    # The leader lacks the follower's records after `own_epoch`. The logs may also differ at an earlier offset.
     return Truncation(min(own_end_offset, log_end_offset), is_done=False)
 
 
@@ -250,10 +249,11 @@ def truncation_without_epochs(
     log_end_offset: int,
     newest_start_offset: int,
 ) -> Truncation:
-    """Decide the same from two responses of version 0: for the follower's newest epoch and the one before.
+    """Return the same from two responses of version 0: for the follower's newest epoch and the one before.
 
-    Where both are the same the leader has nothing of the newest one, which a single answer does not tell: its end may
-    be that of an older epoch, in which the leader wrote on (KIP-279). What is replicated stays even then.
+    If both offsets are equal, the leader has no records of the newest epoch. A single response does not show this: its
+    offset may be the end of an older epoch to which the leader appended more (KIP-279). Records below `least_offset`
+    are kept even then.
     """
     end_offset = min(newest_end_offset, log_end_offset)
     if end_offset_before != newest_end_offset:
@@ -264,7 +264,7 @@ def truncation_without_epochs(
 
 
 def reaction(error_code: int) -> Reaction:
-    """Return the reaction to an error, provided that the partition's leader epoch is that of the request."""
+    """Return the reaction to an error, if the partition still has the leader epoch of the request."""
     if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
         return Reaction.SEEK
     if error_code == ErrorCode.FENCED_LEADER_EPOCH:

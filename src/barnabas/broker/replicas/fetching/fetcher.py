@@ -2,18 +2,19 @@
 
     go_on ─► truncations without epochs ─► OffsetForLeaderEpoch ─► ListOffsets ─► Fetch ─► appends side by side ─► go_on
 
-There is no task: the end of each step calls the next one. One request is in flight at a time; the leader waits for
-records (`replica.fetch.wait.max.ms`), but not longer than until a delayed partition is due. A partition that is added
-during such a wait does not have to wait: the fetch is cancelled and sent again.
+The fetcher is not a task: the end of each step calls the next one. One request is in flight at a time. The leader waits
+for records up to `replica.fetch.wait.max.ms`, or until the delay of a partition ends. If a partition is added during
+this wait, the fetch is cancelled and sent again.
 
 Invariants:
-- A response counts for a partition only if it is still followed, with the leader epoch and the offset of the request,
-  in the turn in which it is used.
-- Records stay in the receive buffer, so the next request is sent only when all of a response are appended.
-- While one operation uses a partition's log (`busy`, for all fetchers) no other does: a partition that was added again
+- A response is applied to a partition only if the partition is still followed, with the leader epoch and the offset of
+  the request. This is checked in the turn of the event loop that applies it.
+- Records stay in the receive buffer, so the next request is sent only after all records of a response are appended.
+- Only one operation at a time uses a partition's log (`busy`, shared by all fetchers): a partition that was added again
   waits for earlier operations.
 - A partition that fails does not affect the others.
-- While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `_throttled`.
+- While the follower's quota is exhausted, fetches exclude throttled partitions, unless their lag is known to be 0. The
+  excluded partitions are in `_throttled`.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.
 """
@@ -69,18 +70,18 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
 
-# What is done for partitions in one turn of the loop.
+# The most partitions that one turn of the event loop processes.
 _PARTITIONS_PER_TURN: Final = 64
-# So many partitions are asked for their epochs at once: to make a request is work for one turn.
+# The most partitions in an OffsetForLeaderEpoch request, which is built in one turn of the event loop.
 _MOST_ASKED: Final = 1_000
-# Truncations are waited for, that all of their partitions are in the next fetch; then it goes without those that last.
+# The next fetch waits this long for truncations, to include their partitions; then it is sent without the others.
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
 _BETWEEN_INTERRUPTS_MS: Final = 100
-# What the quota throttles waits so long at the least: not for each small answer anew.
+# The shortest throttle time, so that small responses do not cause a check each.
 _LEAST_THROTTLE_MS: Final = 20
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
-# Of a leader that was told of its leadership a moment later than this broker.
+# Errors of a leader that learns of its leadership a moment later than this broker.
 _USUAL_ERRORS: Final = frozenset(
     (
         ErrorCode.NOT_LEADER_OR_FOLLOWER.name,
@@ -130,25 +131,25 @@ class Surroundings(Protocol):
     def channels(self) -> LeaderChannels: ...
 
     def is_free(self, key: TopicPartition) -> None:
-        """Note that the log of a partition is not busy any more; another fetcher may have the partition by now."""
+        """Note that the log of a partition is no longer busy; another fetcher may have the partition by now."""
         ...
 
     def has_failed(self, key: TopicPartition) -> None:
-        """Stop copying a partition until it is added again."""
+        """Stop fetching a partition until it is added again."""
         ...
 
     def is_gone(self, key: TopicPartition) -> None:
-        """Remove a partition that is not followed any more."""
+        """Remove a partition that is no longer followed."""
         ...
 
 
 class Fetcher:
-    """Copies partitions from one leader. Belongs to the event loop's thread.
+    """Copies partitions from one leader. Owned by the event loop.
 
     Attributes:
-        leader, number: Which one it is.
-        state: How far it is.
-        request_count, byte_count: Fetches that it sent, and bytes of records that they brought.
+        leader, number: The leader's broker id and the number of this fetcher.
+        state: The state of its partitions.
+        request_count, byte_count: Number of sent fetches, and bytes of records received.
     """
 
     __slots__ = (
@@ -196,25 +197,25 @@ class Fetcher:
         self._epochs_version = version_of(ApiKey.OFFSET_FOR_LEADER_EPOCH, spoken)
         self._session = FetchSession(self._fetch_version)
         self._followed: dict[TopicPartition, FollowerReplica] = {}
-        # A request is on its way, or its answer is taken in.
+        # Busy: a request is in flight, or its response is being processed.
         self._is_busy = self._is_closed = False
-        # All of a fetch's answer was given to the logs, so many of which have not taken it yet.
+        # All partitions of the response were passed to their logs; `_appending_count` logs have not finished yet.
         self._is_handed_out = True
         self._appending_count = 0
         self._truncating_count = 0
         self._patient_until_ms = 0
-        # Of requests that failed as a whole, one after the other.
+        # Consecutive requests that failed as a whole.
         self._failure_count = 0
         self._last_failure: str | None = None
         self._resume_ms = 0
         self._timer: Timer | None = None
-        # A fetch is on its way, and the one before brought no records: the leader waits for some.
+        # A fetch is in flight and the previous one returned no records: the leader waits for records.
         self._is_polling = self._is_interrupted = False
         self._interrupted_ms = -_BETWEEN_INTERRUPTS_MS
         self._hurry_timer: Timer | None = None
         self._was_empty = self._was_answered = False
         self._address: tuple[str, int] | None = None
-        # Until when the quota throttles what lags (None: it does not), and what that is.
+        # The end of the quota's throttling (None: no throttling), and the throttled partitions.
         self._throttled_until_ms: int | None = None
         self._throttled: dict[TopicPartition, None] = {}
 
@@ -229,14 +230,14 @@ class Fetcher:
         """Add or restart a partition; call `go_on` when all are added.
 
         Args:
-            offset: What its log holds up to there is the leader's, too: its high watermark.
+            offset: The follower's high watermark: up to it the log is equal to the leader's.
         """
         key = followed.topic_partition
         self.state.add(key, leader_epoch, offset)
         self._followed[key] = followed
 
     def remove(self, key: TopicPartition) -> FollowerReplica:
-        """Copy a partition no longer."""
+        """Stop fetching a partition, and return it."""
         self.state.remove(key)
         return self._followed.pop(key)
 
@@ -253,24 +254,24 @@ class Fetcher:
         if self._is_busy or self._is_closed:
             return
         self._cancel_timer()
-        # Truncations may be over at once, and requests lost: both call this again.
+        # Truncations may end at once, and requests may fail at once: both call this method again.
         self._is_busy = True
         if not self._do_next(self._surroundings.clock.monotonic_ms()):
             self._is_busy = False
 
     def hurry(self) -> None:
-        """Continue, as partitions were added or became free; also with a leader that could not be reached before."""
+        """Continue without delay, because partitions were added or became free; even after a failed connection."""
         self._resume_ms = 0
         self.go_on()
         if self._is_polling and self._hurry_timer is None:
-            # Others may be added yet.
+            # More partitions may be added in a moment.
             now_ms = self._surroundings.clock.monotonic_ms()
             delay_ms = max(_GATHER_MS, self._interrupted_ms + _BETWEEN_INTERRUPTS_MS - now_ms)
             self._hurry_timer = self._surroundings.timers.call_later(delay_ms, self._interrupt)
 
     def _interrupt(self) -> None:
         """Cancel a fetch that waits for records, so that the next one includes added partitions."""
-        # differs from Kafka (new-partitions-wait): they wait until the leader answers, up to half a second.
+        # differs from Kafka (new-partitions-wait): Kafka adds them only after the leader answers, up to 0.5 s later.
         self._hurry_timer = None
         if self._is_polling and self.state.changed:
             self._interrupted_ms = self._surroundings.clock.monotonic_ms()
@@ -278,7 +279,7 @@ class Fetcher:
             self._surroundings.channels.drop(self.leader, self.lane)
 
     def check_address(self) -> None:
-        """Do not wait for an answer of a leader that is elsewhere by now."""
+        """Cancel a request to a leader whose address has changed."""
         address = self._surroundings.channels.address_of(self.leader)
         if self._is_busy and address not in (None, self._address):
             self._surroundings.channels.drop(self.leader, self.lane)
@@ -343,7 +344,7 @@ class Fetcher:
             if self._epochs_version != NOT_USED and followed.latest_epoch != NO_EPOCH:
                 asking.append(progress)
                 if len(asking) == _MOST_ASKED:
-                    # The others are asked for when these are done.
+                    # The other partitions follow in later requests.
                     break
             else:
                 self._truncate(progress, followed, progress.offset, is_done=True)
@@ -376,7 +377,7 @@ class Fetcher:
                 answer.leader_epoch, answer.end_offset, least_offset, log_end_offset, followed.end_offset_for_epoch
             )
         else:
-            # differs from Kafka (epoch-before): it takes the end for that of the epoch that it asked for.
+            # differs from Kafka (epoch-before): Kafka assumes that the offset belongs to the requested epoch.
             progress.newest_end_offset = answer.end_offset
             return
         self._truncate(progress, followed, found.offset, found.is_done)
@@ -388,7 +389,7 @@ class Fetcher:
     def _change(
         self, progress: Progress, followed: FollowerReplica, change: Callable[[], Pending[None]], phase: Phase
     ) -> None:
-        """Truncate a log; afterwards its partition enters a phase."""
+        """Truncate a log; afterwards its partition enters `phase`."""
         if not self._truncating_count:
             self._patient_until_ms = self._surroundings.clock.monotonic_ms() + _PATIENCE_MS
         self._truncating_count += 1
@@ -418,14 +419,14 @@ class Fetcher:
         self.go_on()
 
     def _is_free(self, progress: Progress) -> bool:
-        """Note that the log of a partition is not busy any more; return whether the partition is still the same."""
+        """Note that the log of a partition is no longer busy; return whether `progress` is still current."""
         self._surroundings.busy.discard(progress.key)
         is_current = self.state.is_current(progress)
         if not is_current:
             self._surroundings.is_free(progress.key)
         return is_current
 
-    # --- offsets that the leader does not have
+    # --- fetch offsets out of the leader's range
 
     def _seek(self) -> bool:
         """Request the leader's start or end offsets; return whether a partition needs them."""
@@ -481,19 +482,19 @@ class Fetcher:
                 progress, followed, partial(followed.truncate_fully_and_start_at, leader_start_offset), Phase.FETCHING
             )
         else:
-            # The leader has it after all.
+            # The leader has the offset now.
             self._delay(progress, "the leader lacked the fetch offset before, and now has it")
 
     # --- fetches
 
     def _wanted(self, key: TopicPartition) -> Asked | None:
         """Return the position from which to fetch a partition now; None: do not fetch it."""
-        # hot path: benchmarks/load (every partition that is asked for)
+        # hot path: benchmarks/load (every requested partition)
         progress = self.state.partitions.get(key)
         if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
             return None
         if self._throttled_until_ms is not None and progress.lag != 0 and self._surroundings.quota.is_throttled(key):
-            # Not what is in sync.
+            # Partitions without lag are not throttled.
             self._throttled[key] = None
             return None
         return Asked(progress, progress.offset, self._followed[key].log_start_offset)
@@ -508,7 +509,7 @@ class Fetcher:
             config.replica_fetch_response_max_bytes,
             config.replica_fetch_max_bytes,
         )
-        # The first batch of an answer may be larger than what is asked for, and is not larger than a request.
+        # The first batch of a response may exceed the limits of the fetch, but not the largest produce request.
         largest_bytes = config.socket_request_max_bytes
         if largest_bytes < MAX_ANSWER_BYTES:
             largest_bytes = MAX_ANSWER_BYTES
@@ -520,8 +521,7 @@ class Fetcher:
     def _wait_ms(self, now_ms: int) -> int:
         """Return how long the leader may wait for records: until another request is due.
 
-        Not at all in the first fetch, which may go on for long, as there may be much: whether there is nothing is known
-        then, and so are high watermarks.
+        The first fetch does not wait: its response brings the high watermarks, and shows if there are records.
         """
         if not self._was_answered:
             return 0
@@ -536,7 +536,7 @@ class Fetcher:
         answered = fetch_answers(response)
         why = self._session.has_answer(response.error_code, response.session_id, answered)
         if why is not None and response.error_code in _SESSION_ERRORS and not self._failure_count:
-            # The leader gave the session's place to somebody else.
+            # The leader dropped the session: begin a new one without a delay.
             self._failure_count = 1
             self._finish()
         elif why is not None:
@@ -575,9 +575,9 @@ class Fetcher:
             self._append(progress, followed, data)
 
     def _is_unused(self, key: TopicPartition) -> None:
-        """Note that a partition's response was not used: if it was added again, the leader must send everything again.
+        """Note that a partition's response was not used; if the partition was added again, begin a new session.
 
-        A leader tells a high watermark once in a session.
+        Otherwise its high watermark could be missed: in a session, a leader sends an unchanged one only once.
         """
         if key in self.state.partitions:
             self._session.begin_anew()
@@ -626,15 +626,15 @@ class Fetcher:
     ) -> None:
         end_offset = followed.log_end_offset
         if size_bytes and end_offset == progress.offset:
-            # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.
+            # Before Fetch v3 a leader truncates a batch larger than replica.fetch.max.bytes.
             self._delay(progress, f"{size_bytes} bytes of records without a complete batch")
             return
         self.state.has_fetched(progress, end_offset, leader_high_watermark)
-        # The leader is told of it with the next fetch.
+        # The next fetch reports the log start offset to the leader.
         if followed.log_start_offset != self._session.asked[progress.key].log_start_offset:
             self.state.changed[progress.key] = None
 
-    # --- what goes wrong
+    # --- errors
 
     def _refused(self, progress: Progress, error_code: int) -> None:
         what = reaction(error_code)
@@ -662,17 +662,17 @@ class Fetcher:
             return
         if not isinstance(error, BarnabasError):
             log.error("internal error while copying %s", progress.key, exc_info=error)
-        # A failed disk is told of by the log.
+        # A failed disk is reported by the log.
         self._fail(progress, str(error), logging.WARNING if isinstance(error, StorageError) else logging.ERROR)
 
     def _fail(self, progress: Progress, why: str, level: int = logging.ERROR) -> None:
-        """Copy a partition no longer, until it is added again."""
+        """Stop fetching a partition until it is added again."""
         key = progress.key
         log.log(level, "fetching %s from leader %d has stopped: %s", key, self.leader, why)
         self._surroundings.has_failed(key)
 
     def _current(self, progress: Progress) -> FollowerReplica | None:
-        """Return a partition if its response is still relevant."""
+        """Return the partition if it is still followed with the leader and epoch of the request, else None."""
         if not self.state.is_current(progress):
             return None
         followed = self._followed[progress.key]
@@ -709,7 +709,7 @@ class Fetcher:
         self._failure_count = 0
         self._last_failure = None
 
-    # --- how requests are made and taken in
+    # --- requests and responses
 
     def _send(
         self, request: Message, version: int, answer: type[R], max_answer_bytes: int = MAX_ANSWER_BYTES
@@ -750,7 +750,7 @@ class Fetcher:
         self._in_time_slices(iter(asking), take_one, self._finish)
 
     def _in_time_slices(self, items: Iterator[T], take: Callable[[T], object], then: Callable[[], object]) -> None:
-        """Process some items, and the others in later turns of the event loop."""
+        """Process a limited number of items in this turn of the event loop, and the others in later turns."""
         if self._is_closed:
             return
         for _ in range(_PARTITIONS_PER_TURN):

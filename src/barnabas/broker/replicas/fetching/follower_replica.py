@@ -10,10 +10,10 @@ from barnabas.core.types import TopicPartition
 
 
 class FollowerReplica(Protocol):
-    """A partition that this broker follows. Belongs to the event loop's thread.
+    """A partition that this broker follows. Owned by the event loop.
 
-    One of `append`, `truncate` and `truncate_fully_and_start_at` runs at a time; what is read is asked for between
-    them.
+    Only one of `append`, `truncate` and `truncate_fully_and_start_at` runs at a time. The properties must not be read
+    while one of them runs.
     """
 
     @property
@@ -27,7 +27,7 @@ class FollowerReplica(Protocol):
 
     @property
     def latest_epoch(self) -> int:
-        """The newest leader epoch in the log; -1: it has none."""
+        """The newest leader epoch in the log; -1: the log has no epochs."""
         ...
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -44,21 +44,20 @@ class FollowerReplica(Protocol):
         """Append the leader's batches, then apply its high watermark and log start offset.
 
         Args:
-            data: Batches as they came; may be empty. It stays as it is until this is done.
+            data: Batches as received; may be empty. The caller must not change them until the append is done.
             leader_log_start_offset: -1 if the leader does not send it (Fetch before v5).
 
         Returns:
-            None: it is done.
+            None if the append is done; else its completion, which may fail with the same errors.
 
         Raises:
-            CorruptRecordsError: Nothing was appended; it may be better the next time. This and the following also as
-                what the pending answer fails with.
-            BarnabasError: It can't go on: out of order, or the disk failed.
+            CorruptRecordsError: Nothing was appended; a retry may succeed.
+            BarnabasError: The partition cannot continue: batches are out of order, or the disk failed.
         """
         ...
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Remove batches at or above an offset; if there are none, remove only the epochs."""
+        """Remove batches and leader epochs at or above an offset."""
         ...
 
     def truncate_fully_and_start_at(self, offset: int) -> Pending[None]:

@@ -46,7 +46,7 @@ def fetch_request(
     max_bytes: int,
     partition_max_bytes: int,
 ) -> FetchRequest:
-    """Make a Fetch of partitions in `request_data`; without last fetched epochs, as Kafka's followers before 2.8."""
+    """Build a Fetch from `request_data`, without last fetched epochs, like Kafka's followers before 2.8."""
     named = [
         (
             key,
@@ -118,7 +118,7 @@ def offsets_answers(response: ListOffsetsResponse) -> dict[TopicPartition, ListO
 
 
 def offset_of(answer: ListOffsetsPartitionResponse, version: int) -> int:
-    """Return the offset of an answer to ListOffsets; -1: it has none."""
+    """Return the offset in a ListOffsets response; -1: it has no offset."""
     if version > 0:
         return answer.offset
     return answer.old_style_offsets[0] if answer.old_style_offsets else NO_OFFSET

@@ -1,9 +1,9 @@
-"""All fetchers of a broker: one for each leader and fetcher number; Kafka's hash assigns the partitions.
+"""All fetchers of a broker: one per leader and fetcher number. Kafka's hash assigns the partitions.
 
     number = abs(31 * hash(topic) + partition) % num.replica.fetchers
 
-A partition belongs to one fetcher, or has failed, or is not followed by this broker. A fetcher ends a while after its
-last partition was removed: by then it has told the leader, which ends its session.
+A partition belongs to one fetcher, or has failed, or is not followed by this broker. A fetcher is closed some time
+after its last partition was removed: meanwhile it reports this to the leader, which ends the session.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherManager.
 """
@@ -26,7 +26,7 @@ _IDLE_MS: Final = 1_000
 
 
 class Fetchers:
-    """The fetchers of a broker. Belongs to the event loop's thread; see `fetcher.Surroundings`.
+    """The fetchers of a broker. Owned by the event loop; see `fetcher.Surroundings`.
 
     Attributes:
         fetchers: By leader and number.
@@ -67,11 +67,11 @@ class Fetchers:
         self._places: dict[TopicPartition, Fetcher] = {}
         self._failed: set[TopicPartition] = set()
         self._is_closed = False
-        # What fetchers brought that are gone.
+        # Bytes received by fetchers that are closed.
         self._bytes_before = 0
 
     def follow(self, partitions: Sequence[tuple[FollowerReplica, int, int]]) -> None:
-        """Fetch partitions from their leaders; those already fetched from there in that epoch continue.
+        """Fetch partitions from their leaders; a partition already fetched from that leader in that epoch continues.
 
         Args:
             partitions: Each with its leader and the leader's epoch.
@@ -99,7 +99,7 @@ class Fetchers:
             fetcher.hurry()
 
     def forget(self, keys: Iterable[TopicPartition]) -> None:
-        """Copy partitions no longer; harmless for others."""
+        """Stop fetching partitions; partitions that are not fetched are ignored."""
         for key in keys:
             self._failed.discard(key)
             if key in self._places:
@@ -111,7 +111,7 @@ class Fetchers:
             fetcher.go_on()
 
     def resize(self) -> None:
-        """Go by a num.replica.fetchers that has changed."""
+        """Apply a changed num.replica.fetchers."""
         partitions = []
         for fetcher in self.fetchers.values():
             for key, progress in list(fetcher.state.partitions.items()):
@@ -129,7 +129,7 @@ class Fetchers:
         self.fetchers.clear()
         self._places.clear()
 
-    # --- what fetchers tell
+    # --- calls from the fetchers
 
     def is_free(self, key: TopicPartition) -> None:
         place = self._places.get(key)
@@ -144,7 +144,7 @@ class Fetchers:
     def is_gone(self, key: TopicPartition) -> None:
         self._take_out(key)
 
-    # --- figures, by Kafka's names
+    # --- metrics, by Kafka's names
 
     @property
     def failed_count(self) -> int:
@@ -153,21 +153,21 @@ class Fetchers:
 
     @property
     def byte_count(self) -> int:
-        """Return how many bytes of records leaders gave."""
+        """The number of bytes of records received from leaders."""
         return self._bytes_before + sum(each.byte_count for each in self.fetchers.values())
 
     @property
     def max_lag(self) -> int:
-        """MaxLag over all partitions; those without a response yet do not count."""
+        """MaxLag over all partitions, except those without a response yet."""
         return max(0, max((each.lag for _, each in self.progress()), default=0))
 
     def progress(self) -> Iterator[tuple[Fetcher, Progress]]:
-        """Iterate over all fetched partitions; use it at once, as they come and go."""
+        """Iterate over all fetched partitions; consume the iterator at once, because the partitions may change."""
         for fetcher in self.fetchers.values():
             for each in fetcher.state.partitions.values():
                 yield fetcher, each
 
-    # --- places
+    # --- assignment to fetchers
 
     def _take_out(self, key: TopicPartition) -> None:
         fetcher = self._places.pop(key)
@@ -194,5 +194,5 @@ class Fetchers:
 
 
 def fetcher_number(key: TopicPartition, fetcher_count: int) -> int:
-    """Return the number of the fetcher that copies a partition."""
+    """Return the number of the fetcher to which a partition is assigned."""
     return kafka_abs(as_int32(31 * java_hash_code(key.topic) + key.partition)) % fetcher_count

@@ -4,8 +4,8 @@ A fetch with fewer than its min bytes is read again whenever one of its partitio
 enough, when its time is up, when a partition cannot be read any more, or when all further records of a partition would
 be in a newer segment than the one it began in: an answer never extends beyond a segment.
 
-A waiting fetch keeps its request, with names that may be very long, for as long as the client likes: the bytes of all
-waiting fetches are bounded (`core/purgatory.py`), except those of small ones.
+A waiting fetch keeps its request, with names that may be very long, for as long as the client chooses. So the bytes of
+all waiting fetches are bounded (`core/purgatory.py`), except those of small ones.
 
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """
@@ -25,19 +25,19 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 
 _MOST_COLD_READS = 4
-# Of so many partitions at once the disk is asked, for one fetch.
+# Partitions of one fetch that are read from disk at once.
 _MOST_COLD_PARTITIONS = 500
 
-# What a fetch keeps at the most: of a byte of its frame, as names of four bytes a character, and of a partition.
+# The most memory of a waiting fetch: for a byte of its frame (names may take four bytes a character), for a partition.
 _BYTES_OF_BYTE, _PARTITION_BYTES = 4, 1_000
-# Less than this, as nearly all fetches keep, is not counted.
+# Less than this is not counted; nearly all fetches keep less.
 _UNCOUNTED_BYTES = 64 * 1024
 
-# A follower of more partitions is asked at every append: that is cheaper than to watch each of them, fetch by fetch.
+# A follower's fetch of more partitions is checked at every append: that is cheaper than a watch for each partition.
 _MOST_WATCHED_KEYS = 32
 
-# Where a fetch began to read a partition: an offset, and where the segment begins that it is in. A bare tuple, since
-# one is made for each partition of each fetch.
+# Where a fetch began to read a partition: the offset, and the base offset of its segment. A bare tuple, since one is
+# made for each partition of each fetch.
 _Start = tuple[int, int]
 
 
@@ -61,7 +61,7 @@ class DelayedFetch:
         self, ctx: RequestContext, request: FetchRequest, wanted: Wanted, session: FetchSession | None
     ) -> None:
         """Args:
-        wanted: Its own: what the session wants may change while this one waits.
+        wanted: A copy of its own, because the session's partitions may change while the fetch waits.
         """
         self._ctx = ctx
         self._request = request
@@ -90,7 +90,7 @@ class DelayedFetch:
             self._ctx.services.fetches.watch(self, reading.keys, left_ms, self._kept_bytes())
 
     def wait(self) -> None:
-        """Wait for data without a first pass: a follower has everything (`reader.has_everything`)."""
+        """Wait for data without a first pass, because the follower has all records (`reader.has_everything`)."""
         self._refused = {}
         self._wait_for_ends(self._request.max_wait_ms)
 
@@ -105,7 +105,7 @@ class DelayedFetch:
     def _kept_bytes(self) -> int:
         """Return the memory of the waiting fetch; 0 if it is too small to count."""
         # hot path: benchmarks/load (every fetch that waits)
-        # differs from Kafka (waiting-fetches): it keeps them all.
+        # differs from Kafka (waiting-fetches): Kafka keeps all waiting fetches.
         kept_bytes = self._ctx.frame_bytes * _BYTES_OF_BYTE + len(self._wanted) * _PARTITION_BYTES
         return kept_bytes if kept_bytes > _UNCOUNTED_BYTES else 0
 
@@ -155,30 +155,30 @@ class DelayedFetch:
         return self._deadline_ms - self._ctx.services.clock.monotonic_ms()
 
     def _is_due(self, reading: FetchReader) -> bool:
-        """Return whether the answer has all that may be waited for."""
+        """Return whether the fetch must not wait any longer."""
         if reading.is_complete or self._is_follower:
             return reading.is_complete
-        # `any` would make a generator, which costs more than what it asks.
+        # `any` would make a generator, which costs more than the check itself.
         for span in reading.spans:  # noqa: SIM110
             if self._has_rolled(span):
                 return True
         return False
 
     def _has_rolled(self, span: Span) -> bool:
-        """Return whether a partition's end is in another segment than it was at first."""
+        """Return whether a partition's end is in another segment than in the first pass."""
         key, log, offset, end_offset, found = span
         start = self._starts.get(key)
         if start is None:
             if found is None and offset < end_offset:
-                # Compaction left nothing from there on: the reader is at the end.
+                # Compaction removed all records from this offset on: the reader is at the end.
                 offset = log.log_end_offset
             start = self._starts[key] = offset, log.segment_base_offset(offset, found)
         start_offset, segment_base_offset = start
-        # In a newer segment: no more comes in that one. Or in an older one, as the log was cut.
+        # In a newer segment: the first one gets no more records. Or in an older one: the log was truncated.
         return end_offset != start_offset and log.segment_base_offset(end_offset) != segment_base_offset
 
     def _reading(self) -> FetchReader:
-        # What was read may have left the page cache again: some day the fetch must get on.
+        # Bytes may leave the page cache again before they are used, so the number of disk reads is limited.
         most_reads = _MOST_COLD_READS + len(self._wanted) // _MOST_COLD_PARTITIONS
         may_wait_for_disk = self._cold_count >= most_reads
         return FetchReader(
@@ -201,7 +201,7 @@ class DelayedFetch:
             if self.pending.is_done:
                 return
             for (key, work), failure in zip(cold.items(), failures, strict=True):
-                # An index file may be missing because its segment was deleted meanwhile: the next pass will tell.
+                # An index file may be missing because its segment was deleted meanwhile: the next pass handles that.
                 if isinstance(failure, StorageError) and isinstance(work, ColdSlice):
                     self._failures[key] = failure
             try:
@@ -216,7 +216,7 @@ class DelayedFetch:
 
 
 class EndKeys:
-    """The `end_key` of each of very many partitions."""
+    """Contains the `end_key` of each of very many partitions."""
 
     __slots__ = ("_wanted",)
 
@@ -230,7 +230,7 @@ class EndKeys:
 class LargeDelayedFetch(DelayedFetch):
     """A fetch of very many partitions: passes over them in slices, and again whenever data arrives.
 
-    It waits for its partitions before it reads them: what comes while it reads is seen in the next pass.
+    It watches its partitions before it reads them, so the next pass sees records that arrive during a pass.
     """
 
     __slots__ = ("_awaits_disk", "_is_stale", "_is_waiting", "_pass")
@@ -275,7 +275,7 @@ class LargeDelayedFetch(DelayedFetch):
         self._pass.then(self._passed, self._fail)
 
     def _steps(self) -> Steps[tuple[FetchReader, bool]]:
-        """Make one pass; the result is its reading and whether to answer now."""
+        """Make one pass; the result is its reader and whether to answer now."""
         reading = self._reading()
         yield from reading.steps()
         is_due = reading.is_complete

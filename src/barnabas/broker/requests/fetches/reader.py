@@ -1,7 +1,7 @@
-"""One pass over the partitions of a fetch: reads the records of each, or finds why there are none.
+"""One pass over the partitions of a fetch: reads the records of each, or finds its error.
 
-Records leave as slices of the log's files: nothing is copied, except a few small slices: an answer in one part is one
-system call, and wakes its reader once. A partition's answer never extends beyond one segment.
+Records are sent as slices of the log's files, without a copy. A few small slices are copied: an answer in one part is
+one system call, and wakes its reader once. A partition's answer never extends beyond one segment.
 
 Partitions that the cluster does not know, or the reader may not see, are refused at once and are last in the answer;
 the other partitions are read as if these had not been requested. (Any other error ends a wait.)
@@ -47,27 +47,27 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 logger = logging.getLogger(__name__)
 
 _FIRST_VERSION_WITH_STORAGE_ERROR = 6
-# Before, a batch larger than what was asked for was cut, and its reader had to ask for more.
+# Earlier versions get a truncated batch if it is larger than the requested size, and must request more.
 _FIRST_VERSION_WITH_WHOLE_BATCH = 3
 _FIRST_VERSION_OF_FOLLOWERS = 11
 _READ_COMMITTED = 1
-# A member of an enum is looked up in its class each time.
+# Saves the lookup of the members in their enums.
 _READ, _CLUSTER_ACTION, _CLUSTER = Operation.READ, Operation.CLUSTER_ACTION, ResourceType.CLUSTER
 _FETCH_QUOTA = QuotaKind.FETCH
 _NO_LIMIT = 2**31 - 1
-# What keeps an answer small, as clients' settings name it.
+# The client settings that limit an answer.
 _OF_PARTITION, _OF_ANSWER = "max.partition.fetch.bytes", "fetch.max.bytes"
-# Known before anything is read.
+# Errors that are known before anything is read.
 _REFUSALS = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-# A partition that was read: its log, from where up to where it may be read, and what was found.
+# A partition that was read: key, log, fetch offset, end offset, and the slice found.
 Span = tuple[TopicPartition, PartitionLog, int, int, FileSlice | None]
 
 # Shared by all answers: building two objects for each partition of each answer costs more than the rest of it.
 _NO_DIVERGENCE = EpochEndOffset()
 _NO_LEADER = LeaderIdAndEpoch()
 _NO_RECORDS = b""
-# So much of an answer is copied into it at the most: what stays a slice of a file costs two system calls more.
+# The most bytes of an answer that are copied into it: a slice of a file costs two more system calls.
 _COPIED_BYTES = 16 * 1024
 
 
@@ -77,7 +77,7 @@ class FetchReader:
     Attributes:
         cold: The parts to read from disk first.
         spans: The partitions that could be read.
-        is_complete: The answer is as it should be: enough data, or an error.
+        is_complete: The answer need not wait: it has enough data, or an error.
         refused: The partitions that were refused before reading.
     """
 
@@ -124,10 +124,10 @@ class FetchReader:
         may_wait_for_disk: bool = False,
     ) -> None:
         """Args:
-        session: The reader's; without an id where this is its first fetch.
+        session: The reader's session; without an id in its first fetch.
         refused: The partitions refused by the first pass; None in the first pass.
-        failures: Why partitions could not be read off the event loop.
-        may_wait_for_disk: Read bytes outside the page cache here and now.
+        failures: Errors of partitions whose reads in an executor failed.
+        may_wait_for_disk: Read bytes outside the page cache on the event loop.
         """
         self._ctx = ctx
         self._request = request
@@ -141,29 +141,29 @@ class FetchReader:
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
         self._is_follower = request.replica_id >= 0
         quota = ctx.services.leader_quota
-        # None where nothing is throttled, so that nobody asks for each partition.
+        # None if nothing is throttled, which saves a check for each partition.
         self._leader_quota = quota if self._is_follower and quota.is_any else None
         self._throttled_bytes = 0
         self._may_follow = self._is_follower and ctx.may(_CLUSTER_ACTION, _CLUSTER, CLUSTER)
-        # Written out: to call `min` costs more.
+        # Written out, because a call of `min` costs more.
         most_bytes, min_bytes = ctx.services.config.fetch_max_bytes, request.min_bytes
         if ctx.services.quotas.is_enabled[_FETCH_QUOTA] and self._has_quota():
             most_bytes = min(most_bytes, _most_in_windows(ctx))
         self._left_bytes = left_bytes = request.max_bytes if request.max_bytes < most_bytes else most_bytes
         self._min_bytes = min_bytes if min_bytes < left_bytes else left_bytes
-        # Whether the answer may omit partitions: the reader is a follower that knows the rest by its session.
+        # Whether the answer may omit partitions, because a follower knows their state from its session.
         self._is_told = self._may_follow and session is not None and session.id != NO_SESSION and self._min_bytes > 0
         self._available_bytes = 0
         self._has_found = False
-        # What old clients may not read is converted, from slices.
+        # Conversion for old clients needs slices.
         self._copied_bytes = _COPIED_BYTES if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else 0
-        # Which setting keeps something of a partition out of the answer, and how many bytes it allows.
+        # The setting that limited a partition's records in the answer, and the bytes that it allows.
         self._full: tuple[str, int] | None = None
-        # What the answer gives of which topics.
+        # Bytes of records in the answer, with the counts of their topic.
         self._found: list[tuple[TopicCounts, int]] = []
         self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
         self._is_committed = request.isolation_level == _READ_COMMITTED
-        # Where the reader is, if it may be told to read elsewhere.
+        # The reader's rack, if the answer may name a preferred read replica.
         self._rack = request.rack_id
         if self._rack and (self._is_follower or not ctx.services.config.replica_selector_class):
             self._rack = ""
@@ -172,18 +172,18 @@ class FetchReader:
         self._topics: list[FetchableTopicResponse] = []
 
     def read(self) -> None:
-        """Read every partition in its order, as far as the byte limits go."""
+        """Read all partitions in order, within the byte limits."""
         # hot path: benchmarks/load (every fetch request, twice when it waits)
         is_told = self._is_told
         for key, wanted in self._wanted.items():
             if not (is_told and self._is_quiet(key, wanted)):
                 self._take(key, wanted)
-        # Who asks for nothing that can be read waits for nothing.
+        # A fetch without readable partitions does not wait.
         if len(self.refused) == len(self._wanted):
             self.is_complete = True
 
     def steps(self) -> Iterator[Step]:
-        """Do the same, one partition in each step."""
+        """Do the same as `read`, one partition in each step."""
         is_told = self._is_told
         for key, wanted in self._wanted.items():
             if not (is_told and self._is_quiet(key, wanted)):
@@ -247,7 +247,7 @@ class FetchReader:
                     and data.diverging_epoch is _NO_DIVERGENCE
                     and data.preferred_read_replica == NO_REPLICA
                 ):
-                    # It knows.
+                    # The reader knows all of this.
                     return
                 self._answered.append((key, data))
         # As `_add`, without the call.
@@ -298,7 +298,7 @@ class FetchReader:
         return adapt_answer(ctx, self._request, self._wanted, response)
 
     def _has_quota(self) -> bool:
-        """Return whether the reader counts for a client quota: followers do not."""
+        """Return whether client quotas apply to the reader; they do not apply to followers."""
         return not self._may_follow or not is_follower(self._ctx, self._request.replica_id, self._wanted)
 
     def _without_records(self) -> FetchResponse:
@@ -317,7 +317,7 @@ class FetchReader:
         return session.epoch != epoch + 1 and session.epoch != next_epoch(epoch)
 
     def _settle(self, session: FetchSession, response: FetchResponse) -> None:
-        """Record in the session what the answer contains, and in the answer the session's id."""
+        """Record the answer in the session, and the session's id in the answer."""
         if session.id == NO_SESSION:
             for key, data in self.refused.items():
                 session.told[key] = data.high_watermark, data.log_start_offset
@@ -339,7 +339,7 @@ class FetchReader:
         is_follower = self._is_follower
         if not self._is_again:
             partition.counts.fetch_requests += 1
-        # Whoever knows of replicas near by may read from a follower.
+        # Consumers of these versions may read from a follower.
         is_any_replica = self._ctx.api_version >= _FIRST_VERSION_OF_FOLLOWERS and not is_follower
         leader_epoch = wanted.current_leader_epoch
         error_code = partition.check_leader_epoch(leader_epoch if leader_epoch >= 0 else NO_EPOCH, is_any_replica)
@@ -349,7 +349,7 @@ class FetchReader:
             replica_id = self._nearer_replica(partition.followers, offset)
             if replica_id != NO_REPLICA:
                 return self._sent_elsewhere(wanted, partition, replica_id)
-        # Before the end: a reader ahead of a log that was cut is told where to go back to.
+        # Before the check of the range: a reader ahead of a truncated log must learn where the logs diverge.
         diverging = _NO_DIVERGENCE
         if wanted.last_fetched_epoch >= 0 and not error_code:
             error_code, diverging = _divergence(partition, wanted)
@@ -360,7 +360,7 @@ class FetchReader:
             return _refusal(wanted, error_code)
         is_stranger = is_follower and self._request.replica_id not in partition.replicas
         if is_follower and not self._is_again and not is_diverging and partition.followers is not None:
-            # Before the high watermark is told: it may rise by this.
+            # Before the high watermark is read, because this may raise it.
             self._ctx.services.replicas.leader_replicas.note_fetch(
                 partition, self._request.replica_id, offset, wanted.log_start_offset
             )
@@ -377,7 +377,7 @@ class FetchReader:
             log.log_start_offset,
             diverging,
             _NO_LEADER,
-            # A consumer that reads uncommitted data is told nothing about transactions, not even that there are none.
+            # A list only for consumers that read committed data; null for all others.
             [] if self._is_committed and not is_follower and not is_diverging else None,
             -1,
             _NO_RECORDS,
@@ -385,7 +385,7 @@ class FetchReader:
         found = None
         left_bytes = self._left_bytes
         is_first = self._may_exceed and not self._has_found
-        # The first fetch of a broker that is no replica finds nothing, as in Kafka.
+        # As in Kafka, the first fetch of a broker that is not a replica finds nothing.
         is_read = not is_diverging and offset < end_offset and (self._is_again or not is_stranger)
         is_throttled = self._leader_quota is not None and self._leader_quota.is_throttled(key)
         if is_read and is_throttled:
@@ -420,14 +420,14 @@ class FetchReader:
                     self._found.append((partition.counts, length))
                     self._available_bytes += length
                     self._left_bytes = left_bytes - length
-                    # Batches are whole: what is more than half of it is as much as there was room for.
+                    # Batches are whole, so a slice of more than half the limit counts as limited by it.
                     if length * 2 > most_bytes and found.position + length < found.file.size:
                         is_partition = most_bytes == wanted.partition_max_bytes
                         self._full = (_OF_PARTITION if is_partition else _OF_ANSWER), most_bytes
                     if is_throttled:
                         self._throttled_bytes += length
                 else:
-                    # Its next batch is larger than what may be read of it: that much is there, but not for this answer.
+                    # The next batch is larger than the limit: so many bytes are available, but not for this answer.
                     data.aborted_transactions = None
                     self._available_bytes += max(most_bytes, 0)
         self.spans.append((key, log, offset, end_offset, found))
@@ -455,7 +455,7 @@ class FetchReader:
 
     def _sent_elsewhere(self, wanted: FetchPartition, partition: Partition, replica_id: int) -> PartitionData:
         """Answer without records, with the preferred read replica."""
-        # differs from Kafka (sent-at-once): the answer waits as if records were to come (KAFKA-13767).
+        # differs from Kafka (sent-at-once): Kafka's answer waits as if records would arrive (KAFKA-13767).
         self.is_complete = True
         return PartitionData(
             wanted.partition,
@@ -480,9 +480,9 @@ class FetchReader:
 
 
 def has_everything(ctx: RequestContext, request: FetchRequest, session: FetchSession) -> bool:
-    """Return whether a follower has all records of its session, so that its fetch waits; records its progress then.
+    """Return whether a follower has all records of its session, so that its fetch waits; if so, records its progress.
 
-    A pass would find the same, and is dearer: it makes the answer that is not sent.
+    A pass would find the same but cost more: it builds an answer that is not sent.
     """
     # hot path: benchmarks/cluster (every fetch of a follower that keeps up)
     if session.id == NO_SESSION or request.replica_id < 0 or request.max_wait_ms <= 0:
@@ -507,9 +507,10 @@ def has_everything(ctx: RequestContext, request: FetchRequest, session: FetchSes
 def is_follower(ctx: RequestContext, replica_id: int, partitions: Iterable[TopicPartition]) -> bool:
     """Return whether a client with a replica id, authorized for the cluster, is a follower of these partitions.
 
-    Without access rules anybody may: then only who stands among their replicas is.
+    Without access rules every client is authorized: then a follower must be a replica of all these partitions, and lead
+    none of them.
     """
-    # differs from Kafka (named-followers): there anybody is.
+    # differs from Kafka (named-followers): in Kafka every such client is a follower.
     services = ctx.services
     return not services.authorizer.allows_everything or services.cluster.image.is_follower(replica_id, partitions)
 

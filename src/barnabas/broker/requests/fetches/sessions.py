@@ -3,11 +3,11 @@
 A session begins with a full fetch (epoch 0) and continues with epochs 1, 2, 3...: each request contains changed and
 removed partitions, each answer the changes since the previous one. Pure except for clock and dice.
 
-If all slots are taken, one of these sessions is evicted:
-- one unused for more than `EVICTION_MS`, the longest unused first; if there is none,
-- the least of the evictable ones, if it is below the new one: by (privileged, partitions). Followers are privileged.
-  Consumers' sessions give way to followers at any age; to others only if they were older than `EVICTION_MS` at their
-  last use.
+If all slots are taken, a new session evicts one of these:
+- the session that was unused longest, if for more than `EVICTION_MS`; otherwise
+- the least evictable session, if it is less than the new one. Sessions are ordered by (privileged, partitions), and
+  followers are privileged. A follower's session may evict consumers' sessions of any age. In all other cases the
+  evicted session must have been older than `EVICTION_MS` at its last use.
 
 Invariants: a session that continues has at least one partition; its partitions are in the order in which they
 are served, and those that returned records move to the end.
@@ -28,14 +28,14 @@ from barnabas.wire.protocol.messages.fetch import FetchPartition, PartitionData
 if TYPE_CHECKING:
     from random import Random
 
-# What is asked of each partition, in the order of the first mention.
+# The request for each partition, in the order of the first mention.
 Wanted: TypeAlias = dict[TopicPartition, FetchPartition]
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICTION_MS = 120_000
-# differs from Kafka (fetch-session-partitions): memory is its only limit.
+# differs from Kafka (fetch-session-partitions): memory is Kafka's only limit.
 MOST_PARTITIONS = 500_000
 """In all sessions together: some 200 MB."""
 
@@ -47,7 +47,7 @@ _Worth: TypeAlias = tuple[bool, int, int]
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch of the request that follows."""
+    """Return the epoch of the next request."""
     if epoch < INITIAL_EPOCH:
         return FINAL_EPOCH
     return 1 if epoch == _LAST_EPOCH else epoch + 1
@@ -58,12 +58,12 @@ class FetchSession:
 
     Attributes:
         id: `NO_SESSION` until it has a slot.
-        is_privileged: It is a follower's.
+        is_privileged: Whether the reader is a follower.
         wanted: The partitions to read, in this order.
-        told: High watermark and log start offset of each partition, as the reader knows them.
-        epoch: Of its next request.
-        size: How many partitions it had when it was used last.
-        is_old: It was older than `EVICTION_MS` then.
+        told: High watermark and log start offset of each partition, as last sent to the reader.
+        epoch: The epoch of its next request.
+        size: The number of its partitions at its last use.
+        is_old: Whether it was older than `EVICTION_MS` at its last use.
     """
 
     __slots__ = ("created_ms", "epoch", "id", "is_old", "is_privileged", "last_used_ms", "size", "told", "wanted")
@@ -106,7 +106,7 @@ class _Evictable:
 
     def __init__(self) -> None:
         self._worths: dict[int, _Worth] = {}
-        # Also what is not so any more: that is left out when it comes to the top.
+        # Also contains outdated entries, which are skipped at the top.
         self._heap: list[_Worth] = []
 
     def add(self, session: FetchSession) -> None:
@@ -136,8 +136,8 @@ class FetchSessions:
     """The sessions of all readers.
 
     Attributes:
-        partition_count: Of all sessions.
-        eviction_count: How many were evicted.
+        partition_count: Partitions of all sessions.
+        eviction_count: Number of evicted sessions.
     """
 
     __slots__ = (
@@ -174,16 +174,16 @@ class FetchSessions:
     def go_on(
         self, session_id: int, epoch: int, changed: Wanted, forgotten: Iterable[TopicPartition]
     ) -> FetchSession | ErrorCode | None:
-        """Return an incremental request.
+        """Apply an incremental request to its session.
 
         Args:
-            epoch: Of the request.
+            epoch: The request's epoch.
             changed: The changed partitions; new ones are added at the end, the others keep their places.
             forgotten: The removed partitions.
 
         Returns:
-            Its session; why it has none; or None where nothing was left in it: then it is closed, and the request is
-            answered without one.
+            The session; the error if it cannot continue; or None if no partition is left: then the session is closed,
+            and the request is answered without one.
         """
         # hot path: benchmarks/load (every incremental fetch)
         session = self._sessions.get(session_id)
@@ -196,7 +196,7 @@ class FetchSessions:
             if forgotten:
                 session.forget(forgotten)
             if self.partition_count + len(session.wanted) - session.size > MOST_PARTITIONS:
-                # The reader begins anew, perhaps without a session.
+                # The reader starts over with a full fetch, perhaps without a session.
                 self.close(session_id)
                 return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if not session.wanted:

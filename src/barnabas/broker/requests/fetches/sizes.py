@@ -39,7 +39,7 @@ def _fixed_bytes(api_version: int) -> int:
 
 
 def _partition_bytes(data: PartitionData, api_version: int, is_flexible: bool) -> int:
-    """Return the bytes of a partition beyond that."""
+    """Return the bytes of a partition beyond the fixed ones."""
     records = data.records
     length = len(records) if isinstance(records, bytes | bytearray | memoryview) else records.length if records else 0
     total = length + (_count_bytes(length) + 1 if is_flexible else 4)

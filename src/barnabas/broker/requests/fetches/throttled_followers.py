@@ -11,7 +11,7 @@ from barnabas.core.clock import Clock
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.timers import Timers
 
-# Not for each small answer anew.
+# Followers should not resume for very small answers.
 _LEAST_THROTTLE_MS: Final = 20
 
 
@@ -26,7 +26,7 @@ class ThrottledFollowers:
         self._fetches = fetches
         self._clock = clock
         self._timers = timers
-        # The keys of those that are to be told; a timer runs while there are any.
+        # The keys of partitions whose fetches the timer resumes; it runs while there are any.
         self._keys: dict[tuple[str, int, str], None] = {}
 
     def is_throttled(self, partition: Partition, replica_id: int) -> bool:
@@ -36,7 +36,7 @@ class ThrottledFollowers:
         wait_ms = self._quota.wait_ms(self._clock.monotonic_ms())
         if not wait_ms:
             return False
-        # differs from Kafka (throttled-followers): it lets them wait for all of their time, and gives them much then.
+        # differs from Kafka (throttled-followers): Kafka's followers wait their full time, and then get much at once.
         if not self._keys:
             self._timers.call_later(max(wait_ms, _LEAST_THROTTLE_MS), self._notify)
         self._keys[partition.end_key] = None

@@ -21,7 +21,7 @@ from barnabas.wire.protocol.messages.alter_client_quotas import (
 )
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
-# So many are checked and written before the loop looks after others; they share a commit.
+# Entries that are checked and written before the event loop runs other work; they share a commit.
 _ENTRIES_PER_TURN = 50
 
 

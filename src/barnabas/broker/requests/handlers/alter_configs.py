@@ -48,7 +48,7 @@ def _checked(request: AlterConfigsRequest) -> dict[ConfigResource, AlterConfigsR
     resources: dict[ConfigResource, AlterConfigsResource] = {}
     for each in request.resources:
         if any(config.value is None for config in each.configs):
-            # Kafka means to refuse it with INVALID_REQUEST, and comes to grief before.
+            # Kafka intends INVALID_REQUEST, but fails before that with this error.
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         resource = ConfigResource(type_of(each.resource_type), each.resource_name)
         if resource.type is ConfigResourceType.BROKER_LOGGER:
@@ -57,7 +57,7 @@ def _checked(request: AlterConfigsRequest) -> dict[ConfigResource, AlterConfigsR
                 "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER",
             )
         if resource in resources:
-            # differs from Kafka (alter-configs-twice): it never answers.
+            # differs from Kafka (alter-configs-twice): Kafka never answers.
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"the request names {resource} twice")
         resources[resource] = each
     return resources

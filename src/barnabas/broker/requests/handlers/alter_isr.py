@@ -12,7 +12,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 def alter_isr(ctx: RequestContext, request: AlterIsrRequest) -> Pending[AlterIsrResponse] | AlterIsrResponse:
-    """Write the proposed ISRs; answer when all brokers have them."""
+    """Write the proposed ISRs; answer when they have been sent to all brokers."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     controller = ctx.services.controller

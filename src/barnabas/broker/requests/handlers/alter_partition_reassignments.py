@@ -23,7 +23,7 @@ _MOST_MESSAGE_CHARACTERS = 1_000
 def alter_partition_reassignments(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse | Pending[AlterPartitionReassignmentsResponse]:
-    """Begin, or cancel; the answer does not wait for the end."""
+    """Begin or cancel reassignments; the answer does not wait for their end."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return _refuse_all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ctx.not_authorized())
     return ctx.services.spawner.spawn(_alter(ctx, request))
@@ -32,7 +32,7 @@ def alter_partition_reassignments(
 async def _alter(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
-    # Of a partition that is named twice the later replicas count, as in Kafka.
+    # As in Kafka, the later replicas count if a partition is named twice.
     wanted = {
         TopicPartition(topic.name, each.partition_index): each.replicas
         for topic in request.topics

@@ -24,7 +24,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def alter_replica_log_dirs(
     ctx: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> Steps[AlterReplicaLogDirsResponse]:
-    """Begin to move; the answer does not wait for the end. Of two directories for a partition the later counts."""
+    """Begin to move replicas, without waiting for the end; the later directory counts if a partition is repeated."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return

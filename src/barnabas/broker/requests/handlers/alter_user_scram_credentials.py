@@ -18,7 +18,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse | Pending[AlterUserScramCredentialsResponse]:
-    """Change the valid ones; each user has its own result."""
+    """Apply the valid changes; each user has its own result."""
     if not ctx.services.topics.is_controller:
         return refuse(ctx, request, ErrorCode.NOT_CONTROLLER)
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
@@ -27,7 +27,7 @@ def alter_user_scram_credentials(
 
 
 async def _alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
-    from barnabas.broker.administration.scram import Deletion, Upsertion  # hashes: a start does without them
+    from barnabas.broker.administration.scram import Deletion, Upsertion  # imports hashes; not needed at start
 
     deletions = [Deletion(each.name, each.mechanism) for each in request.deletions]
     upsertions = [

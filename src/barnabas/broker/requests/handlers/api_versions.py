@@ -1,7 +1,7 @@
 """ApiVersions (API key 18, v0-3): the APIs that this broker supports.
 
-A client sends it first, in the newest version it knows; where that is too new, the answer comes in version 0 with
-the range of this API alone, and the client asks again.
+A client sends it first, in the newest version it knows. If that is too new, the answer is in version 0 and contains
+only the range of this API, and the client sends another request.
 
 Source: protocol guide, ApiVersions; KIP-35, KIP-511; semantics, ApiVersions.
 """
@@ -16,7 +16,7 @@ from barnabas.wire.protocol.messages.api_versions import ApiVersion, ApiVersions
 MIN_VERSION, MAX_VERSION = 0, 3
 _SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
-# It stays with the connection.
+# The name is stored with the connection.
 _LONGEST_NAME = 40
 
 
@@ -27,7 +27,7 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
         if not (_SOFTWARE_NAME.fullmatch(name) and _SOFTWARE_NAME.fullmatch(version)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         ctx.connection.software = f"{name[:_LONGEST_NAME]} {version[:_LONGEST_NAME]}"
-    # differs from Kafka (finalized-features-epoch): its controller notes in each tree that no feature is finalized.
+    # differs from Kafka (finalized-features-epoch): Kafka's controller stores that no feature is finalized.
     response = ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in ctx.services.offered])
     if ctx.services.finalized_features is not None:
         response.finalized_features_epoch = ctx.services.finalized_features.epoch
@@ -41,7 +41,7 @@ def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsRespon
 
 
 def refuse(ctx: RequestContext, request: ApiVersionsRequest, error_code: ErrorCode) -> ApiVersionsResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ApiVersionsResponse(error_code=error_code)
 
 

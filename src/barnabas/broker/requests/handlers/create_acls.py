@@ -23,10 +23,10 @@ _UNKNOWN = 0
 
 
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse | Pending[CreateAclsResponse]:
-    """Create each rule that can be.
+    """Create each valid rule.
 
     Raises:
-        ProtocolError: One is of a kind that its own sender calls unknown: to Kafka that is no request.
+        ProtocolError: A rule contains the code UNKNOWN (0): to Kafka such a request is malformed.
     """
     if any(map(_has_unknown, request.creations)):
         raise ProtocolError("CreateAcls request with an unknown resource type, pattern, operation or permission")
@@ -59,7 +59,7 @@ async def _create(admin: AclAdmin, request: CreateAclsRequest) -> CreateAclsResp
         results=[
             AclCreationResult()
             if error is None
-            # What nobody foresaw is told without words, as Kafka does.
+            # As in Kafka, an unexpected error has no message.
             else AclCreationResult(error.code, None if error.code is ErrorCode.UNKNOWN_SERVER_ERROR else error.message)
             for error in errors
         ]

@@ -19,7 +19,7 @@ from barnabas.wire.protocol.messages.create_partitions import (
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
 _MOST_MESSAGE_CHARACTERS = 1_000
-# Before, a client is throttled for what was too much.
+# Earlier versions are not refused above the quota, only throttled.
 _FIRST_STRICT_VERSION = 3
 
 
@@ -41,7 +41,7 @@ async def _create(ctx: RequestContext, request: CreatePartitionsRequest) -> Crea
     results = await ctx.services.partitions.add(wanted, request.timeout_ms, request.validate_only, quota)
     ctx.throttle_by(quota)
     answers = [
-        # It may repeat a name that leaves no room for anything else in a string of the protocol.
+        # Shortened: it may repeat a name that is as long as the protocol's longest string.
         CreatePartitionsTopicResult(
             each.name, each.error_code, each.message and each.message[:_MOST_MESSAGE_CHARACTERS]
         )
@@ -54,7 +54,7 @@ async def _create(ctx: RequestContext, request: CreatePartitionsRequest) -> Crea
         for topic in once
         if topic.name not in allowed
     ]
-    # As in Kafka: once each, after the others.
+    # As in Kafka, duplicates are answered once each, after the others.
     answers += [
         CreatePartitionsTopicResult(name, ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
         for name, count in times_named.items()

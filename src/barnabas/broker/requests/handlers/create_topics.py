@@ -24,7 +24,7 @@ from barnabas.wire.protocol.messages.create_topics import (
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 _FIRST_VERSION_WITH_CONFIGS = 5
-# Before, a client is throttled for what was too much.
+# Earlier versions are not refused above the quota, only throttled.
 _FIRST_STRICT_VERSION = 6
 _TOPICS_PER_TURN = 100
 _MOST_MESSAGE_CHARACTERS = 1_000
@@ -66,7 +66,7 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
         answer = by_name.get(topic.name) or CreatableTopicResult(
             topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="Found multiple entries for this topic."
         )
-        # Of a topic that could not be created Kafka does not say it.
+        # As in Kafka, not for a topic whose creation failed.
         is_told = answer.error_code == ErrorCode.NONE or topic.name in refused
         if is_told and not ctx.may_unlogged(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, topic.name):
             _hide_configs(answer)
@@ -88,7 +88,7 @@ def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
     return CreatableTopicResult(
         result.name,
         error_code=result.error_code,
-        # It may repeat a name that leaves no room for anything else in a string of the protocol.
+        # Shortened: it may repeat a name that is as long as the protocol's longest string.
         error_message=result.message and result.message[:_MOST_MESSAGE_CHARACTERS],
         num_partitions=result.partition_count,
         replication_factor=result.replication_factor,
@@ -97,7 +97,7 @@ def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
 
 
 def _hide_configs(answer: CreatableTopicResult) -> None:
-    """Remove a topic's settings from the result, with the reason."""
+    """Replace a topic's settings in the result by an error code."""
     answer.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     answer.num_partitions = answer.replication_factor = -1
     answer.configs = []

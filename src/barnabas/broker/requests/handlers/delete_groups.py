@@ -18,7 +18,7 @@ from barnabas.wire.security.authorizer import Operation, ResourceType
 
 @in_slices
 def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Steps[DeleteGroupsResponse]:
-    """Remove each group on its own; one that is named twice is answered once."""
+    """Delete each group independently; a group that is named twice is answered once."""
     results = []
     for group_id in dict.fromkeys(request.groups_names):
         error_code = ErrorCode.GROUP_AUTHORIZATION_FAILED

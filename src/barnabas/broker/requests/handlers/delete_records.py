@@ -1,7 +1,7 @@
 """DeleteRecords (API key 21, v0-2): raise the log start offsets of partitions.
 
-The log start moves at once; segments below it go with the next retention check. The answer waits for the low watermark:
-the least log start of the replicas that are alive.
+The log start moves at once; the next retention check deletes the segments below it. The answer waits for the low
+watermark: the least log start of the live replicas.
 
 Source: protocol guide, DeleteRecords; semantics, topics and partitions; KIP-107.
 """
@@ -24,7 +24,7 @@ from barnabas.wire.security.authorizer import Operation
 
 @in_slices
 def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
-    """Move each partition's log start; of one that is named twice the later offset counts, as in Kafka."""
+    """Raise each partition's log start; as in Kafka, the later offset counts if a partition is named twice."""
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         of_topic = offsets.setdefault(topic.name, {})

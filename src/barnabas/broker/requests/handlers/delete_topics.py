@@ -14,7 +14,7 @@ from barnabas.wire.protocol.messages.delete_topics import (
 )
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
-# Before, a client is throttled for what was too much.
+# Earlier versions are not refused above the quota, only throttled.
 _FIRST_STRICT_VERSION = 5
 
 

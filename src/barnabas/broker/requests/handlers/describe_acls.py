@@ -35,7 +35,7 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Steps[De
     if wanted is not None:
         for number, (pattern, entry) in enumerate(admin.describe(wanted), 1):
             resource_type, name, pattern_type = pattern
-            # Version 0 has no field for it, and its filter selects no others.
+            # Version 0 has no field for the pattern type, and its filter selects only literal patterns.
             assert ctx.api_version > 0 or pattern_type is PatternType.LITERAL
             if pattern not in by_pattern:
                 by_pattern[pattern] = DescribeAclsResource(resource_type, name, pattern_type)

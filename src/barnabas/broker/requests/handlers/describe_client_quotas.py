@@ -36,7 +36,7 @@ async def _describe(ctx: RequestContext, request: DescribeClientQuotasRequest) -
     except KafkaError as error:
         return DescribeClientQuotasResponse(error_code=error.code, error_message=error.message, entries=None)
     if len(found) > MOST_ELEMENTS_AT_ONCE:
-        # It asked for little and is told very much.
+        # The request is small, but its answer is large.
         ctx.is_large = True
     return DescribeClientQuotasResponse(
         error_message=None,

@@ -34,8 +34,8 @@ def describe_configs(
     ctx: RequestContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse | Pending[DescribeConfigsResponse]:
     """Describe each resource; one that cannot be described has its own error."""
-    # differs from Kafka (describe-configs-twice): what is asked for again is answered once. An answer is far larger
-    # than its question, and this bounds it by what there is.
+    # differs from Kafka (describe-configs-twice): a repeated resource is answered once. An answer is far larger than
+    # its request, and this bounds it by the settings that exist.
     resources = list(
         {
             (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
@@ -53,7 +53,7 @@ def describe_configs(
 
 
 def _is_unread(ctx: RequestContext, topic: str) -> bool:
-    """Return whether this broker has not read a topic's settings: it has no replica, and they were not changed."""
+    """Return whether this broker has not read a topic's settings: it has no replica, and no change was announced."""
     cluster = ctx.services.cluster
     return topic in cluster.image.topics and not cluster.has_topic_overrides(topic)
 
@@ -64,7 +64,7 @@ async def _describe_later(
     resources: list[DescribeConfigsResource],
     unread: list[str],
 ) -> DescribeConfigsResponse:
-    """Describe some at a time: others must not wait for a request that names very many."""
+    """Describe some resources at a time, so that other requests need not wait for a very large one."""
     if unread and ctx.services.configs is not None:
         await ctx.services.configs.load_topics(unread)
     results = []
@@ -87,7 +87,7 @@ def _describe(
         result.error_code = error.code
         result.error_message = error.message
         if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            # Told without words, as Kafka does.
+            # As in Kafka, without a message.
             result.error_message = ""
         elif error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
             result.error_message = None
@@ -126,7 +126,7 @@ def _topic_config(ctx: RequestContext, topic: str) -> TopicConfig:
     try:
         return TopicConfig.from_broker(ctx.services.config).with_stored(cluster.topic_overrides(topic))
     except ConfigError:
-        # Somebody else wrote what can't be: Kafka has no better answer.
+        # Another program stored an invalid value; Kafka has no better error for it.
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
 
 
@@ -141,7 +141,7 @@ def _check_broker(ctx: RequestContext, name: str, expected: str) -> None:
 
 
 def _topic_document(name: str) -> str | None:
-    # differs from Kafka (setting-documentation): the texts are our own. They are loaded when somebody asks.
+    # differs from Kafka (setting-documentation): the texts are our own. They are loaded on request.
     from barnabas.core.config.documentation import document_topic_setting
 
     return document_topic_setting(name)
@@ -161,7 +161,7 @@ def _shape_all(
             entry.name,
             entry.value,
             entry.is_read_only,
-            # Kafka 2.7.2 says so in version 0 whatever the source.
+            # Kafka 2.7.2 returns False in version 0, whatever the source.
             False,
             entry.source,
             entry.is_sensitive,

@@ -22,7 +22,7 @@ _OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
 
 @in_slices
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
-    """Describe each group on its own."""
+    """Describe each group independently."""
     described = []
     member_count = 0
     for group_id in request.groups:

@@ -20,8 +20,8 @@ from barnabas.wire.protocol.messages.elect_leaders import (
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 _ELECTIONS = {election.value: election for election in Election}
-# differs from Kafka (election-of-all): it tells of those that are being deleted.
-# Of all partitions nobody hears of those that lead as they should, nor of those that are gone since all were counted.
+# differs from Kafka (election-of-all): Kafka also returns partitions that are being deleted.
+# A request for all partitions omits those that need no election, and those deleted since the list was made.
 _OMITTED_ERRORS = (
     ErrorCode.ELECTION_NOT_NEEDED,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -56,7 +56,7 @@ async def _elect(ctx: RequestContext, request: ElectLeadersRequest, election: El
 
 
 def _wanted(ctx: RequestContext, request: ElectLeadersRequest) -> Iterable[TopicPartition]:
-    """Yield the partitions that the request names, each once."""
+    """Return the partitions that the request names (null: all), each once."""
     if request.topic_partitions is None:
         topics = ctx.services.cluster.image.topics
         return [TopicPartition(name, index) for name, partitions in topics.items() for index in partitions]

@@ -16,7 +16,7 @@ _FIRST_VERSION_WITH_FENCED = 2
 
 
 def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pending[EndTxnResponse]:
-    """Decide how the transaction ends."""
+    """Commit or abort the transaction."""
     if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id):
         return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     who = kept_name(ctx.client_id), f"/{ctx.connection.host}"
@@ -27,7 +27,7 @@ def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pen
 
 
 def translate(error_code: ErrorCode, api_version: int) -> ErrorCode:
-    """Name an error so that the client knows it: in EndTxn, AddPartitionsToTxn and AddOffsetsToTxn alike."""
+    """Return an error code that the client's version of EndTxn, AddPartitionsToTxn or AddOffsetsToTxn knows."""
     if error_code is ErrorCode.PRODUCER_FENCED and api_version < _FIRST_VERSION_WITH_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error_code

@@ -6,11 +6,11 @@ use.
 | 0    | `explain`: one user's clients of one id                              |
 | 1    | `top`: all clients, by use                                           |
 | 2    | `recorded`: an hour of traffic and all limits, for `quotas simulate` |
-| 3, 4 | as 0 of the own limit of reading, or writing, by a client that limits itself, for the next `last_seconds` |
+| 3, 4 | as 0, for the own fetch (3) or produce (4) limit of a client that limits itself for the next `last_seconds` |
 
 A null user or client id means the requester's own; in view 2 it means all. Every view needs DESCRIBE_CONFIGS on the
-cluster, except views 0, 3 and 4 for the requester itself with a client id that it uses: then other clients that share
-its limit are counted but not named, and if they are other users the shared measurements are omitted.
+cluster, except views 0, 3 and 4 for the requester itself with a client id that it uses. Without this right, other
+clients that share its limit are counted but not named; if they are other users, the shared measurements are omitted.
 
 ApiVersions does not list this API: its answer is that of Kafka 2.7.2.
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _EXPLAIN = 0
 _PACED = {3: QuotaKind.FETCH, 4: QuotaKind.PRODUCE}
-# Nobody hears of a connection that ended, so a claim is short, and is made again while it lasts.
+# The end of a connection is not reported, so a claim is short, and clients renew it.
 _LONGEST_PACED_S = 10
 
 
@@ -45,7 +45,7 @@ def explain_quotas(
     ctx: RequestContext, request: ExplainQuotasRequest
 ) -> ExplainQuotasResponse | Pending[ExplainQuotasResponse]:
     """Return the requested information about this broker alone."""
-    # differs from Kafka (explain-quotas): it has no such request.
+    # differs from Kafka (explain-quotas): Kafka has no such request.
     own_user = ctx.connection.principal.name
     is_own = request.user in (None, own_user) and (
         request.view in _PACED or (request.view == _EXPLAIN and _uses(ctx, request.client_id))
@@ -81,7 +81,7 @@ def _note_pacer(ctx: RequestContext, kind: QuotaKind, last_s: int) -> None:
 
 
 def _uses(ctx: RequestContext, client_id: str | None) -> bool:
-    """Return whether the asking user has a client of this id, or had lately."""
+    """Return whether the requesting user has, or recently had, a client of this id."""
     if client_id is None or client_id == ctx.client_id:
         return True
     return (kept_name(ctx.connection.principal.name), kept_name(client_id)) in ctx.services.quotas.clients
@@ -103,7 +103,7 @@ def _explain(
     may_see_all: bool,
     kinds: Iterable[QuotaKind],
 ) -> ExplainQuotasResponse:
-    # Here, as below: most brokers are never asked.
+    # Imported here, as below, because most brokers never get this request.
     from barnabas.broker.quotas.explain import explain
 
     services = ctx.services
@@ -145,7 +145,7 @@ def _recorded(ctx: RequestContext, request: ExplainQuotasRequest) -> Pending[Exp
         found = recorded(quotas.windows, quotas.thread_count, second, rings, request.user, request.client_id)
         return _answer({"broker_id": broker_id, **found, "limits": limits})
 
-    # Up to 400 rings of 3,600 numbers each: as text it is not the event loop's work.
+    # Up to 400 rings of 3,600 numbers each: an executor encodes them, not the event loop.
     return submit(services.executor, make)
 
 
@@ -154,7 +154,7 @@ def _answer(found: "dict[str, Json]") -> ExplainQuotasResponse:
 
 
 def refuse(ctx: RequestContext, request: ExplainQuotasRequest, error_code: ErrorCode) -> ExplainQuotasResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ExplainQuotasResponse(error_code=error_code, error_message=None, answer=None)
 
 

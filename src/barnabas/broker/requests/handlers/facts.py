@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @in_slices
 def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
     """Return the events of one subject on this broker."""
-    # differs from Kafka (facts): it has no such request.
-    # Here: most brokers are never asked.
+    # differs from Kafka (facts): Kafka has no such request.
+    # Imported here, because most brokers never get this request.
     from barnabas.broker.requests.diagnostic_query import DiagnosticQuery
     from barnabas.broker.requests.diagnostic_subjects import MOST_ROWS, SUBJECTS
 
@@ -48,7 +48,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
         elif len(found) < MOST_ROWS or isinstance(row, bytes):
             found.append(row)
         else:
-            # Lines are chosen among once they are read; others only counted.
+            # Stored lines are selected after they are read; other rows are only counted.
             query.left_out += 1
     told: Row = {
         "broker_id": services.config.broker_id,
@@ -66,7 +66,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
 
 
 def refuse(ctx: RequestContext, request: FactsRequest, error_code: ErrorCode) -> FactsResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return FactsResponse(error_code=error_code, error_message=None, answer=None)
 
 

@@ -3,7 +3,7 @@
 A request continues a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are read
 (`fetches/reader.py`); if there is not enough data, it waits (`fetches/delayed_fetch.py`).
 
-A repeated partition is read once, at its first place and from its last position.
+A repeated partition is read once, at its first place and from its last offset.
 
 Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 """
@@ -28,7 +28,7 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
     # hot path: benchmarks/load (every fetch request)
     is_large = ctx.is_large
     if is_large:
-        # It is decoded: from now on it counts as what waits, not as what is received.
+        # The request is decoded: from now on it counts as a waiting fetch, not as received bytes.
         ctx.keep_frame()()
     named: Wanted = {}
     for topic in request.topics:
@@ -48,7 +48,7 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
         return
     wanted, session = opened
     if is_large or len(wanted) > MOST_ELEMENTS_AT_ONCE:
-        # Also one that names little, as its session knows the rest.
+        # Also a small request whose session has many partitions.
         ctx.is_large = True
         yield LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
         return
@@ -82,7 +82,7 @@ def _open(
             return named, None
         return named, FetchSession(named, request.replica_id >= 0 and is_follower(ctx, request.replica_id, named))
     if named and not _may_be_kept(request):
-        # Its reader begins anew, without a session.
+        # The reader starts over, without a session.
         sessions.close(request.session_id)
         return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     session = sessions.go_on(request.session_id, epoch, named, forgotten)
@@ -93,8 +93,8 @@ def _open(
 
 def _may_be_kept(request: FetchRequest) -> bool:
     """Return whether a session may store the topic names of a request: not invalid names, which may be very long."""
-    # differs from Kafka (fetch-session-names): it remembers whatever is named.
-    # `all` would make a generator, which costs more than what it asks.
+    # differs from Kafka (fetch-session-names): Kafka stores every name.
+    # `all` would make a generator, which costs more than the check itself.
     for topic in request.topics:
         if len(topic.topic) > MOST_TOPIC_NAME_CHARACTERS or not topic.topic.isascii():
             return False

@@ -26,7 +26,7 @@ _MESSAGES = {
 def find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Pending[FindCoordinatorResponse]:
-    """Name the leader of the key's partition; the topic is created when it is missing."""
+    """Return the leader of the key's partition; create the topic if it does not exist."""
     services = ctx.services
     if request.key_type == _GROUP:
         topic = GROUP_OFFSETS_TOPIC
@@ -41,7 +41,7 @@ def find_coordinator(
     if services.cluster.image.partition_count(topic):
         return _coordinator(ctx, topic, request.key)
 
-    # As in Kafka the caller asks again, however soon the topic is there.
+    # As in Kafka, the client must retry, however soon the topic exists.
     not_available = _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     async def create() -> FindCoordinatorResponse:
@@ -73,7 +73,7 @@ def _refusal(error_code: ErrorCode) -> FindCoordinatorResponse:
 
 
 def refuse(ctx: RequestContext, request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordinatorResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return _refusal(error_code)
 
 

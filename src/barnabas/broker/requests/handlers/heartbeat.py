@@ -20,7 +20,7 @@ def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatRespon
 
 
 def refuse(ctx: RequestContext, request: HeartbeatRequest, error_code: ErrorCode) -> HeartbeatResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return HeartbeatResponse(error_code=error_code)
 
 

@@ -29,7 +29,7 @@ def incremental_alter_configs(
 async def _change(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
     admin = config_admin(ctx)
     try:
-        # Of a resource that is named twice what is said last counts, as in Kafka.
+        # As in Kafka, the last changes count if a resource is named twice.
         changes = {
             ConfigResource(type_of(each.resource_type), each.resource_name): [
                 ConfigChange(config.name, config.config_operation, config.value) for config in each.configs

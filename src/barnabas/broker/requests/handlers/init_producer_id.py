@@ -63,7 +63,7 @@ def _refuse(error_code: ErrorCode) -> InitProducerIdResponse:
 
 
 def refuse(ctx: RequestContext, request: InitProducerIdRequest, error_code: ErrorCode) -> InitProducerIdResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return _refuse(error_code)
 
 

@@ -24,7 +24,7 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
     if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
         return _response(ctx.api_version, JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED, NO_MEMBER_ID))
     if ctx.is_large:
-        # It is decoded, and may wait as long as it likes: from now on it counts as the group's.
+        # The request is decoded and may wait long: from now on its memory counts as the group's.
         ctx.keep_frame()()
     has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
     groups = ctx.services.groups
@@ -79,7 +79,7 @@ def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
 
 
 def refuse(ctx: RequestContext, request: JoinGroupRequest, error_code: ErrorCode) -> JoinGroupResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return _response(ctx.api_version, JoinAnswer(error_code, request.member_id))
 
 

@@ -41,7 +41,7 @@ def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Steps[LeaveG
 
 
 def refuse(ctx: RequestContext, request: LeaveGroupRequest, error_code: ErrorCode) -> LeaveGroupResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return LeaveGroupResponse(error_code=error_code)
 
 

@@ -22,7 +22,7 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
 
 
 def refuse(ctx: RequestContext, request: ListGroupsRequest, error_code: ErrorCode) -> ListGroupsResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ListGroupsResponse(error_code=error_code)
 
 

@@ -36,10 +36,10 @@ _VERSION_OF_SEGMENTS = 0
 _FIRST_VERSION_WITH_LEADER_EPOCH = 4
 _FIRST_VERSION_WITH_NOT_AVAILABLE = 5
 _CONSUMER = -1
-# Asks this very broker, whether it leads the partition or follows; and sees what a follower sees.
+# Reads this broker's replica, whether leader or follower, and sees the same as a follower.
 _DEBUGGER = -2
 _READ_COMMITTED = 1
-# The largest timestamps, a segment's indexes, the headers from an index entry on, the batch; and some to spare.
+# Reads of the largest timestamps, a segment's indexes, the headers from an index entry on, the batch; and some spare.
 _MOST_COLD_READS = 8
 
 
@@ -59,7 +59,7 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[List
     topics = []
     for topic in request.topics:
         answers = []
-        # Before anything else is said of it.
+        # Before any other error.
         may_describe = ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         for wanted in topic.partitions:
             if not may_describe:
@@ -139,7 +139,7 @@ def _list_segments(
     if wanted.timestamp == EARLIEST:
         known = known[:1]
     elif wanted.timestamp != LATEST:
-        # From the last on, until one is old enough; those before it count, whatever their times.
+        # Drop segments from the end until one is old enough; earlier ones count, whatever their times.
         while known and known[-1][1] > wanted.timestamp:
             known.pop()
     offsets = [offset for offset, _ in reversed(known)][: max(wanted.max_num_offsets, 0)]

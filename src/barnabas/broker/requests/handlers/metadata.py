@@ -2,7 +2,7 @@
 
 A topic that is requested by name and does not exist is created if that is allowed; its metadata is LEADER_NOT_AVAILABLE
 until it exists. A broker that has just started answers once it has the controller's metadata: clients drop brokers and
-topics that are not listed. A topic's part of the answer is encoded once, and kept (`encoded_metadata.py`).
+topics that are not listed. A topic's part of the answer is encoded once and reused (`encoded_metadata.py`).
 
 Source: protocol guide, Metadata; semantics, Metadata.
 """
@@ -28,9 +28,9 @@ from barnabas.wire.protocol.messages.metadata import (
 from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, Operation, ResourceType
 
 NO_LEADER = -1
-# Some 20 µs of a slice, which ends by time: what is looked at less often costs less.
+# Some 20 µs. A slice ends by time, and fewer checks of the time cost less.
 _PARTITIONS_PER_STEP = 20
-# A kept part is found in a tenth of a microsecond or two.
+# The lookup of a kept part takes 0.1 to 0.2 µs.
 _KEPT_PER_STEP = 100
 _MOST_KEPT_AT_ONCE = 5_000
 
@@ -39,10 +39,10 @@ _NOT_ASKED = -(1 << 31)
 
 @in_slices
 def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataResponse]:
-    """Answer from the image; wait for it at the start, and for the creation of topics to begin."""
+    """Answer from the cluster image; wait for the image after a start, and until topic creation has begun."""
     services = ctx.services
     if not services.cluster_known.is_set():
-        # differs from Kafka (early-metadata): it says that there is nothing.
+        # differs from Kafka (early-metadata): Kafka returns empty metadata.
         yield Step(services.spawner.spawn(services.cluster_known.wait()))
     image = services.cluster.image
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
@@ -61,7 +61,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
         if name in known or name in errors:
             continue
         if not ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
-            # Whether it is there or not.
+            # Whether or not the topic exists.
             errors[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         elif name in image.topics:
             known[name] = None
@@ -180,11 +180,11 @@ def _encode(
         name,
         is_internal=name in INTERNAL_TOPICS,
         partitions=partitions,
-        # What is kept says so for whoever is allowed everything.
+        # The kept part contains all operations; `with_rights` replaces them for other principals.
         topic_authorized_operations=OPERATIONS_OF[ResourceType.TOPIC] if with_operations else _NOT_ASKED,
     )
     if len(partitions) > MOST_ELEMENTS_AT_ONCE:
-        # By itself too long for a turn of the loop.
+        # Too long for one turn of the event loop.
         encoding = submit(ctx.services.slices.codec, lambda: encoded_topic(api_version, topic))
         yield Step(encoding)
         part = encoding.value
@@ -197,7 +197,7 @@ def _encode(
 
 
 def _brokers(image: ClusterImage, listener_name: str) -> list[MetadataResponseBroker]:
-    """Return the live brokers that can be reached through the listener that the client uses."""
+    """Return the live brokers that are reachable through the client's listener."""
     return [
         MetadataResponseBroker(broker.broker_id, *broker.endpoints[listener_name], broker.rack)
         for broker in image.brokers.values()
@@ -211,7 +211,7 @@ def _partition(
     replicas, isr = list(state.replicas), list(state.isr)
     error_code = ErrorCode.NONE if state.leader in reachable else _leader_error(image, api_version, state)
     if api_version == 0:
-        # The oldest clients take every listed replica for a live one.
+        # The oldest clients treat every listed replica as live.
         replicas = [replica for replica in replicas if replica in reachable]
         isr = [replica for replica in isr if replica in reachable]
         if not error_code and (len(replicas) < len(state.replicas) or len(isr) < len(state.isr)):

@@ -1,6 +1,6 @@
 """OffsetCommit (API key 8, v0-8): store the committed offsets of a group.
 
-Version 0 keeps offsets in the registry, all others in `__consumer_offsets`.
+Version 0 stores offsets in the registry, all others in `__consumer_offsets`.
 
 Source: protocol guide, OffsetCommit; semantics, group coordinator; KIP-211 (retention time), KIP-345 (static members).
 """
@@ -69,7 +69,7 @@ def _commit_to_group(
     if ctx.is_large:
         yield Step(committing)
     if committing.is_done:
-        # hot path: scripts/bench --whole --only commits (the usual case: appended, and nobody else to wait for)
+        # hot path: scripts/bench --whole --only commits (the usual case: appended, without followers to wait for)
         yield _response(request, sorted_out, committing.value)
     else:
         yield committing.shaped(lambda error_code: _response(request, sorted_out, error_code))

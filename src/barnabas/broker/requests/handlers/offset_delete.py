@@ -20,7 +20,7 @@ from barnabas.wire.security.authorizer import Operation, ResourceType
 
 @in_slices
 def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Steps[OffsetDeleteResponse]:
-    """Delete the offsets of existing partitions, except those of topics that members read."""
+    """Delete the offsets of existing partitions, except for topics that members read."""
     if not ctx.may(Operation.DELETE, ResourceType.GROUP, request.group_id):
         yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         return
@@ -45,7 +45,7 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Steps[Of
         some = known[start : start + MOST_ELEMENTS_AT_ONCE]
         answer = groups.delete_offsets(request.group_id, some)
         if start and answer.error_code is ErrorCode.GROUP_ID_NOT_FOUND:
-            # It went with the last of its offsets.
+            # The group was deleted with the last of its offsets.
             break
         if not start and answer.error_code is not ErrorCode.NONE:
             yield OffsetDeleteResponse(error_code=answer.error_code)
@@ -65,7 +65,7 @@ def _response(request: OffsetDeleteRequest, errors: dict[TopicPartition, ErrorCo
 
 
 def refuse(ctx: RequestContext, request: OffsetDeleteRequest, error_code: ErrorCode) -> OffsetDeleteResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return OffsetDeleteResponse(error_code=error_code)
 
 

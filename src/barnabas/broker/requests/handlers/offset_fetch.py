@@ -29,7 +29,7 @@ _FIRST_VERSION_WITH_GROUP_ERROR = 2
 
 @in_slices
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
-    """List the committed offsets of some partitions, or of all that have one; of topics that may be described."""
+    """Return the committed offsets of the requested or all partitions of topics that may be described."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
         yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         return
@@ -48,14 +48,14 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
     if error_code is not ErrorCode.NONE:
         yield _refusal(ctx, error_code, wanted or [])
         return
-    # A group may have read what this principal must not know of.
+    # The group may have offsets of topics that this principal may not see.
     is_all = wanted is None
     unstable = groups.unstable_partitions(request.group_id) if request.require_stable else frozenset()
     if wanted is None:
         wanted = list(offsets)
         ctx.is_large = len(wanted) > MOST_ELEMENTS_AT_ONCE
     if ctx.is_large:
-        # They are those of one moment.
+        # A copy, so that all offsets are of the same moment.
         offsets = dict(offsets)
     topics: dict[str, OffsetFetchResponseTopic] = {}
     for key in wanted:
@@ -114,7 +114,7 @@ def _fetch_from_registry(
 
 
 def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicPartition]) -> OffsetFetchResponse:
-    """Return the group's error; versions without a place for it repeat it for each partition."""
+    """Return the group's error; versions without a field for it repeat it for each partition."""
     if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
         return OffsetFetchResponse(error_code=error_code)
     return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))

@@ -1,6 +1,6 @@
 """OffsetForLeaderEpoch (API key 23, v0-3): the end offset of an epoch in this leader's log.
 
-A client compares it with what it has read, to see whether records it read were lost in a change of leaders.
+A client compares it with its own position, to detect that records it has read were lost in a change of leaders.
 
 Source: protocol guide, OffsetForLeaderEpoch; KIP-101, KIP-320; semantics, OffsetForLeaderEpoch.
 """
@@ -24,7 +24,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def offset_for_leader_epoch(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Steps[OffsetForLeaderEpochResponse]:
-    """Look up each partition's epoch; of repeated partitions the last one counts, as in Kafka."""
+    """Look up each partition's epoch; as in Kafka, the last entry of a repeated partition counts."""
     named: dict[str, dict[int, OffsetForLeaderPartition]] = {}
     for topic in request.topics:
         of_topic = named.setdefault(topic.topic, {})
@@ -32,7 +32,7 @@ def offset_for_leader_epoch(
             of_topic[wanted.partition] = wanted
             if ctx.is_large:
                 yield MORE
-    # Brokers ask, too; consumers need not be told of in the log for what they never meant to do.
+    # Brokers send this request, too. Not logged, because consumers do not request this right.
     is_broker = ctx.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
     topics = []
     for name, of_topic in named.items():

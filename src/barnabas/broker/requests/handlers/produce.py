@@ -43,15 +43,15 @@ _FIRST_VERSION_WITH_BATCHES: Final = 3
 _FIRST_VERSION_WITH_STORAGE_ERROR: Final = 4
 _FIRST_VERSION_WITH_ZSTD: Final = 7
 _ACKS: Final = (-1, 0, 1)
-# A batch without this bit is nothing that a version of the request could refuse.
+# No version of the request refuses a batch without this bit.
 _MAY_BE_REFUSED: Final = Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
 _ADMIN_CLIENT_ID: Final = "__admin_client"
-# Beside a batch's attributes: it has a producer id.
+# Added to a batch's attributes if it has a producer id.
 _IDEMPOTENT_BIT: Final = 0x100
-# Only by these does a request need more rights than those to its topics.
+# Only batches with one of these bits need more rights than those on their topics.
 _MAY_BE_DENIED: Final = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
-# Members of enums are looked up in their classes each time.
+# Saves the lookup of the members in their enums.
 _WRITE: Final = Operation.WRITE
 _NO_ERROR: Final = ErrorCode.NONE
 
@@ -62,7 +62,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceRespon
 
     Raises:
         ProtocolError: Records are missing.
-        UnanswerableError: Something failed for a client that wants no answer.
+        UnanswerableError: An append failed, and acks=0 allows no answer.
     """
     # hot path: benchmarks/load (every produce request)
     acks = request.acks
@@ -74,7 +74,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceRespon
             attributes |= _attributes(data)
             if is_large:
                 yield MORE
-    # Without rules nobody asks who writes idempotently.
+    # Without access rules idempotent writes are not checked.
     if attributes & (TRANSACTIONAL_BIT if ctx.services.authorizer.allows_everything else _MAY_BE_DENIED):
         error_code = _denial(ctx, request, attributes)
         if error_code:
@@ -122,8 +122,8 @@ def _append(
     Args:
         refusal: The error of the whole topic.
         attributes: The low attribute bits of all batches of the request, combined.
-        answers: Gets the answer.
-        late: Gets the pending append, if the answer must wait for it.
+        answers: Receives the answer.
+        late: Receives the pending append, if the answer must wait for it.
     """
     index = data.index
     records = data.records
@@ -145,7 +145,7 @@ def _append(
     result = ctx.services.replicas.append_to(partition, records, acks, is_any_format, True, ctx.timed)
     if isinstance(result, Pending):
         answers.append(PartitionProduceResponse(index))
-        # At once: whatever comes now, nobody else may write to what is being prepared.
+        # Keep the frame at once: received bytes must not overwrite records that are being prepared.
         late.append(_Late(partition, partition.leading_since, answers, len(answers) - 1, result, ctx.keep_frame()))
         return
     if result.error_code:
@@ -165,11 +165,11 @@ class _Late(NamedTuple):
     """An answer that must wait: for the append itself, then for flush.messages, then for followers.
 
     Attributes:
-        partition: Where its records go.
-        leading_since: Of the partition, when they came.
-        answers, place: Where it stands.
-        appended: What comes, or came, of the append.
-        release: Call it when the request's bytes are not needed any more.
+        partition: The partition of its records.
+        leading_since: The partition's `leading_since` at the time of the request.
+        answers, place: The list that contains the answer, and its index there.
+        appended: The result of the append, or a pending one.
+        release: Must be called when the request's bytes are no longer needed.
     """
 
     partition: Partition
@@ -186,8 +186,8 @@ class _Late(NamedTuple):
 class _Completion:
     """Counts down the appends, flushes and followers that an answer waits for.
 
-    A class and no functions within the generator: compiled, those would hold each other and all that they refer to, the
-    received frame as well, until a collection (docs/adr/0004).
+    This is a class because functions within the compiled generator would form a reference cycle, which keeps the
+    received frame until a garbage collection (docs/adr/0004).
 
     Attributes:
         pending: The answer.
@@ -212,7 +212,7 @@ class _Completion:
         self.pending: Pending[ProduceResponse | None] = Pending()
 
     def wait_for(self, each: _Late) -> None:
-        """Count `each` when it is as safe as the producer wants."""
+        """Count `each` once it is as durable as the producer's acks require."""
         appended = each.appended
         if isinstance(appended, Pending):
             self._ctx.waited_for = "append"
@@ -233,7 +233,7 @@ class _Completion:
 
     def _written(self, each: _Late, result: AppendResult) -> None:
         partition = each.partition
-        # Who has resigned meanwhile has no followers either.
+        # A broker that has resigned as leader meanwhile has no followers either.
         is_alone = partition.followers is None and partition.leading_since == each.leading_since
         if self._acks == ALL and not result.error_code and not is_alone:
             self._ctx.waited_for = "followers"
@@ -269,7 +269,7 @@ def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> Er
     """Return the error of a producer that is not authorized for transactions or idempotent writes.
 
     Args:
-        attributes: Of all batches, `_IDEMPOTENT_BIT` among them where one has a producer id.
+        attributes: The attributes of all batches, combined, with `_IDEMPOTENT_BIT` if one has a producer id.
     """
     if attributes & TRANSACTIONAL_BIT:
         transactional_id = request.transactional_id
@@ -285,8 +285,8 @@ def _attributes(data: PartitionProduceData) -> int:
     """Return the low attribute bits of a partition's first batch, with `_IDEMPOTENT_BIT`; 0 if it has none.
 
     Raises:
-        ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
-            it again.
+        ProtocolError: Records are missing. This is checked before any append, because a client sends everything again
+            after its connection was closed.
     """
     records = data.records
     if not records:
@@ -294,14 +294,14 @@ def _attributes(data: PartitionProduceData) -> int:
     assert isinstance(records, memoryview)
     if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return 0
-    # Of a negative number the first bit is set.
+    # The first bit of a negative number is set.
     if records[PRODUCER_ID_POSITION] < 0x80:
         return records[ATTRIBUTES_POSITION + 1] | _IDEMPOTENT_BIT
     return records[ATTRIBUTES_POSITION + 1]
 
 
 def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Return each partition once: of repeated partitions the last one counts, as in Kafka."""
+    """Return each partition once; as in Kafka, the last entry of a repeated partition counts."""
     if len({topic.name for topic in topic_data}) == len(topic_data):
         for topic in topic_data:
             partition_data = topic.partition_data
@@ -325,7 +325,7 @@ def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
 
 
 def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
-    """Return the error of a batch that this version of the request may not have; the rest is the log's business."""
+    """Return the error of a batch that this version of the request may not contain; the log checks all else."""
     if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return ErrorCode.NONE
     attributes = records[ATTRIBUTES_POSITION + 1]
@@ -338,7 +338,7 @@ def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
 
 
 def _translate(result: AppendResult, api_version: int) -> None:
-    """Name an error so that the client knows it."""
+    """Replace an error code that the client's version does not know."""
     if result.error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
         result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 

@@ -1,6 +1,6 @@
 """SaslAuthenticate (API key 36, v0-2): a token of a login.
 
-`broker/requests/authentication.py` handles the tokens of a login; one that arrives here belongs to no login.
+`broker/requests/authentication.py` handles the tokens of a login; a token that arrives here belongs to no login.
 
 Source: protocol guide, SaslAuthenticate; KIP-152, KIP-368; semantics, authentication.
 """

@@ -1,8 +1,8 @@
 """SaslHandshake (API key 17, v0-1): choose the mechanism of a login.
 
-`broker/requests/authentication.py` handles the first one of a connection. One that arrives here comes from a client
-that has logged in, or on a listener without logins: it begins a re-authentication if sessions expire, and is refused
-otherwise.
+`broker/requests/authentication.py` handles a connection's first handshake. A handshake that arrives here comes from a
+client that has logged in, or on a listener without logins: it begins a re-authentication if sessions expire, and is
+refused otherwise.
 
 Source: protocol guide, SaslHandshake; KIP-43, KIP-368; semantics, authentication.
 """

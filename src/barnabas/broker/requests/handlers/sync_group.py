@@ -43,7 +43,7 @@ def _response(answer: SyncAnswer) -> SyncGroupResponse:
 
 
 def refuse(ctx: RequestContext, request: SyncGroupRequest, error_code: ErrorCode) -> SyncGroupResponse:
-    """Return the same error for every requested item: the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return SyncGroupResponse(error_code=error_code)
 
 

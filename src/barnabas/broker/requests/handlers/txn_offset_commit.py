@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (API key 28, v0-3): store offsets of a group that count once a transaction is committed.
+"""TxnOffsetCommit (API key 28, v0-3): store offsets of a group that take effect when a transaction is committed.
 
 Source: protocol guide, TxnOffsetCommit; semantics, transactions; KIP-98, KIP-447 (the member's id and generation).
 """
@@ -66,7 +66,7 @@ def _response(
 ) -> TxnOffsetCommitResponse:
     """Return the answer for each partition of the request."""
     if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and ctx.api_version < _FIRST_VERSION_WITH_LOADING:
-        # Producers of that time die of the other code (KAFKA-7296).
+        # The other code is fatal to producers of that time (KAFKA-7296).
         error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
     topics = []
     for topic in request.topics:

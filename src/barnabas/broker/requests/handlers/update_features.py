@@ -1,4 +1,4 @@
-"""UpdateFeatures (API key 57, v0): finalize features of the cluster. This version of Kafka has none.
+"""UpdateFeatures (API key 57, v0): finalize features of the cluster. This version of Kafka has no features.
 
 Source: protocol guide, UpdateFeatures; replication facts; KIP-584.
 """
@@ -27,7 +27,7 @@ def update_features(
 
 
 def refuse(ctx: RequestContext, request: UpdateFeaturesRequest, error_code: ErrorCode) -> UpdateFeaturesResponse:
-    """Return the answer that the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     is_denied = error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     message = "Cluster authorization failed." if is_denied else ""
     return UpdateFeaturesResponse(ctx.throttle_time_ms, error_code, message)

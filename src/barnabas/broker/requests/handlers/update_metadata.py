@@ -21,7 +21,7 @@ def update_metadata(
 
 
 def refuse(ctx: RequestContext, request: UpdateMetadataRequest, error_code: ErrorCode) -> UpdateMetadataResponse:
-    """Return the answer that the request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return UpdateMetadataResponse(error_code)
 
 

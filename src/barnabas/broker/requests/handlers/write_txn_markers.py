@@ -1,7 +1,7 @@
 """WriteTxnMarkers (API key 27, v0): write transaction markers to partitions that this broker leads.
 
-Sent by transaction coordinators, this broker's own too. A marker for a producer that has no open transaction in the
-partition is written all the same: it fences the producer.
+Transaction coordinators send it, including this broker's own. A marker for a producer without an open transaction in
+the partition is written too, because it fences the producer.
 
 Source: protocol guide, WriteTxnMarkers; semantics, transactions.
 """
@@ -35,7 +35,7 @@ _ALL_IN_SYNC = -1
 
 @in_slices
 def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
-    """Append each marker to each of its partitions; answered when all are safe."""
+    """Append each marker to each of its partitions; answer when all in-sync replicas have them."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
         yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return
@@ -85,7 +85,7 @@ def _failed(producer_id: int, key: TopicPartition, answers: "_Answers", error: B
 
 
 class _Answers:
-    """The errors of all partitions by producer, and whether any is missing.
+    """The errors of all partitions by producer, and the number of missing ones.
 
     Attributes:
         pending: The answer to the request.
@@ -103,17 +103,17 @@ class _Answers:
         self._left_count += 1
 
     def set(self, producer_id: int, key: TopicPartition, error_code: ErrorCode, is_late: bool = False) -> None:
-        """Note an answer.
+        """Record the answer of one partition.
 
         Args:
-            is_late: It was waited for.
+            is_late: Whether `wait` has counted it.
         """
         self._by_producer.setdefault(producer_id, {})[key] = error_code
         if is_late:
             self.begun()
 
     def begun(self) -> None:
-        """Count one pending append less; the last one completes the answer."""
+        """Count down the pending appends; the last one completes the answer."""
         self._left_count -= 1
         if not self._left_count:
             self.pending.complete(_response(self._by_producer))

@@ -1,11 +1,10 @@
-"""Decides by access rules, as Kafka's AclAuthorizer does.
+"""Authorizes by access rules, as Kafka's AclAuthorizer does.
 
-A decision is made once for each principal, host and resource, and cached until a rule changes, as clients repeat the
-same operations. The cache is bounded in bytes, as a client may name any resource; a full cache is cleared.
-
+A decision is made once per principal, host and resource, and cached until a rule changes, because clients repeat the
+same operations. The cache is limited in bytes, because clients may name any resource; a full cache is cleared.
 Denials are logged at INFO and allowed operations at DEBUG, both on Kafka's own logger, in its words.
-(`broker/server/log_limit.py` limits the lines of a place in the code, `broker/server/log_lines.py` the part of a name
-that is shown.)
+(`broker/server/log_limit.py` limits the lines per place in the code, `broker/server/log_lines.py` the length of a
+name.)
 
 Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.
 """
@@ -25,10 +24,10 @@ LOGGER_NAME: Final = "kafka.authorizer.logger"
 log = logging.getLogger(LOGGER_NAME)
 
 MOST_DECISION_BYTES: Final = 32 * 1024 * 1024
-"""Some 150,000 decisions about topics."""
+"""About 150,000 decisions about topics."""
 LONGEST_NAME: Final = 1_000
-"""What has a longer name is decided about each time: no such thing is asked for often."""
-# What Python needs beside the names: for a decision, and for a principal at a host.
+"""Decisions about longer names are not cached: such names are rare."""
+# Python's memory beside the names: for a decision, and for a principal at a host.
 _DECISION_BYTES, _WHO_BYTES = 140, 1_200
 
 _DEBUG: Final = logging.DEBUG
@@ -49,7 +48,7 @@ def parse_super_users(text: str) -> frozenset[Principal]:
 
 
 class Denied(Protocol):
-    """Is called on a denial; see `Authorizer.may`."""
+    """Called on a denial; see `Authorizer.may`."""
 
     def __call__(
         self,
@@ -97,7 +96,7 @@ class AclAuthorizer:
         # Operations as bits by name, by resource type, by principal and host.
         self._decisions: dict[tuple[Principal, str], list[dict[str, int]]] = {}
         self._bytes = 0
-        # Who asked last, and what was decided for him: a request asks several times, and most clients send several.
+        # The last principal and host with their decisions: one request needs several, and a client sends many requests.
         self._principal: Principal | None = None
         self._host: str | None = None
         self._of_last: list[dict[str, int]] = []
@@ -112,8 +111,8 @@ class AclAuthorizer:
         name: str,
         request: NamedRequest | None = None,
     ) -> bool:
-        # hot path: benchmarks/users (every topic of every produce and fetch request). A list for the types: no key has
-        # to be made of type and name.
+        # hot path: benchmarks/users (every topic of every produce and fetch request). A list by type, so that no key of
+        # type and name must be built.
         if principal is not self._principal or host is not self._host:
             self._ask_for(principal, host)
         rights = self._of_last[resource_type].get(name)
@@ -162,7 +161,7 @@ class AclAuthorizer:
         if len(name) <= LONGEST_NAME:
             self._make_room(_DECISION_BYTES + sys.getsizeof(name))
             if self._principal is None:
-                # All was forgotten.
+                # The cache was cleared.
                 self._ask_for(principal, host)
             self._of_last[resource_type][name] = rights
         return rights

@@ -2,12 +2,12 @@
 
 Invariants:
 
-- The copy follows the registry: every change has a notification (`broker/registry/change_notifications.py`), written
-  together with it, and changes by this broker are applied at once.
-- No concurrent change is lost: a pattern's node is replaced by its version.
-- An unreadable node is never treated as empty, as it may contain a denial: the previous rules stay, and if there were
-  none, nobody has access to the pattern's resources.
-- One piece of work runs at a time: nothing older is applied after something newer.
+- The copy follows the registry: every change is written together with a notification
+  (`broker/registry/change_notifications.py`), and changes by this broker are applied at once.
+- No concurrent change is lost: every write checks the version of the pattern's node.
+- An unreadable node is never treated as empty, because it may contain a denial. The previous rules stay in force;
+  without previous rules, only super users have access to the pattern's resources.
+- Reads and changes run one at a time, so no older rules are applied after newer ones.
 
 Source: zookeeper.md, ACLs; Kafka 2.7.2, AclAuthorizer.updateResourceAcls, ZkAclStore.
 """
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Kafka's figures for a node that others change at the same time.
+# Kafka's values, for a node that is changed concurrently.
 MOST_RETRIES = 10
 RETRY_BACKOFF_MS = 100
 RETRY_JITTER_MS = 50
-# So many nodes are read or written at once: they share round trips and commits.
+# Number of nodes read or written at once: they share round trips and commits.
 _NODES_AT_ONCE = 50
 
 Change = Callable[[frozenset[Entry]], frozenset[Entry]]
@@ -82,7 +82,7 @@ class AclStore:
     """Reads, watches and changes the rules. Owned by the event loop.
 
     Attributes:
-        rules: All of them, as far as this broker knows.
+        rules: All rules known to this broker.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class AclStore:
         on_change: Callable[[], object],
     ) -> None:
         """Args:
-        on_change: Called whenever `rules` say something else.
+        on_change: Called whenever `rules` changes.
         """
         self.rules = Rules()
         self._registry = registry
@@ -103,7 +103,7 @@ class AclStore:
         self._dice = dice
         self._on_change = on_change
         self._lock = asyncio.Lock()
-        # Why those that can't be read can't be, as it was told.
+        # The logged reason for each unreadable pattern.
         self._malformed: dict[Pattern, str] = {}
         decoders = {PatternType.LITERAL: decode_literal_change, PatternType.PREFIXED: decode_prefixed_change}
         self._changes = [
@@ -123,14 +123,14 @@ class AclStore:
         )
 
     async def start(self) -> None:
-        """Create missing nodes, read all rules, and begin to watch.
+        """Create missing nodes, read all rules, and start to watch.
 
         Raises:
-            RegistryError: The registry refused it.
+            RegistryError: The registry rejected an operation.
         """
         await self._create_paths()
         for changes in self._changes:
-            # Before the rules are read: what changes from then on has a notification that is still to come.
+            # Before the rules are read: every later change then triggers a notification.
             await changes.start()
         await self._read_all()
 
@@ -138,8 +138,8 @@ class AclStore:
         """Change the rules of some patterns, and notify the brokers.
 
         Args:
-            changes: What makes the new rules of a pattern from those that are there; called again where another
-                change came first. No rules: the pattern's node goes.
+            changes: Computes a pattern's new rules from the current ones; called again after a concurrent change. If no
+                rules are left, the pattern's node is deleted.
         """
         async with self._lock:
             results: dict[Pattern, Changed] = {}
@@ -211,7 +211,7 @@ class AclStore:
     async def _read_changed(
         self, notifications: Sequence[tuple[str, bytes | None]], decode: Callable[[bytes | None], Pattern]
     ) -> None:
-        # In the order in which they changed first.
+        # In the order of their first change.
         changed: dict[Pattern, None] = {}
         for name, data in notifications:
             try:
@@ -260,7 +260,7 @@ class AclStore:
             self._on_change()
 
     def _cannot_read(self, pattern: Pattern, reason: str) -> None:
-        # differs from Kafka (malformed-acls): it does not start, or takes what is no JSON for no rules.
+        # differs from Kafka (malformed-acls): Kafka does not start, or treats data that is not JSON as no rules.
         if self._malformed.get(pattern) != reason:
             self._malformed[pattern] = reason
             is_known = bool(self.rules.entries(pattern))

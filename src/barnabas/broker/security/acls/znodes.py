@@ -1,8 +1,8 @@
-"""/kafka-acl and /kafka-acl-extended: the rules of each pattern; their change nodes: the changed pattern.
+"""/kafka-acl and /kafka-acl-extended: the rules of each pattern; and their change nodes with the changed patterns.
 
     /kafka-acl/<Type>/<name>                    {"version":1,"acls":[{"principal":"User:alice","permissionType":"Allow",
                                                 "operation":"Read","host":"*"}]}; missing, null or empty: nothing
-    /kafka-acl-extended/prefixed/<Type>/<name>  the same, of a prefixed pattern
+    /kafka-acl-extended/prefixed/<Type>/<name>  the same, for a prefixed pattern
     /kafka-acl-changes/acl_changes_<n>          TOPIC:name, a literal pattern; split at the first colon
     /kafka-acl-extended-changes/acl_changes_<n> {"version":1,"resourceType":"TOPIC","name":"n","patternType":"PREFIXED"}
 
@@ -27,26 +27,26 @@ from barnabas.wire.security.authorizer import ResourceType
 from barnabas.wire.security.principals import parse_principal
 
 _VERSION = 1
-# What ZooKeeper takes in no path.
+# Characters that ZooKeeper rejects in paths.
 _IMPOSSIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
 
 def type_path(pattern_type: PatternType, resource_type: ResourceType) -> str:
-    """Return the path of all patterns of two types."""
+    """Return the parent path of all patterns with a pattern type and a resource type."""
     top = paths.PREFIXED_ACLS if pattern_type is PatternType.PREFIXED else paths.ACLS
     return paths.child(top, word(resource_type))
 
 
 def path_of(pattern: Pattern) -> str:
-    """Return the path of a pattern's rules."""
+    """Return the path of a pattern's node."""
     return paths.child(type_path(pattern.pattern_type, pattern.resource_type), pattern.name)
 
 
 def has_path(pattern: Pattern) -> bool:
-    """Return whether ZooKeeper can have a node of this name: Kafka puts it into a path as it is."""
+    """Return whether ZooKeeper can store a node of this name, which Kafka puts into a path unchanged."""
     name = pattern.name
-    # differs from Kafka (acl-name-with-slash): where a node stands above, it creates one that it never finds again.
+    # differs from Kafka (acl-name-with-slash): Kafka creates it if the parent node exists, but never finds it again.
     return name != "" and "/" not in name and paths.is_valid(f"/{name}") and _IMPOSSIBLE.search(name) is None
 
 
@@ -67,7 +67,7 @@ def decode_entries(data: bytes | None) -> frozenset[Entry]:
     """Decode the entries of a pattern.
 
     Raises:
-        MalformedError: It is not all understood: then none of it counts, for what is lost might be a denial.
+        MalformedError: Some of the data is invalid: then all of it is rejected, because that part might be a denial.
     """
     if not data:
         return frozenset()
@@ -92,7 +92,7 @@ def _entry(value: object) -> Entry:
 
 
 def _text(value: object) -> str:
-    # A lone surrogate is text that no answer could carry.
+    # A lone surrogate cannot be encoded in a response.
     if not isinstance(value, str) or not _is_sayable(value):
         raise MalformedError("an access rule lacks a text")
     return value
@@ -121,10 +121,10 @@ def encode_change(pattern: Pattern) -> bytes:
 
 
 def decode_literal_change(data: bytes | None) -> Pattern:
-    """Return the pattern that a change below /kafka-acl-changes names.
+    """Return the pattern named by a change node below /kafka-acl-changes.
 
     Raises:
-        MalformedError: None.
+        MalformedError: The data names no pattern.
     """
     try:
         type_name, colon, name = (data or b"").decode().partition(":")
@@ -136,10 +136,10 @@ def decode_literal_change(data: bytes | None) -> Pattern:
 
 
 def decode_prefixed_change(data: bytes | None) -> Pattern:
-    """Return the pattern that a change below /kafka-acl-extended-changes names.
+    """Return the pattern named by a change node below /kafka-acl-extended-changes.
 
     Raises:
-        MalformedError: None.
+        MalformedError: The data names no pattern.
     """
     payload = load_strictly(data)
     if payload.get("version") != _VERSION or payload.get("patternType") != PatternType.PREFIXED.name:
@@ -148,7 +148,7 @@ def decode_prefixed_change(data: bytes | None) -> Pattern:
 
 
 def _changed(type_name: str, name: str, pattern_type: PatternType) -> Pattern:
-    # Before 2.0 Kafka wrote `Topic`, since then it writes `TOPIC`.
+    # Kafka before 2.0 wrote `Topic`, later versions write `TOPIC`.
     resource_type = _TYPES_IN_CHANGES.get(type_name.replace("_", "").lower())
     pattern = None if resource_type is None else Pattern(resource_type, name, pattern_type)
     if pattern is None or not has_path(pattern):

@@ -1,6 +1,6 @@
-"""The claims of a token: its user, and the time in which it is valid.
+"""The claims of a token: its user and its period of validity.
 
-    sub    the user        exp    when it ends        iat    when it was made        nbf    when it begins
+    sub    user        exp    expiry        iat    time of issue        nbf    start of validity
 
 Times are seconds since the epoch, fractions allowed.
 
@@ -12,21 +12,21 @@ from collections.abc import Mapping
 from barnabas.wire.security.sasl.mechanism import Identity
 from barnabas.wire.security.sasl.oauthbearer import InvalidTokenError
 
-# What is later than this (the year 9999) is no time.
+# Times after the year 9999 are invalid.
 _MOST_SECONDS = 253_402_300_800
-# A name is kept with each connection, in metrics and by quotas.
+# User names are stored with each connection, in metrics and by quotas.
 MOST_USER_BYTES = 1024
 
 
 def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew_ms: int) -> Identity:
-    """Return the identity that a token's claims name, if the token is valid now.
+    """Return the identity named by a token's claims, if the token is valid now.
 
     Args:
         user_claim: The claim with the user's name.
-        skew_ms: How far the issuer's clock may be off.
+        skew_ms: The tolerated difference to the issuer's clock.
 
     Raises:
-        InvalidTokenError: It does not hold, or does not say what it must; holds none of its text.
+        InvalidTokenError: The token is invalid or lacks a required claim; the error contains none of its text.
     """
     user = claims.get(user_claim)
     if not isinstance(user, str) or not user.strip():
@@ -34,7 +34,7 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
     try:
         user_bytes = len(user.encode())
     except UnicodeEncodeError:
-        # Half of a surrogate pair, which JSON can say and nobody can write down.
+        # A lone surrogate, which JSON can contain but UTF-8 cannot.
         raise InvalidTokenError(f"its claim {user_claim} is not valid text") from None
     if user_bytes > MOST_USER_BYTES:
         raise InvalidTokenError(f"its claim {user_claim} is longer than {MOST_USER_BYTES} bytes")
@@ -52,7 +52,7 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
 
 
 def scopes_of(claims: Mapping[str, object], scope_claim: str) -> set[str]:
-    """Return a token's scopes: a text with blanks between the items, or a list."""
+    """Return a token's scopes; the claim is a string separated by blanks, or a list."""
     value = claims.get(scope_claim)
     items = value.split() if isinstance(value, str) else value
     return {each.strip() for each in items if isinstance(each, str)} if isinstance(items, list) else set()
@@ -62,7 +62,7 @@ def _time_ms(claims: Mapping[str, object], name: str) -> int | None:
     value = claims.get(name)
     if value is None:
         return None
-    # An int may have any number of digits here, more than a float can hold; what is no number (NaN) is in no range.
+    # An int may have more digits than a float can represent. NaN is in no range.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_SECONDS:
         raise InvalidTokenError(f"its claim {name} must be a time in seconds")
     return int(value * 1000)

@@ -1,8 +1,8 @@
 """Keeps an identity provider's public keys up to date.
 
-They are read at the start, again every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and when a token names an unknown
-key, but for that at most every ten seconds. A failed read is repeated after `.retry.backoff.ms`, twice as long each
-time up to `.retry.backoff.max.ms`; the previous keys stay in use.
+Keys are read at the start, then every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and when a token names an unknown
+key (at most every ten seconds). A failed read is retried after `.retry.backoff.ms`; the delay doubles each time up to
+`.retry.backoff.max.ms`. The previous keys stay in use meanwhile.
 
 Source: KIP-768; Kafka 3.1, RefreshingHttpsJwks.
 """
@@ -36,8 +36,8 @@ class KeyRefresher:
         retry_ms: tuple[int, int],
     ) -> None:
         """Args:
-        read: Reads a URL; raises OSError; called in the executor.
-        retry_ms: First and longest pause after a failure.
+        read: Reads a URL in the executor; raises OSError.
+        retry_ms: First and longest delay after a failure.
         """
         self._url = url
         self._read = read
@@ -55,16 +55,16 @@ class KeyRefresher:
         self._first: Pending[None] = Pending()
 
     async def wait(self) -> None:
-        """Wait until they were read once, or that failed."""
+        """Wait until the first read has succeeded or failed."""
         await self._first.future()
 
     def serve(self, tokens: SignedTokens) -> None:
-        """Provide the keys to one more validator."""
+        """Provide the keys to another validator."""
         tokens.keys = self._keys
         self._tokens.append(tokens)
 
     def refresh(self) -> None:
-        """Read the keys now, unless that is being done."""
+        """Read the keys now, unless a read is running."""
         if self._is_reading or self._is_closed:
             return
         self._is_reading = True
@@ -73,7 +73,7 @@ class KeyRefresher:
         self._executor.run(lambda: parse_keys(self._read(self._url)), self._take, self._failed)
 
     def want(self) -> None:
-        """Request a read of the keys, as a token names an unknown key."""
+        """Request a read of the keys, because a token names an unknown key."""
         now_ms = self._clock.monotonic_ms()
         if self._last_wanted_ms is None or now_ms - self._last_wanted_ms >= _LEAST_BETWEEN_MS:
             self._last_wanted_ms = now_ms

@@ -1,7 +1,7 @@
 """Signed OAUTHBEARER tokens, verified with the identity provider's public keys (JWKS).
 
 A token names its key by `kid`; with a single key it need not. Symmetric keys (`oct`) are not public keys and are
-ignored: everyone who could read them could make tokens.
+ignored: everyone who can read them could create tokens.
 
 Source: RFC 7515, 7517, 7519; KIP-768.
 """
@@ -25,19 +25,19 @@ _NO_TOKEN = (ValueError, TypeError, RecursionError)
 
 
 class Key(NamedTuple):
-    """A public key, and the algorithms that it may be used with."""
+    """A public key and its allowed algorithms."""
 
     key: Any
     algorithms: Collection[str]
 
 
 def parse_keys(document: bytes) -> dict[str, Key]:
-    """Return the public keys of a JWKS document, by `kid` (empty where a key has none).
+    """Return the public keys of a JWKS document, by `kid` (empty for a key without one).
 
     Raises:
-        ConfigError: It is no such document, or holds no key that could sign.
+        ConfigError: The document is invalid, or contains no key for signatures.
     """
-    from jwt import PyJWK  # brings cryptography: only where tokens are signed
+    from jwt import PyJWK  # imports cryptography: only needed for signed tokens
     from jwt.exceptions import PyJWTError
 
     try:
@@ -64,11 +64,11 @@ def parse_keys(document: bytes) -> dict[str, Key]:
 
 
 class SignedTokens:
-    """Validates tokens by the signatures of trusted keys.
+    """Validates tokens by their signatures.
 
     Attributes:
-        keys: The public ones as they are known now, by `kid`.
-        on_unknown_key: Called where a token names a key that is not known: there may be new ones.
+        keys: The current public keys, by `kid`.
+        on_unknown_key: Called if a token names an unknown key: there may be new ones.
     """
 
     def __init__(
@@ -81,8 +81,8 @@ class SignedTokens:
         on_unknown_key: Callable[[], object],
     ) -> None:
         """Args:
-        audiences: One of them the token must be for; none: any.
-        issuer: The required issuer; None: any holder of a key.
+        audiences: The token must be for one of them; empty: any audience.
+        issuer: The required issuer; None: any.
         """
         self._now_ms = now_ms
         self._user_claim = user_claim
@@ -93,11 +93,10 @@ class SignedTokens:
         self.keys: dict[str, Key] = {}
 
     def judge(self, token: str) -> Callable[[], Identity]:
-        """Find a token's key, and return a function, for any thread, that verifies the signature and returns the
-        identity.
+        """Return a function that verifies a token's signature and returns its identity; it may run in any thread.
 
         Raises:
-            InvalidTokenError: It proves nothing; so does what is given.
+            InvalidTokenError: The token is invalid; the returned function raises it as well.
         """
         try:
             header = json.loads(_decoded(token.partition(".")[0]))
@@ -115,8 +114,8 @@ class SignedTokens:
         import jwt
 
         try:
-            # The library walks through a token letter by letter, a millisecond for a long one, before it looks at the
-            # signature: it gets what is signed.
+            # The library parses a token character by character before it verifies the signature, up to a millisecond.
+            # So only tokens with a valid signature are passed to it.
             signed, _, signature = token.rpartition(".")
             if not jwt.get_algorithm_by_name(algorithm).verify(signed.encode(), key.key, _decoded(signature)):
                 raise InvalidTokenError("its signature is invalid")
@@ -126,7 +125,7 @@ class SignedTokens:
                 algorithms=list(key.algorithms),
                 audience=self._audiences or None,
                 issuer=self._issuer,
-                # The library reads a clock of its own: times are looked at by ours.
+                # `identity_of` checks the times: the library uses a clock of its own.
                 options={
                     "verify_exp": False,
                     "verify_nbf": False,
@@ -137,7 +136,7 @@ class SignedTokens:
                 },
             )
         except jwt.PyJWTError as error:
-            # The kind alone: the text may quote the token.
+            # Only the type: the text may quote the token.
             raise InvalidTokenError(type(error).__name__) from None
         except _NO_TOKEN:
             raise InvalidTokenError("it is malformed") from None
@@ -159,5 +158,5 @@ def _decoded(part: str) -> bytes:
 
 
 def _default_algorithm(described: dict[str, object]) -> str | None:
-    """Return the algorithm implied by a key type, if the key names none."""
+    """Return the algorithm implied by the key type, for a key without `alg`."""
     return "RS256" if described.get("kty") == "RSA" else None

@@ -22,7 +22,7 @@ _PART_COUNT = 3
 
 
 def is_asked_for(options: Mapping[str, str]) -> bool:
-    """Return whether a JAAS entry enables unsigned tokens: it has any option about them."""
+    """Return whether a JAAS entry enables unsigned tokens: it has any option for them."""
     return any(name.startswith(("unsecuredValidator", "unsecuredLogin")) for name in options)
 
 
@@ -31,10 +31,10 @@ class UnsecuredTokens:
 
     def __init__(self, options: Mapping[str, str], now_ms: Callable[[], int]) -> None:
         """Args:
-        options: Of the JAAS line.
+        options: The options of the JAAS line.
 
         Raises:
-            ConfigError: The clock skew is no number.
+            ConfigError: The clock skew is not a number.
         """
         self._now_ms = now_ms
         self._user_claim = options.get(f"{_PREFIX}PrincipalClaimName", "").strip() or "sub"

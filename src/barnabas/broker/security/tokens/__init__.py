@@ -1,1 +1,1 @@
-"""Delegation tokens: a user lets others log in as the user for some time, without the password."""
+"""Delegation tokens: a user lets others log in as this user for a limited time, without the password."""

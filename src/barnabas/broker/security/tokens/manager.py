@@ -1,18 +1,18 @@
 """All delegation tokens of the cluster: creates, changes and lists them, and finds the token of a login.
 
     /delegation_token/tokens/<id>                     the token
-    /delegation_token/token_changes/token_change_<n>  its id: created, renewed, ended
+    /delegation_token/token_changes/token_change_<n>  the id of a created, renewed or expired token
 
-Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (computed in an executor: that
-takes milliseconds each), and learns of changes by the notifications. The controller removes expired tokens.
+Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (computed in an executor, some
+milliseconds each). Notifications report changes. The controller removes expired tokens.
 
 Invariants:
 
-- A token is valid on this broker when its creation is answered.
+- A token is valid on this broker before its creation is answered.
 - If notifications may have been missed, everything is read again.
-- An expired token cannot be used to log in, removed or not.
+- An expired token cannot be used to log in, even before it is removed.
 
-Source: as `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotificationListener.
+Source: see `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotificationListener.
 """
 
 import logging
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_OF_ONE = 1_000
-"""So many tokens an owner has; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, some 30 MB at the most."""
+"""Maximum per owner; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, about 30 MB."""
 MOST_RENEWERS_CHARACTERS = 10_000
 
 
 class TokenManager:
-    """Owned by the event loop."""
+    """This broker's copy of all tokens. Owned by the event loop."""
 
     def __init__(
         self,
@@ -82,8 +82,8 @@ class TokenManager:
     ) -> None:
         """Args:
         master_key: delegation.token.master.key.
-        executor: Where credentials are made.
-        salt_of: The salt of a token's id, whether there is one or not.
+        executor: Computes the credentials.
+        salt_of: Returns the salt for a token id, whether the token exists or not.
         """
         self._salt_of = salt_of
         self._registry = registry
@@ -117,27 +117,27 @@ class TokenManager:
         await self._changes.start()
         await self._read_all()
 
-    # --- who logs in
+    # --- logins
 
     def find(self, mechanism: str, token_id: str) -> KnownUser | None:
-        """Return the user of a token, also of an expired one; None: the token does not exist."""
+        """Return the user of a token, even an expired one; None if the token does not exist."""
         token = self._tokens.get(token_id)
         if token is None or token_id not in self._credentials:
             return None
         identity = Identity(token.owner.name, token_id, token.expiry_ms)
-        # differs from Kafka (expired-tokens): one that has expired logs in until it is removed.
+        # differs from Kafka (expired-tokens): Kafka accepts an expired token until it is removed.
         has_expired = token.has_expired(self._clock.now_ms())
         return KnownUser(self._credentials[token_id][mechanism], identity, has_expired)
 
-    # --- who asks for them
+    # --- requests
 
     async def create(self, owner: Principal, renewers: Collection[Principal], max_lifetime_ms: int) -> Token:
-        """Make a token; it holds from now on.
+        """Create a token, which is valid when this returns.
 
         Raises:
-            KafkaError: POLICY_VIOLATION: the owner has as many as he may have, or names too many renewers.
+            KafkaError: POLICY_VIOLATION: the owner has too many tokens, or names too many renewers.
         """
-        # differs from Kafka (delegation-token-count): whoever logs in makes as many as there is memory for.
+        # differs from Kafka (delegation-token-count): in Kafka only memory limits the number of a user's tokens.
         count = sum(token.owner == owner for token in self._tokens.values())
         if count >= MOST_OF_ONE or sum(len(str(each)) for each in renewers) > MOST_RENEWERS_CHARACTERS:
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
@@ -151,7 +151,7 @@ class TokenManager:
         """Extend a token's lifetime, and return its new expiry.
 
         Raises:
-            KafkaError: It is not there, not that principal's, or has expired.
+            KafkaError: The token does not exist, is not the principal's, or has expired.
         """
         token = renewed(self._of(secret), principal, period_ms, self._clock.now_ms(), self._limits)
         await self._change(token)
@@ -161,7 +161,7 @@ class TokenManager:
         """Change a token's expiry or remove it, and return the expiry.
 
         Raises:
-            KafkaError: It is not there, not that principal's, or has expired.
+            KafkaError: The token does not exist, is not the principal's, or has expired.
         """
         now_ms = self._clock.now_ms()
         before = self._of(secret)
@@ -175,10 +175,10 @@ class TokenManager:
     def visible(
         self, principal: Principal, owners: Collection[Principal] | None, may_describe: Callable[[str], bool]
     ) -> list[Token]:
-        """Return the tokens that a principal may see, the oldest first.
+        """Return the tokens that a principal may see, oldest first.
 
         Args:
-            owners: Whose tokens, owned or to be renewed by them; None: anybody's.
+            owners: Return only tokens that these principals own or may renew; None: all.
             may_describe: Returns whether the principal may see a token that is not its own.
         """
         return [
@@ -189,7 +189,7 @@ class TokenManager:
         ]
 
     def secret(self, token: Token) -> bytes:
-        """Compute the secret that proves a token."""
+        """Compute the secret of a token."""
         return secret_of(self._master_key, token.token_id)
 
     async def remove_expired(self) -> None:
@@ -224,7 +224,7 @@ class TokenManager:
             pass
         self._forget(token_id)
 
-    # --- what others change
+    # --- changes by other brokers
 
     async def _read_changed(self, notifications: Sequence[tuple[str, bytes | None]]) -> None:
         await self._read(dict.fromkeys((data or b"").decode("utf-8", "replace") for _, data in notifications))
@@ -255,7 +255,7 @@ class TokenManager:
         await self._take(tokens)
 
     async def _take(self, tokens: Collection[Token]) -> None:
-        """Know tokens from now on."""
+        """Add or replace tokens; computes missing credentials."""
         unknown = [token for token in tokens if token.token_id not in self._credentials]
         salts = [self._salt_of(token.token_id) for token in unknown]
         secrets = [self.secret(token) for token in unknown]

@@ -3,9 +3,8 @@
     /delegation_token/tokens/<id>    {"version":1,"owner":"User%3Aalice","renewers":["User%3Abob"],"issueTimestamp":1,
                                       "maxTimestamp":2,"expiryTimestamp":2,"tokenId":"..."}
 
-The secret of a token is its HMAC, HmacSHA512(delegation.token.master.key, id), in Base64: whoever knows the master key
-can compute it, and it is stored nowhere. Logging in with it is SCRAM with `tokenauth=true`, id and secret as user and
-password.
+The secret of a token is its HMAC, HmacSHA512(delegation.token.master.key, id), in Base64. It is not stored: brokers
+compute it from the master key. Clients log in with SCRAM and `tokenauth=true`, with id and secret as user and password.
 
 Source: zookeeper.md, delegation tokens; semantics; KIP-48; Kafka 2.7.2, kafka.server.DelegationTokenManager.
 """
@@ -23,7 +22,7 @@ from barnabas.wire.security.principals import Principal
 
 
 class Token(NamedTuple):
-    """A delegation token's owner, renewers, and times of issue, latest end and expiry, in ms since the epoch."""
+    """A delegation token: its owner, renewers, and times of issue, latest expiry and expiry, in ms since the epoch."""
 
     token_id: str
     owner: Principal
@@ -48,7 +47,7 @@ class TokenLimits(NamedTuple):
 
 
 def secret_of(master_key: str, token_id: str) -> bytes:
-    """Return the HMAC that proves a token."""
+    """Return a token's secret, an HMAC."""
     return hmac.digest(master_key.encode(), token_id.encode(), "sha512")
 
 
@@ -65,10 +64,10 @@ def new_token(
     now_ms: int,
     limits: TokenLimits,
 ) -> Token:
-    """Return a token that begins now.
+    """Return a new token, valid from now on.
 
     Args:
-        max_lifetime_ms: As its owner wants; 0 or less: as long as can be.
+        max_lifetime_ms: The lifetime that the owner requests; 0 or less: the maximum.
     """
     most_ms = limits.max_lifetime_ms
     lifetime_ms = most_ms if max_lifetime_ms <= 0 else min(max_lifetime_ms, most_ms)
@@ -80,10 +79,10 @@ def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, lim
     """Return the token with an extended expiry.
 
     Args:
-        period_ms: From now on; less than 0: the usual one.
+        period_ms: From now on; negative: the default period.
 
     Raises:
-        KafkaError: Not the principal's token, or too late.
+        KafkaError: The token is not the principal's, or has expired.
     """
     _check(token, principal, now_ms)
     period_ms = limits.expiry_time_ms if period_ms < 0 else period_ms
@@ -94,10 +93,10 @@ def ended(token: Token, principal: Principal, period_ms: int, now_ms: int) -> To
     """Return the token with another expiry; None: it expires now.
 
     Args:
-        period_ms: From now on; less than 0: at once.
+        period_ms: From now on; negative: at once.
 
     Raises:
-        KafkaError: Not the principal's token, or too late.
+        KafkaError: The token is not the principal's, or has expired.
     """
     _check(token, principal, now_ms)
     return None if period_ms < 0 else token._replace(expiry_ms=min(token.max_ms, now_ms + period_ms))
@@ -125,10 +124,10 @@ def encode_token(token: Token) -> bytes:
 
 
 def decode_token(data: bytes | None) -> Token:
-    """Return the token of a node.
+    """Decode the token in a node.
 
     Raises:
-        MalformedError: It is not a valid token.
+        MalformedError: The data is not a valid token.
     """
     payload = load_strictly(data)
     token_id, renewers = payload.get("tokenId"), payload.get("renewers")

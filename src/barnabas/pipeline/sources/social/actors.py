@@ -20,16 +20,16 @@ class Actor:
     Attributes:
         kind: "scraper", "vote_ring", ...
         name: The actor's name on this site.
-        subject: The fields that identify its events: "address+agent" (one of its `addresses` and of its `agents`),
-            "user", "address", or "" if no field does.
+        subject: The fields that identify the actor's events: "address+agent" (one of its `addresses` and of its
+            `agents`), "user", "address", or "" if no field does.
         is_harmful: False for a look-alike, which must not be accused of any misbehaviour.
         is_declared: Whether the agent says that it is a bot. To call such an actor a declared bot is correct.
-        traits: Strength: pace, pool, ...
-        items: Items that it votes for.
-        taken_over: Accounts that stolen passwords fitted.
-        counts: Its events by type, and signs of misbehaviour among them.
-        pages, names_tried: Different pages that it requested; names that it tried to log in with.
-        first_ms, last_ms: Times of its first and last event in milliseconds since 1970.
+        traits: Strength of the behaviour: pace, pool, ...
+        items: Items that the actor votes for.
+        taken_over: Accounts that the actor logged in to with stolen passwords.
+        counts: The actor's events by type, and signs of misbehaviour among them.
+        pages, names_tried: Distinct pages that the actor requested; names that it tried to log in with.
+        first_ms, last_ms: Times of the actor's first and last event in milliseconds since 1970.
     """
 
     kind: str
@@ -80,19 +80,19 @@ class Actor:
 
 # An event before it arrives: its time in milliseconds since 1970, its type and own fields, its actor if it has one.
 Happening = tuple[int, EventType, Fields, Actor | None]
-# A time and happenings that are not before it. The times of one source never decrease.
+# A time, and happenings at that time or later. The times of one source never decrease.
 Burst = tuple[int, list[Happening]]
 
 
 class Source(NamedTuple):
-    """One origin of events, and about how many it has."""
+    """One origin of events, and the approximate number of its events."""
 
     bursts: Iterator[Burst]
     expected: int
     actor: Actor | None = None
 
 
-# Gives an actor its addresses, users and traits, yields about how many events it has, and then its bursts.
+# Assigns an actor its addresses, users and traits; yields the approximate number of its events, then its bursts.
 Behaviour = Iterator[Any]
 
 

@@ -1,4 +1,4 @@
-"""The ground truth of a made-up site, to compare the results of jobs with; and its events in files."""
+"""The ground truth of a made-up site, to verify the results of jobs; and its events in files."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ GROUND_TRUTH = "ground-truth.json"
 
 _TOP = 20
 
-# By pair of names: time and number of the last event, and its value.
+# By pair of names: time, number and value of the last event.
 _Last = dict[tuple[str, str], tuple[int, int, int]]
 
 

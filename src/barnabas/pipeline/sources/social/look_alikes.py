@@ -122,7 +122,7 @@ def _probe(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
 def _regular(
     site: Site, random: Random, actor: Actor, page: str, interval_s: int, statuses: tuple[int, ...]
 ) -> Behaviour:
-    """The same request at regular intervals, by an agent that says what it is."""
+    """The same request at regular intervals, by an agent that identifies itself."""
     actor.is_declared = True
     yield site.plan.duration_s // interval_s
     client = Client(site, random, (actor.addresses[0], actor.agents[0]), actor=actor)

@@ -1,6 +1,6 @@
-"""Misbehaviour: crawlers, scrapers, spam, votes and follows by agreement, logins with stolen passwords.
+"""Misbehaviour: crawlers, scrapers, spam, vote rings, mass follows, logins with stolen passwords.
 
-Each actor has its own strength, from what no person can do to what some people do.
+The strength differs by actor, from impossible for a person to the behaviour of some people.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _MOST_REQUESTS = 6_000
 
 
 def misbehaviour(site: Site) -> list[Source]:
-    """Return the abusers that the plan's shares ask for."""
+    """Return the abusers that the plan's shares require."""
     sources: list[Source] = []
     for share, kind, subject, make in (
         (site.plan.shares.crawlers, "crawler", "address+agent", _crawler),
@@ -62,7 +62,7 @@ def misbehaviour(site: Site) -> list[Source]:
 
 
 def paced(site: Site, random: Random, count: int, pace_s: float, jitter: float) -> Iterator[int]:
-    """Yield `count` times at random intervals of `pace_s`, more or less by `jitter`, that fit into the plan."""
+    """Yield `count` times within the plan, at random intervals from `pace_s` * (1 - `jitter`) to * (1 + `jitter`)."""
     spare_ms = max(0.0, (site.plan.duration_s - count * pace_s * 1.1) * 1000)
     time_ms = site.plan.start_ms + spare_ms * random.random()
     for _ in range(count):
@@ -119,7 +119,7 @@ def _crawl(
     referrer: str | None = None,
 ) -> Behaviour:
     longest_s = site.plan.duration_s * 0.9
-    # In a plan of some minutes slow crawlers hurry, so that there are enough requests to recognise them.
+    # In a plan of some minutes slow crawlers are faster, so that they make enough requests to be recognised.
     pace_s = min(pace_s, longest_s / _LEAST_REQUESTS)
     count = max(min(wanted, int(longest_s / pace_s), _MOST_REQUESTS), _LEAST_REQUESTS)
     actor.traits["pace_s"] = round(pace_s, 2)
@@ -148,7 +148,7 @@ def _spammer(site: Site, random: Random, actor: Actor, number: int, left: int) -
     actor.users, actor.addresses = [site.people.account()], [site.addresses.next()]
     actor.agents = [pick(random, DESKTOPS)]
     is_voting = random.random() < 0.25
-    # Some people vote for several items in a row; nobody writes so many posts.
+    # Some people vote for several items in a row, so a voting spammer makes more events than one that posts.
     count = max(20, int(pick(random, _SPAM_SIZES))) * (3 if is_voting else 1)
     pace_s = between(random, 2, 20) if random.random() < 0.5 else between(random, 20, 240)
     pace_s = min(pace_s, site.plan.duration_s * 0.8 / count)
@@ -175,7 +175,7 @@ def _spammer(site: Site, random: Random, actor: Actor, number: int, left: int) -
 
 
 def _vote_ring(site: Site, random: Random, actor: Actor, number: int, left: int) -> Behaviour:
-    """Accounts of which most vote for the same item within minutes, several times."""
+    """Accounts that vote together: in each campaign, most of them vote for the same item within minutes."""
     size, campaigns = whole(random, 5, 25), whole(random, 5, 20)
     actor.users = [site.people.account() for _ in range(size)]
     # One machine for all accounts, three, or one each.
@@ -210,7 +210,7 @@ def _vote_ring(site: Site, random: Random, actor: Actor, number: int, left: int)
         for client in clients:
             if random.random() < 0.85:
                 vote(client, begin_ms + int(random.random() * within_ms), item)
-            # A quarter of the votes are for other items, as people vote.
+            # A quarter of the votes are ordinary votes for other items.
             if random.random() < 0.28:
                 time_ms = begin_ms + int(random.random() * gap_ms)
                 vote(client, time_ms, site.item(random, time_ms))
@@ -219,7 +219,7 @@ def _vote_ring(site: Site, random: Random, actor: Actor, number: int, left: int)
 
 
 def _mass_follower(site: Site, random: Random, actor: Actor, number: int, left: int) -> Behaviour:
-    """An account that follows hundreds of others at once; most unfollow half of them later."""
+    """An account that follows hundreds of others in a row; most such accounts unfollow half of them later."""
     plan = site.plan
     actor.users, actor.addresses = [site.people.account()], [site.addresses.next()]
     actor.agents = [pick(random, PHONES)]
@@ -241,7 +241,7 @@ def _mass_follower(site: Site, random: Random, actor: Actor, number: int, left: 
 
 
 def _credential_stuffing(site: Site, random: Random, actor: Actor, number: int, left: int) -> Behaviour:
-    """Logins with names and passwords of a stolen list: from one address, from many, or at a server's sshd."""
+    """Logins with names and passwords from a stolen list: from one address, from many, or to a server's sshd."""
     means = ("one address", "many addresses", "one address", "sshd")[number % 4]
     events_per_try = 1 if means == "sshd" else 2
     count = min(whole(random, 100, 900), max(left // events_per_try, 60))

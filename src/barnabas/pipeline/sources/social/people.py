@@ -1,7 +1,7 @@
 """People with and without an account, their addresses and their browsers.
 
-All addresses are in ranges that belong to nobody: 10/8, 198.51.100/24 and 2001:db8::/32. Abusers have addresses in the
-same ranges as honest people.
+All addresses are in private or documentation ranges: 10/8, 198.51.100/24 and 2001:db8::/32. Abusers have addresses in
+the same ranges as honest people.
 """
 
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class Addresses:
         return [self.next() for _ in range(count)]
 
     def neighbours(self, count: int) -> list[str]:
-        """Return up to 200 addresses of one network, like those of rented machines."""
+        """Return `count` (at most 200) addresses of one network, like those of rented machines."""
         is_old = self._random.random() < 0.7
         while True:
             number = self._number()
@@ -90,7 +90,7 @@ class Person:
         places: Pairs of address and agent, the usual one first.
         is_private: Whether the browser sends no referrer and keeps no cookie.
         is_known: Whether the person has visited the site before.
-        followees, voted: Users whom the person follows; items that the person has voted for.
+        followees, voted: Users that the person follows; items that the person has voted for.
     """
 
     user: str
@@ -104,7 +104,7 @@ class Person:
 class People:
     """All people of a site, the most active first.
 
-    They have homes, share the addresses of offices, and phones share the addresses of mobile carriers.
+    Each person has a home address. Offices share an address, and so do phones of a mobile carrier.
     """
 
     def __init__(self, plan: SitePlan, addresses: Addresses) -> None:

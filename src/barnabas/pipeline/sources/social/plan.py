@@ -8,15 +8,15 @@ from hashlib import sha256
 from json import dumps
 
 SITE = "social.example"
-# Part of a plan's mark: increase it whenever the same plan gives other events.
+# Part of a plan's mark: increase it whenever a change of the generator changes a plan's events.
 _GENERATOR_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The share of all events that each kind of misbehaviour makes, and of late and broken events; 0 switches one off.
+    """Shares of all events by kind of misbehaviour, and shares of late and broken events; 0 disables a kind.
 
-    A share above 0 gives at least one actor, even if the share has too few events for it.
+    A share above 0 creates at least one actor, even if the share has too few events for it.
     """
 
     crawlers: float = 0.04
@@ -43,7 +43,7 @@ class SitePlan:
         events_per_s: The mean; nights have fewer events, evenings more.
         users: People with an account; three times as many visit without one.
         items: Posts that exist at the start.
-        shares: How much misbehaviour there is.
+        shares: Shares of misbehaviour, late and broken events.
         has_look_alikes: Whether innocent actors look like abusers.
         has_outage: Whether a part of the requests fails for some minutes.
         has_silence: Whether one service logs nothing for some minutes.
@@ -104,7 +104,7 @@ class SitePlan:
 
     @property
     def mark(self) -> str:
-        """Twelve hexadecimal digits that the ids of this plan's events begin with, and those of no other plan."""
+        """Twelve hexadecimal digits, unique to this plan, that the ids of its events begin with."""
         values = asdict(self) | {"start": self.start_ms, "generator": _GENERATOR_VERSION}
         return sha256(dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -52,7 +52,7 @@ def log_normal(median: float, sigma: float) -> tuple[float, ...]:
 
 
 def zipf(count: int, offset: int = 0) -> list[float]:
-    """Return the cumulative weights of ranks from 0 by Zipf's law, with Mandelbrot's offset; draw by `rank`."""
+    """Return the cumulative weights of ranks from 0 by Zipf's law, with Mandelbrot's offset; draw with `rank`."""
     return list(accumulate(1 / (rank + offset) for rank in range(1, count + 1)))
 
 

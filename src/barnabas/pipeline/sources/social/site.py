@@ -105,8 +105,8 @@ class Client:
     """A browser or program that uses the site.
 
     Attributes:
-        time_ms: Time of its next event.
-        events: Its events; `take` empties them.
+        time_ms: Time of the client's next event.
+        events: Events since the last `take`.
     """
 
     def __init__(
@@ -166,18 +166,18 @@ class Client:
         return fields
 
     def login(self, user: str, reason: str | None) -> None:
-        """Try to log in on the site; a `reason` is the reason for failure."""
+        """Try to log in to the site; the login fails if it has a `reason`."""
         request = self.view("/login", f"{HOME}/login", 401 if reason else 302, "POST")
         request["user"] = None if reason else user
         if request["status"] < 500:
             self.outcome(user, reason, "/login")
 
     def outcome(self, user: str, reason: str | None, service: str) -> None:
-        """Add the outcome of a login to a service."""
+        """Add the outcome of a login to a service; `reason` is None if it succeeds."""
         self.act(LOGIN, user=user, is_success=reason is None, service=service, reason=reason, method="password")
 
     def act(self, event_type: EventType, **own: object) -> None:
-        """Add an event of a person, with the fields that are the type's own."""
+        """Add an event of the client's user, with the fields `own` that are specific to the type."""
         fields: Fields = {"address": self.address, "user": self.user, **own}
         if event_type is not FOLLOW:
             fields["agent"] = self.agent

@@ -1,7 +1,8 @@
 """All events of a site in one stream, in the order of arrival.
 
-Most events arrive at once. A few are late by minutes or hours, like those of a phone without a network, and some are
-broken on the way. An event's id ends with its place in the stream, from 1, broken records included.
+Most events arrive immediately. A few are late by minutes or hours, like those of a phone without a network. For some
+events a broken record arrives in addition. An event's id ends with its number in the stream, from 1, which counts
+broken records, too.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,10 +35,10 @@ class Arrival(NamedTuple):
     """A record that arrives.
 
     Attributes:
-        arrival_ms, time_ms: When it arrives, and when it happened, in milliseconds since 1970.
-        number: Its place in the stream, from 1.
-        event_type: The type of its topic.
-        fields: Names and values of the event, in declared order; of a broken record those before it broke.
+        arrival_ms, time_ms: Arrival time and event time, in milliseconds since 1970.
+        number: Position in the stream, from 1.
+        event_type: The type of the topic's events.
+        fields: Names and values of the event, in declared order; for a broken record, the values before it was broken.
         actor: The actor of the ground truth, if there is one.
         reason: How the record is broken; empty if it is not.
         broken: Value of a broken record.
@@ -113,7 +114,7 @@ def _in_order_of_arrival(plan: SitePlan, sources: list[Source]) -> Iterator[tupl
     random, late_share = seeded(plan.seed, "late"), plan.shares.late
     start_ms, end_ms = plan.start_ms, plan.end_ms
     latest_ms = min(_LATEST_MS, plan.duration_s * 500)
-    # Times of arrival. No event that a source has not made yet arrives before that source's next burst.
+    # A heap by time of arrival. Events that sources have not made yet arrive no earlier than their source's next burst.
     waiting: list[tuple[int, int, Happening]] = []
     sequence = 0
     for begin_ms, burst in merge(*(source.bursts for source in sources), key=itemgetter(0)):
@@ -162,13 +163,13 @@ def pace(
     """Yield the records of `generate`, each when it is due.
 
     Args:
-        plan: A start of now gives event times of now.
+        plan: Event times are current if the plan starts now.
         now_s: A monotonic clock, in seconds.
         sleep: Waits for some seconds.
-        speed: 1 is real time, 60 an hour in a minute; N / `plan.events_per_s` is N events/s on average.
-        there_count: Yield so many records without waiting, because the topics have them already.
-        elapsed_s: How long ago the stream began; records that are due since then come at once. 0: the stream paused
-            when its reader stopped, so that the first new record is due now.
+        speed: 1 is real time, 60 is an hour per minute; N / `plan.events_per_s` is N events/s on average.
+        there_count: Number of records to yield without waiting, because the topics have them already.
+        elapsed_s: Seconds since the stream began; records already due are yielded immediately. 0: the stream paused
+            while its reader was stopped, so the first new record is due now.
     """
     begin_s = now_s() - elapsed_s
     for arrival in generate(plan):

@@ -42,7 +42,7 @@ def ordinary_visits(site: Site, event_count: int) -> Iterator[Burst]:
 
 
 def session_name(random: Random) -> str:
-    """Return a session's name."""
+    """Return a random session name."""
     return f"{whole(random, 0, 0xFFFFFFFFFF):010x}"
 
 
@@ -66,9 +66,9 @@ class Visit(Client):
         self._item = ""
 
     def run(self, step_count: int = 0, login_share: float = 0.2, typo_share: float = 0.05) -> list[Happening]:
-        """Return the visit's events, of `step_count` steps after the first page; 0: of as many as people take.
+        """Return the visit's events: the first page, then `step_count` steps; 0: a random number, as people take.
 
-        `login_share` is of members' visits with a login, `typo_share` of logins with a wrong password.
+        `login_share` is the share of members' visits with a login, `typo_share` that of logins with a wrong password.
         """
         random, person = self.random, self._person
         self._arrive()
