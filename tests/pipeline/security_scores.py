@@ -20,7 +20,7 @@ from barnabas.pipeline.facts import once
 from barnabas.pipeline.job import Parameters
 from barnabas.pipeline.jobs.security import JOB, aggregate, refresh
 from barnabas.pipeline.jobs.security.crawlers import find_crawlers
-from barnabas.pipeline.jobs.security.facts import FACTS
+from barnabas.pipeline.jobs.security.facts import FACTS, with_seen
 from barnabas.pipeline.jobs.security.scoring import VERDICTS
 from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
@@ -170,7 +170,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
 
 def _behaviour(facts: DataFrame) -> dict[str, str]:
     """Give the agents that the rules of behaviour find, as agents or at some address, and a reason of each."""
-    figures = with_shares(visitor_figures(once(facts))).localCheckpoint()
+    figures = with_shares(visitor_figures(once(with_seen(facts)))).localCheckpoint()
     reasons: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for row in find_crawlers(figures, JOB.defaults()).collect():
         reasons[row["agent"]].append((-row["score"], row["why"]))

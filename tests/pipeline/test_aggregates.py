@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 
 from barnabas.pipeline.job import Job, Mode, TableOutput
 from barnabas.pipeline.runner.aggregates import KnownFiles
@@ -22,6 +23,7 @@ __all__ = ["postgresql"]  # a fixture
 START = datetime(2026, 3, 6, 19, tzinfo=UTC)
 FIRST = int(START.timestamp()) // 60
 FACTS = "id STRING, time TIMESTAMP, address STRING, _topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
+AGGREGATES = ("minutes", "crowds")
 WHOLE = pytest.mark.whole
 
 
@@ -31,14 +33,16 @@ class Life:
     Attributes:
         facts: The facts that the table should have: offset, minute and address.
         busy: Addresses that the job leaves out, by the table of another job.
+        is_stopping: Whether a refresh fails after its first commit.
     """
 
     def __init__(self, format_name: str, place: str) -> None:
         self.spark = shared_session()
         self.facts: list[tuple[int, int, str]] = []
         self.busy: list[str] = []
+        self.is_stopping = False
         self.format_name = format_name
-        self._places = {name: place + name for name in ("facts", "minutes")}
+        self._places = {name: place + name for name in ("facts", "minutes", "crowds")}
         self._known = KnownFiles()
         self._counted: list[int] = []
         self._computed: list[int] = []
@@ -46,7 +50,7 @@ class Life:
             "minutes",
             "counts by minute",
             (),
-            (TableOutput("facts"), TableOutput("minutes", Mode.AGGREGATE)),
+            (TableOutput("facts"), *(TableOutput(name, Mode.AGGREGATE) for name in AGGREGATES)),
             refresh=lambda tables, parameters: {},
             aggregate=self._sum_up,
             mark=self._mark,
@@ -61,7 +65,12 @@ class Life:
         rows = tables["facts"].selectExpr("floor(unix_seconds(time) / 60) AS unit", "address")
         self._computed += sorted(row[0] - FIRST for row in rows.select("unit").distinct().collect())
         rows = rows.join(tables["busy"].selectExpr("address", "address AS mark"), "address", "left")
-        return {"minutes": rows.groupBy("unit").agg({"*": "count", "mark": "count"}).toDF("unit", "views", "left_out")}
+        minutes = rows.groupBy("unit").agg({"*": "count", "mark": "count"}).toDF("unit", "views", "left_out")
+        # Most minutes have no row in this table.
+        crowds = rows.groupBy("unit").count().where("count > 2")
+        if self.is_stopping:
+            crowds = crowds.selectExpr("unit", "CAST(raise_error('stopped') AS BIGINT) AS count")
+        return {"minutes": minutes, "crowds": crowds}
 
     def writer(self, name: str, run: str = "run") -> TableWriter:
         table = open_table(self.spark, self._places[name], self.format_name)
@@ -96,7 +105,7 @@ class Life:
         self._places["minutes"] += "_again"
 
     def refresh(self) -> tuple[int | None, list[int]]:
-        """Refresh, and check the aggregate.
+        """Refresh, and check the aggregates.
 
         Returns:
             How many facts were counted (None: no file), and of which minutes the facts were summed up.
@@ -104,13 +113,16 @@ class Life:
         self._counted.clear()
         self._computed.clear()
         busy = frame_of(self.spark, [{"address": each} for each in self.busy], "address STRING")
-        sources, derived = {"facts": self.writer("facts")}, {"minutes": self.writer("minutes")}
+        sources, derived = {"facts": self.writer("facts")}, {name: self.writer(name) for name in AGGREGATES}
         refresh(self._job, {}, sources, derived, {}, read={"busy": busy}, known=self._known)
         views = Counter(minute for _, minute, _ in self.facts)
         left_out = Counter(minute for _, minute, address in self.facts if address in self.busy)
         rows = derived["minutes"].table.read().select("unit", "views", "left_out").collect()
         expected = [(FIRST + minute, views[minute], left_out[minute]) for minute in sorted(views)]
         assert sorted(tuple(row) for row in rows) == expected
+        rows = derived["crowds"].table.read().select("unit", "count").collect()
+        crowds = [(FIRST + minute, count) for minute, count in sorted(views.items()) if count > 2]
+        assert sorted(tuple(row) for row in rows) == crowds
         return self._counted[0] if self._counted else None, self._computed
 
 
@@ -156,3 +168,17 @@ def test_a_refresh_counts_the_facts_of_new_files_alone(life: Life):
     # More windows at once than a query lists.
     life.append(*((minute, "a") for minute in range(10, 160)))
     refreshed(150, *range(10, 160))
+
+
+def test_a_refresh_that_stopped_between_its_commits_is_completed(life: Life):
+    life.append((0, "a"), (0, "a"), (0, "b"))
+    life.refresh()
+    # Another run's facts: this run's offsets do not change.
+    life.append((1, "a"), (1, "a"), (1, "b"), run="backfill")
+    life.is_stopping = True
+    with pytest.raises(PySparkException, match="stopped"):
+        life.refresh()
+    assert life.writer("minutes").table.read().count() == 2
+    life.is_stopping = False
+    assert life.refresh()[1] == [0, 1]
+    assert life.refresh()[1] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.report import collect
@@ -140,3 +140,20 @@ def test_verdicts_alerts_and_items_of_the_other_jobs(spark: SparkSession) -> Non
     assert data.verdict_count == 2
     assert data.alerts == (Alert("silence", "y", _MOMENT, None, "s"), Alert("silence", "x", later, later, "s"))
     assert data.items == (Item("a", 1.0, 1, 2, 3), Item("b", 1.0, 1, 2, -2))
+
+
+def test_times_outside_of_pythons_range_are_cut(spark: SparkSession) -> None:
+    latest = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
+    micros = (latest - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    verdicts = frame(
+        spark,
+        "subject STRING, subject_kind STRING, what STRING, is_declared BOOLEAN, score DOUBLE, why STRING, "
+        "first_seen BIGINT, last_seen BIGINT, until BIGINT",
+        ("a", "user", "spammer", False, 1.0, "w", -(2**62), micros, micros + 1),
+    )
+    times = {name: f"timestamp_micros({name})" for name in ("first_seen", "last_seen", "until")}
+    data = collect(
+        {"verdicts": verdicts.selectExpr(*(f"{times.get(name, name)} AS {name}" for name in verdicts.columns))}
+    )
+    earliest = datetime(1, 1, 1, tzinfo=UTC)
+    assert data.verdicts == (Verdict("a", "spammer", "w", earliest, latest, latest),)

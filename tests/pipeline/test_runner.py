@@ -1,15 +1,19 @@
 """Running a job: its batches, dead letters, derived tables and topics, limits, its end; what it does with losses."""
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count as count_from
 
 import pytest
+from pyspark.sql.functions import lit, raise_error
 
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.facts import of_same
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.jobs import load
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import Bound, Delivery, PlanError
 from barnabas.pipeline.runner.supervisor import RunFailedError
@@ -60,13 +64,14 @@ JOB = Job(
 
 
 def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
-    """Where a topic is not there yet, and a refresh fails and is done again."""
-    failures = [True]
+    """Where a topic is not there yet, and a refresh fails in the driver, then in Spark, and is done again."""
+    failures = ["spark", "driver"]
 
-    def fail_once(tables, parameters):
+    def fail_twice(tables, parameters):
         pages = count(tables, parameters)["pages"]
         if failures:
-            failures.pop()
+            if failures.pop() == "driver":
+                raise ValueError("no number")
             return {"pages": pages.selectExpr("page", "count + CAST(raise_error('lost') AS BIGINT) AS count")}
         return {"pages": pages}
 
@@ -75,7 +80,8 @@ def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
     site.send_events("page_view", [view(n, "/3") for n in range(30, 42)])
     out = {"page-counts": f"{site.name}-page-counts"}
     topics = {**site.plan(JOB).topics, **out}
-    done = site.run(replace(JOB, refresh=fail_once), topics=topics)
+    done = site.run(replace(JOB, refresh=fail_twice), topics=topics)
+    assert not failures
     assert any("lost" in warning for warning in site.warnings)
     assert any(site.topic("click") in warning for warning in site.warnings)
     assert (done.figures.record_count, done.figures.dead_letter_count, done.figures.lag_count) == (42, 0, 0)
@@ -153,7 +159,9 @@ def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Sit
     assert counted() == [0, 1, 2, 3, 4, 5]
     assert site.rows(job, "people", "address", "count") == people()
     assert site.rows(job, "total") == [(322,)]
-    # What has been told by facts that are not kept any more stays; what comes late for them is put aside.
+    # What has been told by facts that are not kept any more stays; what comes late for them is put aside. A table by
+    # key would need all facts.
+    job = replace(job, outputs=tuple(each for each in job.outputs if each.name != "people"))
     done = site.run(job, keep_facts_s=120.0)
     assert done.figures.facts_from == "2026-03-06T19:03:00+00:00"
     assert len(site.rows(job, "facts")) == 140
@@ -245,7 +253,7 @@ def test_where_runs_begin_and_end_and_that_each_goes_on_where_its_table_stands(s
 
     fill(site, 20, partition_count=1)
     topic = site.topic("page_view")
-    between = Bound(offsets={topic: {0: 5}}), Bound(offsets={topic: {0: 12}})
+    between = Bound(offsets={topic: {0: 5}}), Bound(offsets={topic: {0: 12}, "read-by-another-job": {0: 3}})
     done = site.run(VIEWS, start=between[0], until=between[1], is_once=False, trigger_s=0.1)
     assert done.figures.record_count == 7
     assert ids(site) == list(range(5, 12))
@@ -262,6 +270,52 @@ def test_where_runs_begin_and_end_and_that_each_goes_on_where_its_table_stands(s
     done = site.run(VIEWS, start=between[0], checkpoint=str(site.directory / "another"))
     assert done.figures.record_count == 28
     assert ids(site) == list(range(40))
+
+
+def test_a_start_is_found_once_though_the_first_batch_fails(site: Site):
+    fill(site, 5, partition_count=1)
+    portions, failed = [5, 10], []
+
+    def fail_once(inputs, parameters):
+        rows = VIEWS.transform(inputs, parameters)["facts"]
+        if not failed:
+            failed.append(True)
+            return {"facts": rows.withColumn("page", raise_error(lit("no")).cast("string"))}
+        return {"facts": rows}
+
+    polls = count_from(1)
+
+    def send() -> bool:
+        # Once the run has started, and between the failure and the next start.
+        if (next(polls) == 2) or (failed and portions == [10]):
+            fill(site, 5, start=portions.pop(0))
+        return False
+
+    until = Bound(offsets={site.topic("page_view"): {0: 15}})
+    job = replace(VIEWS, transform=fail_once)
+    site.run(job, send, start=Bound(is_latest=True), until=until, is_once=False, trigger_s=0.1)
+    assert ids(site) == list(range(5, 15))
+
+
+def test_a_start_is_that_of_all_tables_though_the_run_was_killed_between_their_first_commits(site: Site):
+    topics = [f"{site.name}-{name}" for name in ("a", "b", "later")]
+
+    def send(topic: str) -> None:
+        site.create(topic, 1)
+        site.send(topic, [(None, b'{"n": %d}' % number) for number in range(10)])
+
+    def run() -> list[list[int]]:
+        start = Bound(offsets={topics[0]: {0: 3}, topics[1]: {0: 4}})
+        site.run(load.JOB, any_topics=(f"/{site.name}-.*/",), start=start)
+        places = [site.directory / "tables" / "load" / topic for topic in topics]
+        return [sorted(row[0] for row in site.rows(load.JOB, place.name, "n")) for place in places if place.exists()]
+
+    for topic in topics[:2]:
+        send(topic)
+    assert run() == [list(range(3, 10)), list(range(4, 10))]
+    shutil.rmtree(site.directory / "tables" / "load" / topics[1])
+    send(topics[2])
+    assert run() == [list(range(3, 10)), list(range(4, 10)), list(range(10))]
 
 
 def test_limits_bound_what_a_batch_takes(site: Site):

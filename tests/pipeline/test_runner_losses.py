@@ -122,6 +122,24 @@ def test_rewinding_cuts_the_table_and_the_next_run_reads_again(site: Site):
     assert ids(site) == list(range(20))
 
 
+def test_rewinding_leaves_rows_of_other_runs_and_partitions(site: Site):
+    from barnabas.pipeline.runner.cluster import Cluster
+    from barnabas.pipeline.runner.job_run import JobRun
+
+    fill(site, 20, partition_count=2)
+    topic = site.topic("page_view")
+    between = Bound(offsets={topic: {0: 3, 1: 3}})
+    site.run(VIEWS, start=between)
+    site.run(VIEWS, run="backfill", until=between, is_once=False, trigger_s=0.1)
+    plan = site.plan(VIEWS, run="backfill", start=Bound(offsets={topic: {0: 1}}))
+    with closing(Cluster(plan.kafka)) as cluster:
+        told = JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=False)
+    assert told == [f"table facts: {topic}-0 goes back from offset 3 to 1", "table facts: 2 rows taken away"]
+    assert len(ids(site)) == 18
+    site.run(VIEWS, run="backfill", until=between, is_once=False, trigger_s=0.1)
+    assert ids(site) == list(range(20))
+
+
 def delete_records(site: Site, before_offset: int, topic: str) -> None:
     """Do at once what retention does in time."""
     from confluent_kafka import TopicPartition

@@ -13,6 +13,7 @@ from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
 from barnabas.pipeline.facts import once
 from barnabas.pipeline.jobs.security import JOB
 from barnabas.pipeline.jobs.security.crawlers import VISITOR_SIGNS
+from barnabas.pipeline.jobs.security.facts import with_seen
 from barnabas.pipeline.jobs.security.rates import fast_minutes, find_too_fast
 from barnabas.pipeline.jobs.security.scoring import Rule, Sign, judge
 from barnabas.pipeline.jobs.security.user_agents import declared_pattern, is_declared
@@ -199,6 +200,44 @@ def test_old_events_can_be_left_out(facts: DataFrame):
     assert verdicts_of(facts, lookback_days=1).keys() == {("visitor", f"10.1.0.2 {BROWSER}")}
 
 
+def test_an_event_is_seen_at_most_an_hour_after_its_record_was_written(spark: SparkSession):
+    cases = [
+        ("2026-03-06 08:00:00", "2026-03-06 08:00:00", "2026-03-06 08:00:00"),
+        ("2015-05-17 10:05:03", "2026-03-06 08:00:00", "2015-05-17 10:05:03"),
+        ("2026-03-06 09:00:00", "2026-03-06 08:00:00", "2026-03-06 09:00:00"),
+        ("2026-03-06 09:00:01", "2026-03-06 08:00:00", "2026-03-06 09:00:00"),
+        ("9999-12-31 23:59:59", "2026-03-06 08:00:00", "2026-03-06 09:00:00"),
+        # Records of message format 0 have no timestamp: it is -1.
+        ("2026-03-06 08:00:00", "1969-12-31 23:59:59.999", "2026-03-06 08:00:00"),
+    ]
+    facts = spark.createDataFrame(cases, "time STRING, _timestamp STRING, expected STRING")
+    facts = facts.selectExpr("timestamp(time) AS time", "timestamp(_timestamp) AS _timestamp", "expected")
+    assert [row for row in with_seen(facts).selectExpr("string(seen)", "expected").collect() if row[0] != row[1]] == []
+
+
+def test_a_wrong_clock_hides_nobody_and_prolongs_no_verdict(spark: SparkSession, facts: DataFrame, verdicts: Verdicts):
+    from pyspark.sql import functions as F
+
+    never = (datetime(9999, 12, 31, tzinfo=UTC) - START).total_seconds()
+    events = [
+        view(never, "10.1.0.1", "/"),
+        login(never, "10.3.0.1", "stolen0"),
+        post(never, "spammer", "Cheap watches"),
+        vote(never, "ring0", "/pushed/0"),
+        vote(never, "nobody", "/item/0"),
+    ]
+    wrong = made_facts(spark, [(kind, {"id": f"wrong-{number}", **each}) for number, (kind, each) in enumerate(events)])
+    wrong = wrong.withColumn("_timestamp", F.lit(after(90_000)))
+    found = verdicts_of(facts.unionByName(wrong), lookback_days=30)
+    assert found.keys() == verdicts.keys()
+    # They were seen at most an hour after the record was written.
+    last_seen = after(90_000 + 3_600).replace(tzinfo=None)
+    accused = ("visitor", f"10.1.0.1 {BROWSER}"), ("address", "10.3.0.1"), ("user", "spammer"), ("user", "ring0")
+    for subject in accused:
+        assert found[subject]["last_seen"] == last_seen
+        assert found[subject]["until"] == last_seen + timedelta(hours=168)
+
+
 def asked(second: float, number: int, address: str, user: str, target: str) -> list[Event]:
     fields = {"address": address, "method": "POST", "page": target, "status": 429, "user": user, "agent": BROWSER}
     return [(PAGE_VIEW, {"time": after(second + n / 10), **fields}) for n in range(number)]
@@ -228,7 +267,7 @@ def test_who_asks_for_more_than_is_stated_has_a_verdict(spark: SparkSession):
 
     def rates(by: str) -> Verdicts:
         chosen = {**JOB.defaults(), **parameters, "rate_by": by}
-        return by_subject(find_too_fast(fast_minutes(once(facts), chosen), chosen))
+        return by_subject(find_too_fast(fast_minutes(once(with_seen(facts)), chosen), chosen))
 
     found = verdicts_of(facts, **parameters, rate_by="token", allow="t3")
     assert most({subject: each for subject, each in found.items() if each["what"] == "rate"}) == {("token", "t1"): 4}
@@ -271,6 +310,14 @@ def test_points_add_up_and_only_signs_that_hold_are_given_as_reasons(spark: Spar
     assert found[0]["until"] - found[0]["last_seen"] == timedelta(hours=24)
     # Only twice the points are as sure as it gets.
     assert found[0]["score"] == 0.5
+
+
+def test_no_verdict_expires_after_the_year_9999(spark: SparkSession):
+    seen = datetime(9999, 12, 31, tzinfo=UTC)
+    figures = spark.createDataFrame([("mallory", seen, seen)], "user STRING, first_seen TIMESTAMP, last_seen TIMESTAMP")
+    rule = Rule("'bad'", (Sign("any", 5, "true", "'any'"),), 5)
+    (row,) = judge(figures, rule, "user", ("user",), 168).selectExpr("string(until)").collect()
+    assert row[0] == "9999-12-31 23:59:59"
 
 
 # What a person's figures are, as far as the signs look at them.

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import deltalake
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from deltalake.schema import PrimitiveType
 
+from barnabas.pipeline.tables import delta_lake
+from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.delta_lake import DeltaLakeTable
-from barnabas.pipeline.tables.table import Progress, TableError
+from barnabas.pipeline.tables.table import Progress, TableError, TableMovedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from barnabas.pipeline.tables.data_files import DataFile
 
 
 def progress_of(sequence: int, run: str = "load") -> Progress:
@@ -74,6 +82,40 @@ def test_a_table_that_others_have_made_is_added_to(spark: SparkSession, tmp_path
     assert table.progress("load") is None
     table.append(spark.range(3).toDF("id"), progress_of(1))
     assert table.read().count() == 5
+
+
+def test_files_of_one_name_in_several_partitions_are_all_read_and_rewritten(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # As a table that was converted from Parquet may have them.
+    days = ("1", "2 '\u00fc+&=", "3")
+    for day in days:
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table({"id": [ord(day[0]), 0]}), tmp_path / f"day={day}" / "part-0.parquet")
+    partition_by = deltalake.Schema([deltalake.Field("day", PrimitiveType("string"))])
+    deltalake.convert_to_deltalake(tmp_path, partition_by=partition_by, partition_strategy="hive")
+    table = DeltaLakeTable(spark, str(tmp_path))
+    assert sorted(row["id"] for row in table.read().collect()) == [0, 0, 0, 49, 50, 51]
+    assert table.delete_rows({}, progress_of(1), "id = 0 AND day <> '3'") == 2
+    assert sorted(row["id"] for row in table.read().collect()) == [0, 49, 50, 51]
+    assert DeltaTable(tmp_path).to_pyarrow_table().num_rows == 4
+
+
+def test_a_commit_of_the_run_while_all_rows_are_replaced_refuses_the_replacement(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (DeltaLakeTable(spark, str(tmp_path)) for _ in range(2))
+    first.append(spark.range(3).toDF("id"), progress_of(1))
+
+    def overtaken(*arguments: Any) -> list[DataFile]:
+        monkeypatch.undo()
+        second.append(spark.range(3).toDF("id"), progress_of(2))
+        return write_files(*arguments)
+
+    monkeypatch.setattr(delta_lake, "write_files", overtaken)
+    with pytest.raises(TableMovedError):
+        first.replace(spark.range(9).toDF("other"), progress_of(2))
+    assert first.read().columns == ["id"]
 
 
 @pytest.mark.whole

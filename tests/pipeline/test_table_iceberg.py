@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.types import LongType, NestedField, StructType, TimeType
 
+from barnabas.pipeline.tables import iceberg
 from barnabas.pipeline.tables.iceberg import IcebergTable
-from barnabas.pipeline.tables.layout import Layout
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.tables.iceberg_files import rewrite
+from barnabas.pipeline.tables.layout import Layout, parse_divisions
+from barnabas.pipeline.tables.table import FILE_COLUMN, TableError
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from barnabas.pipeline.tables.data_files import DataFile
 
 
 @pytest.fixture
@@ -32,21 +41,49 @@ def table(spark: SparkSession, directory: Path) -> IcebergTable:
     return IcebergTable(spark, str(directory))
 
 
-def read_by_iceberg(spark: SparkSession, directory: Path) -> DataFrame:
-    """Give the rows of a table as Iceberg for Spark reads them."""
+def session_with_iceberg(spark: SparkSession, directory: Path) -> SparkSession:
+    """Give a session in which Iceberg for Spark has the catalog beside the table of a directory."""
     session = spark.newSession()
     settings = {"type": "jdbc", "uri": f"jdbc:sqlite:{directory.parents[1]}/catalog.db", "jdbc.schema-version": "V1"}
+    session.conf.set("spark.sql.catalog.barnabas.cache-enabled", "false")
     session.conf.set("spark.sql.catalog.barnabas", "org.apache.iceberg.spark.SparkCatalog")
     for key, value in {**settings, "warehouse": str(directory.parents[1])}.items():
         session.conf.set(f"spark.sql.catalog.barnabas.{key}", value)
-    return session.table(f"barnabas.{directory.parent.name}.{directory.name}")
+    return session
+
+
+def read_by_iceberg(spark: SparkSession, directory: Path) -> DataFrame:
+    """Give the rows of a table as Iceberg for Spark reads them."""
+    return session_with_iceberg(spark, directory).table(f"barnabas.{directory.parent.name}.{directory.name}")
+
+
+def delete_by_iceberg(spark: SparkSession, directory: Path, where: str) -> None:
+    """Delete rows of a table as Iceberg for Spark does."""
+    name = f"barnabas.{directory.parent.name}.{directory.name}"
+    session = session_with_iceberg(spark, directory)
+    session.sql(f"DELETE FROM {name} WHERE {where}")
+    # Its connection would keep the catalog's database locked.
+    session._jsparkSession.sessionState().catalogManager().catalog("barnabas").icebergCatalog().close()
+
+
+def catalog_of(directory: Path) -> SqlCatalog:
+    """Give the catalog beside the table of a directory."""
+    warehouse = directory.parents[1]
+    return SqlCatalog("barnabas", uri=f"sqlite:///{warehouse}/catalog.db", warehouse=str(warehouse))
 
 
 def theirs_in(directory: Path) -> Table:
     """Give the table of a directory as PyIceberg has it, by the catalog beside it."""
-    warehouse = directory.parents[1]
-    catalog = SqlCatalog("barnabas", uri=f"sqlite:///{warehouse}/catalog.db", warehouse=str(warehouse))
-    return catalog.load_table(f"{directory.parent.name}.{directory.name}")
+    return catalog_of(directory).load_table(f"{directory.parent.name}.{directory.name}")
+
+
+def made_by_others(directory: Path, schema: pa.Schema | Schema, properties: Mapping[str, str]) -> Table:
+    """Create the table of a directory as other programs do."""
+    directory.parents[1].mkdir(parents=True)
+    catalog = catalog_of(directory)
+    catalog.create_namespace(directory.parent.name)
+    name = f"{directory.parent.name}.{directory.name}"
+    return catalog.create_table(name, schema, location=str(directory), properties=dict(properties))
 
 
 def in_old_release(spark: SparkSession, directory: Path, count: int) -> None:
@@ -137,6 +174,88 @@ def test_progress_outlives_history_that_others_have_cut(
     assert table.progress("backfill") == progress_of("backfill", 1, 110)
     table.append(rows_at(spark, 20, 30), progress_of("load", 3, 30))
     assert offsets_in(table) == [*range(30), *range(100, 110)]
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_progress_outlives_a_commit_of_others_in_both_format_versions(
+    spark: SparkSession, table: IcebergTable, directory: Path, version: str
+) -> None:
+    columns = spark.range(0).schema
+    theirs = made_by_others(directory, pa.schema([("id", pa.int64())]), {"format-version": version})
+    theirs.append(pa.table({"id": [1]}))
+    assert table.progress("load") is None
+    table.append_files([], columns, progress_of("load", 1, 10))
+    theirs.refresh()
+    theirs.append(pa.table({"id": [2]}))
+    assert table.progress("load") == progress_of("load", 1, 10)
+    table.append_files([], columns, progress_of("load", 2, 20))
+    assert table.progress("load") == progress_of("load", 2, 20)
+
+
+def test_a_compaction_keeps_rows_deleted_that_others_delete_meanwhile(
+    spark: SparkSession, table: IcebergTable, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    theirs = theirs_in(directory)
+    with theirs.transaction() as transaction:
+        transaction.set_properties({"write.delete.mode": "merge-on-read"})
+
+    def overtaken(*arguments: Any) -> list[DataFile]:
+        monkeypatch.undo()
+        files = rewrite(*arguments)
+        delete_by_iceberg(spark, directory, "_offset IN (3, 13)")
+        return files
+
+    monkeypatch.setattr(iceberg, "rewrite", overtaken)
+    compaction = table.compact()
+    assert compaction.files_after == 1
+    assert offsets_in(table) == [offset for offset in range(20) if offset not in (3, 13)]
+
+
+def test_files_of_one_name_in_several_directories_are_all_read_and_rewritten(
+    spark: SparkSession, table: IcebergTable, directory: Path, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"day={day}" / "part-0.parquet" for day in ("1", "2 %", "3")]
+    for number, path in enumerate(paths):
+        path.parent.mkdir()
+        pq.write_table(pa.table({"id": [number]}), path)
+    theirs = made_by_others(directory, pa.schema([("id", pa.int64())]), {})
+    theirs.add_files(list(map(str, paths)))
+    scan = table.scan()
+    assert len(scan.files) == 3
+    assert {row[FILE_COLUMN] for row in scan.read(scan.files).collect()} == set(scan.files)
+    assert table.delete_rows({}, progress_of("load", 1, 1), "true") == 3
+    assert table.read().count() == 0
+
+
+def test_rows_name_the_file_that_they_are_in(spark: SparkSession, directory: Path) -> None:
+    table = IcebergTable(spark, str(directory), Layout(parse_divisions("country")))
+    rows = spark.createDataFrame([(1, "a b:c%d/\u00e9"), (2, "q\"uo'te{x}[y]+&")], "id INT, country STRING")
+    table.append(rows, progress_of("load", 1, 1))
+    scan = table.scan()
+    assert {row[FILE_COLUMN] for row in scan.read(scan.files).collect()} == set(scan.files)
+
+
+def test_a_table_with_a_column_that_spark_lacks_is_appended_to_and_not_rewritten(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    columns = NestedField(1, "id", LongType()), NestedField(2, "o", StructType(NestedField(3, "at", TimeType())))
+    theirs = made_by_others(directory, Schema(*columns), {})
+    rows = spark.range(1).toDF("id")
+    table.append(rows, progress_of("load", 1, 1))
+    changes: list[Callable[[], object]] = [
+        lambda: table.update(rows, ["id"], progress_of("load", 2, 1)),
+        lambda: table.replace(rows, progress_of("load", 2, 1), "id = 0"),
+        lambda: table.delete_rows({}, progress_of("load", 2, 1), "id = 0"),
+    ]
+    for change in changes:
+        with pytest.raises(TableError, match=r"column o\.at has the type time"):
+            change()
+    table.append(rows, progress_of("load", 2, 2))
+    assert table.compact().files_after == 1
+    theirs.refresh()
+    assert theirs.scan().count() == 2
 
 
 def test_a_table_that_is_rolled_back_takes_up_where_that_snapshot_ended(

@@ -18,7 +18,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from barnabas.pipeline.tables.postgresql import PostgresqlTable
 from barnabas.pipeline.tables.postgresql_rows import read_rows, selected
-from barnabas.pipeline.tables.table import RowsRefusedError, TableError
+from barnabas.pipeline.tables.postgresql_server import Server, execute
+from barnabas.pipeline.tables.table import RowsRefusedError, TableError, TableUnavailableError
 from tests.patience import PATIENCE_S, until
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
@@ -160,6 +161,17 @@ def test_rows_of_tasks_are_there_once_they_are_committed(postgresql: PostgresqlS
         table.sink(columns_of(pa.table({"name": [1]})))
 
 
+def test_offsets_that_are_committed_first_leave_the_rows_of_tasks(
+    postgresql: PostgresqlServer, table: PostgresqlTable
+) -> None:
+    rows = pa.table({"id": [1, 2, 3]})
+    files = copied(table, rows)
+    table.append_files([], columns_of(rows), progress_of("load", 1, 3))
+    table.append_files(files, columns_of(rows), progress_of("load", 2, 3))
+    assert table.read().count() == 3
+    assert staging_tables(postgresql) == []
+
+
 def test_values_that_are_special_in_csv_or_far_away_come_back(table: PostgresqlTable) -> None:
     # Years 1 to 32767.
     moments = pa.array([0, -1, -62_135_596_800_000_000, 971_890_963_199_999_999, None])
@@ -245,6 +257,28 @@ def test_a_server_that_is_gone_refuses_no_rows(spark: SparkSession, name: str) -
         with pytest.raises(TableError, match="rows could not be copied: connection failed") as raised:
             table.append_files(files, columns_of(rows), progress_of("load", 1, 1))
     assert not isinstance(raised.value, RowsRefusedError)
+
+
+def test_a_commit_waits_for_no_open_commit_of_another_run(
+    postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    rows = pa.table({"_topic": ["views"], "_partition": pa.array([0], pa.int32()), "_offset": [0]})
+    table.append_files(copied(table, rows), columns_of(rows), progress_of("load", 1, 1))
+    impatient = PostgresqlTable(table._spark, postgresql.table_url(name) + "&options=-c%20lock_timeout%3D1s")
+    with postgresql.connect() as connection:
+        # As an INSERT does.
+        connection.execute(sql.SQL("LOCK TABLE {} IN ROW EXCLUSIVE MODE").format(sql.Identifier(name)))
+        rows = rows.set_column(2, "_offset", pa.array([1]))
+        impatient.append_files(copied(impatient, rows), columns_of(rows), progress_of("backfill", 1, 1))
+    assert table.progress("backfill") == progress_of("backfill", 1, 1)
+
+
+@pytest.mark.parametrize("state", ["40P01", "40001"])
+def test_a_transaction_that_the_server_rolls_back_may_be_repeated(
+    postgresql: PostgresqlServer, name: str, state: str
+) -> None:
+    with pytest.raises(TableUnavailableError), Server(postgresql.table_url(name)).cursor() as cursor:
+        execute(cursor, "DO {}", f"BEGIN RAISE SQLSTATE '{state}'; END")
 
 
 def test_a_record_is_not_there_twice(spark: SparkSession, table: PostgresqlTable) -> None:

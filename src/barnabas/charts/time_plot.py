@@ -83,12 +83,13 @@ class TimePlot(NamedTuple):
         step = next((step for step in steps if span / step <= _MOST_TIME_LABELS), steps[-1])
         # Of days that are skipped none is rounder than the first.
         origin = self.start if step > _DAY else _EPOCH
-        moment = origin + -((origin - self.start) // step) * step
+        # Time since the start, because the next label may be after the last date that `datetime` has.
+        passed = (origin - self.start) % step
         middle = self.step / 2 if self.step >= _DAY else timedelta(0)
         labels = []
-        while (place := 100 * ((moment + middle - self.start) / span)) <= _LAST_LABEL:
-            labels.append((place, _time_label(moment, step)))
-            moment += step
+        while (place := 100 * ((passed + middle) / span)) <= _LAST_LABEL:
+            labels.append((place, _time_label(self.start + passed, step)))
+            passed += step
         return labels
 
     def columns(self) -> Iterator[tuple[Series, list[tuple[int, float, float]]]]:
@@ -153,7 +154,7 @@ def buckets(first: datetime, last: datetime, finest: timedelta = _HOUR) -> tuple
     for step in _STEPS:
         if step < finest:
             continue
-        start = _EPOCH + (first - _EPOCH) // step * step
+        start = _EPOCH + max((first - _EPOCH) // step * step, datetime.min - _EPOCH)
         count = (last - start) // step + 1
         if count <= _MOST_COLUMNS:
             break

@@ -46,6 +46,8 @@ DEAD_LETTER_SUFFIX = ".dlq"
 PLACE = ("_topic", "_partition", "_offset", "_timestamp")
 # Columns of tables by key: the record's key as text, and whether its row is deleted.
 KEY, DELETED = "_key", "_deleted"
+# A job's parameter: the number of days before its key's newest fact whose facts count in a row by key; 0: all facts.
+LOOKBACK_DAYS = "lookback_days"
 
 
 class Mode(Enum):
@@ -164,7 +166,9 @@ class Job:
     `aggregate` returns the rows of all outputs of `Mode.AGGREGATE`. Column `unit` is the number of the time window
     since 1970. Each window with facts must have a row in at least one output. A window's rows depend only on its facts,
     their marks and the parameters. Outputs with a key have no windows: their rows are those of all subjects in the
-    given facts, computed from all facts of these subjects (table `all_NAME`, for the table of facts NAME).
+    given facts, computed from all facts of these subjects (table `all_NAME`, for the table of facts NAME). Such a job
+    supports `--keep-facts` only if it has the parameter `lookback_days`: older facts of a subject, and then the subject
+    itself, have no effect.
 
     `mark` adds to facts the column `mark`: a text or null, from the tables of other jobs. A window whose marks have
     changed is recomputed.

@@ -20,6 +20,18 @@ def test_columns_cover_the_time_and_are_few_enough(one, other):
     assert count <= 96
 
 
+@pytest.mark.parametrize("first", [datetime(1, 1, 1), datetime(2015, 5, 17), datetime(9999, 12, 31, 23, 59)])
+@pytest.mark.parametrize("last", [datetime(1, 1, 3), datetime(2015, 5, 17, 1), datetime(9999, 12, 31, 23, 59)])
+def test_columns_and_labels_at_the_ends_of_the_calendar(first, last):
+    first, last = sorted((first, last))
+    start, step, count = buckets(first, last)
+    assert start <= first
+    assert timedelta(0) <= last - (start + (count - 1) * step) < step
+    plot = plot_of([1] * count, step=step, start=start)
+    assert len(plot.rows()) == count
+    assert len(plot.time_labels()) >= 1
+
+
 def test_columns_of_seven_days_begin_on_mondays():
     start, step, _ = buckets(datetime(2015, 5, 17), datetime(2016, 5, 17))
     assert (step, start.weekday()) == (timedelta(days=7), 0)

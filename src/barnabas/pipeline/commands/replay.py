@@ -9,7 +9,6 @@ import json
 import platform
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from barnabas.pipeline.commands.options import Options, add_cluster_options, add_parent_option, pairs, sender_options
@@ -32,8 +31,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.values("--topic", "TYPE=TOPIC", "topic for events of a type")
     options.value("--partitions", "N", "partitions of new topics", 4)
     options.choice("--event-format", ("json", "avro"), "", "json")
-    options.value("--rate", "N", "lines/s; 0 for no limit; default: %(default)s", 0.0)
-    options.flag("--follow", "continue with lines appended to the file, also after rotation")
+    options.value("--rate", "N", "sent lines/s; 0 for no limit; default: %(default)s", 0.0)
+    options.flag(
+        "--follow", "continue with lines appended to the file, also after rotation; topics may end with another log"
+    )
     options.flag("--append", "write also to topics with other contents")
     options.value("--site", "HOST", "for access: host name of the site (the most common referrer)", "")
     options.value("--year", "YEAR", "for auth: year of the first line, if lines have no year", type=int)
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.rate,
         arguments.give_up,
         arguments.append,
+        is_followed=arguments.follow and arguments.file != "-",
     )
 
     def report(progress: FeedProgress) -> None:
@@ -84,14 +86,18 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
         site = arguments.site or (None if arguments.file == "-" or arguments.follow else access.most_common_site(path))
         return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, site)
     if arguments.kind == "auth":
-        if arguments.year is None and (arguments.file == "-" or arguments.follow):
-            year = datetime.now(UTC).year
-        else:
-            year = auth.first_year(path) if arguments.year is None else arguments.year
+        year = _first_year(arguments, path) if arguments.year is None else arguments.year
         return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, year)
 
     name = arguments.service or ("stdin" if arguments.file == "-" else path.stem)
     return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, name, platform.node())
+
+
+def _first_year(arguments: argparse.Namespace, path: Path) -> int | None:
+    """Return the year of an auth log's first line; None if that line is not there yet."""
+    if arguments.file == "-" or (arguments.follow and not path.exists()):
+        return None
+    return auth.first_year(path)
 
 
 def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:

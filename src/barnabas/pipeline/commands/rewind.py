@@ -1,8 +1,8 @@
 """`barnabas pipeline rewind JOB --to WHERE`: reset a stopped run to an earlier position, and delete its later rows.
 
-In each table of facts, the rows of records at and after the position are deleted, in one commit with the new offsets.
-The next run computes derived tables again. A job with state continues from the position without state: its windows fill
-again, and rows with the same keys replace the older ones. So go back one window further than you need.
+In each table of facts, the run's rows of records at and after the position are deleted, in one commit with the new
+offsets. The next run computes derived tables again. A job with state continues from the position without state: its
+windows fill again, and rows with the same keys replace the older ones. So go back one window further than you need.
 """
 
 import argparse

@@ -10,12 +10,21 @@ from dataclasses import replace
 
 from barnabas.clients import Pool
 from barnabas.clients.admin_quota_states import QuotaStateAdmin
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import EncodeError, KafkaError
+from barnabas.core.error_code import RETRIABLE, ErrorCode
+from barnabas.core.errors import BarnabasError, EncodeError, KafkaError
 from barnabas.pipeline.enforcement.audit import AuditTopic
 from barnabas.pipeline.enforcement.decision import Act, Found, decide, holding
 from barnabas.pipeline.enforcement.entry import Entity, Entry, Step, Verdict
 from barnabas.pipeline.enforcement.policy import Policy, wanted
+
+# Errors that end the run, with the remedy. They do not concern a single entity.
+PERMANENT = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "; the run's user needs DESCRIBE_CONFIGS and ALTER_CONFIGS on the cluster",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "",
+    ErrorCode.SASL_AUTHENTICATION_FAILED: "",
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM: "",
+    ErrorCode.UNSUPPORTED_VERSION: "; setting limits over the wire needs Kafka 2.6 or later",
+}
 
 _TIMEOUT_MS = 10_000
 # An operator's changes are detected within this time.
@@ -60,11 +69,31 @@ class Enforcer:
         return is_done
 
     async def do(self, acts: Sequence[Act]) -> bool:
-        """Carry out acts; return False if some were skipped because their quotas had changed in the meantime."""
-        outcomes = []
+        """Carry out acts; return False if some were skipped because their quotas had changed in the meantime.
+
+        Raises:
+            KafkaError: the cluster failed, or refused to remove a quota. The outcomes of the other acts so far are in
+                the audit topic.
+        """
         if not self._policy.is_dry:
             await self._audit.append([self._stamped(act.intent) for act in acts if act.intent])
+        outcomes: list[Entry] = []
+        failure: BarnabasError | None = None
+        try:
+            await self._carry_out(acts, outcomes)
+        except BarnabasError as error:
+            failure = error
+        await self._audit.append(outcomes)
+        for outcome in outcomes:
+            self._tell(outcome)
+        if failure is not None:
+            raise failure
+        return len(outcomes) == len(acts)
+
+    async def _carry_out(self, acts: Sequence[Act], outcomes: list[Entry]) -> None:
+        """Change quotas, and add each outcome to `outcomes` at once; an entity that is refused delays no other."""
         looked_ms, found = float("-inf"), {}
+        not_removed: BarnabasError | None = None
         for act in acts:
             outcome, limited = act.outcome, act.outcome.entity.limited
             if act.changes and not self._policy.is_dry:
@@ -75,16 +104,26 @@ class Enforcer:
                 try:
                     await self._quotas.alter_limits(limited, act.changes)
                 except (EncodeError, KafkaError) as error:
-                    is_refused = isinstance(error, EncodeError) or error.code is ErrorCode.INVALID_REQUEST
-                    # Retry a failed removal: enforcement has set the quota.
-                    if not is_refused or outcome.step is not Step.LIMITED:
+                    if not await self._is_refused(act, error):
                         raise
+                    # Retry a failed removal: enforcement has set the quota.
+                    if outcome.step is not Step.LIMITED:
+                        not_removed = error
+                        continue
                     outcome = replace(outcome, step=Step.FAILED, limits={}, note=str(error))
             outcomes.append(self._stamped(outcome))
-        await self._audit.append(outcomes)
-        for outcome in outcomes:
-            self._tell(outcome)
-        return len(outcomes) == len(acts)
+        if not_removed is not None:
+            raise not_removed
+
+    async def _is_refused(self, act: Act, error: EncodeError | KafkaError) -> bool:
+        """Return whether an error concerns this act alone, and has left the quotas as they were."""
+        if isinstance(error, EncodeError):
+            return True
+        if error.code in RETRIABLE or error.code in PERMANENT:
+            return False
+        # A broker may return UNKNOWN_SERVER_ERROR after it has changed the quotas.
+        found = await self._quotas.limits()
+        return act.is_due(found.get(act.outcome.entity.limited, {}))
 
     def wait_s(self) -> float:
         """Return the time until the next limit expires, or until quotas are read again."""

@@ -27,6 +27,8 @@ USER, CLIENT_ID = "user", "client-id"
 _DRY_RUN = "dry-run "
 _TIMES = ("time", "since", "until", "last_seen")
 _NOT_IN_JSON = ("is_dry", "address", "agent", "user")
+# The first and last millisecond that `datetime` has: the years 1 to 9999.
+_EARLIEST_MS, _LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 
 
 class Step(Enum):
@@ -161,6 +163,8 @@ def _from_json(kind: type[Entry | Verdict], values: Mapping[str, Any]) -> dict[s
 
 
 def _iso(time_ms: int) -> str:
+    # A verdict's time outside of the range, from a job of your own, must not end enforcement.
+    time_ms = max(_EARLIEST_MS, min(time_ms, _LATEST_MS))
     # A float would round some milliseconds.
     moment = datetime.fromtimestamp(time_ms // 1000, UTC).replace(microsecond=time_ms % 1000 * 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.clients import Pool
 from barnabas.clients.security import client_security
-from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, ConfigError, KafkaError
 from barnabas.pipeline.enforcement.audit import AUDIT_TOPIC, AuditTopic
-from barnabas.pipeline.enforcement.enforcer import Enforcer
+from barnabas.pipeline.enforcement.enforcer import PERMANENT, Enforcer
 from barnabas.pipeline.enforcement.entry import Entry, Verdict
 from barnabas.pipeline.enforcement.policy import Policy
 from barnabas.pipeline.runner.cluster import KafkaOptions
@@ -25,14 +24,6 @@ VERDICTS = "verdicts"
 
 _RETRY_S = 2.0
 _LIFT_EXPIRED = "`barnabas pipeline limits --lift-expired`"
-# Errors that end the run, with the remedy; after other errors the thread reconnects.
-_PERMANENT = {
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "; the run's user needs DESCRIBE_CONFIGS and ALTER_CONFIGS on the cluster",
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "",
-    ErrorCode.SASL_AUTHENTICATION_FAILED: "",
-    ErrorCode.UNSUPPORTED_SASL_MECHANISM: "",
-    ErrorCode.UNSUPPORTED_VERSION: "; setting limits over the wire needs Kafka 2.6 or later",
-}
 
 
 class EnforcementError(Exception):
@@ -116,8 +107,9 @@ class EnforcementFollower:
                     self._enforce(runner)
             except BarnabasError as error:
                 code = error.code if isinstance(error, KafkaError) else None
-                if isinstance(error, ConfigError) or code in _PERMANENT:
-                    advice = _PERMANENT[code] if code else ""
+                # After other errors the thread reconnects.
+                if isinstance(error, ConfigError) or code in PERMANENT:
+                    advice = PERMANENT[code] if code else ""
                     return self._fail(EnforcementError(f"verdicts can't be enforced: {error}{advice}"))
                 if str(error) != self._last_error:
                     self._last_error = str(error)

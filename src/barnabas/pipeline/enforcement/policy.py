@@ -19,6 +19,8 @@ ANONYMOUS = "ANONYMOUS"
 
 # The protocol's strings have 16-bit lengths.
 _MAX_NAME_BYTES = 2**15 - 1
+# Names that no znode can have, so they have no quotas (docs/differences.md, quota-of-dots).
+_NOT_ZNODES = (".", "..")
 _PART = re.compile(r"\{(\w+)\}")
 _PARTS = ("subject", "address", "agent", "user")
 
@@ -31,11 +33,15 @@ class EntityTemplate:
     name: str
 
     def entity_of(self, verdict: Verdict) -> Entity | None:
-        """Return the entity; None if the verdict lacks a part, or the name is empty or too long for the protocol."""
+        """Return the entity; None if the verdict lacks a part, or no quota can have the name.
+
+        Such a name is empty, too long for the protocol, `.` or `..`.
+        """
         if not all(getattr(verdict, part) for part in _PART.findall(self.name)):
             return None
         name = _PART.sub(lambda match: str(getattr(verdict, match[1])), self.name)
-        return Entity(self.kind, name) if 0 < len(name.encode()) <= _MAX_NAME_BYTES else None
+        is_possible = 0 < len(name.encode()) <= _MAX_NAME_BYTES and name not in _NOT_ZNODES
+        return Entity(self.kind, name) if is_possible else None
 
 
 _BYTE_RATES = MappingProxyType({"producer_byte_rate": 10_240.0, "consumer_byte_rate": 10_240.0})

@@ -34,7 +34,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
 from barnabas.pipeline.events.encode import is_encodable
-from barnabas.pipeline.events.types import EventType, Field, Format, Kind
+from barnabas.pipeline.events.types import TIMES_US, EventType, Field, Format, Kind
 from barnabas.pipeline.tables.schema_evolution import MisfitError
 
 # Maximum number of characters of a bad value in a reason.
@@ -193,7 +193,11 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
         texts = pa.array(values, pa.string())
         if pc.all(pc.match_substring_regex(texts, _PLAIN_TIME)).as_py() is False:
             raise ValueError
-        return texts.cast(ARROW[kind])
+        made = texts.cast(ARROW[kind])
+        ends = pc.min_max(made.cast(pa.int64())).as_py().values()
+        if any(end is not None and end not in TIMES_US for end in ends):
+            raise ValueError
+        return made
     if kind is Kind.DOUBLE and int in types:
         floats = [None if value is None else float(value) for value in values]
         if floats != values:
@@ -228,7 +232,8 @@ def _plain_time(text: str) -> str | None:
     """Return a time in a form that Arrow parses, in microseconds; None if the text is not a time."""
     try:
         if _ARROW_TIME.match(text):
-            datetime.fromisoformat(text)
+            # Raises OverflowError if the time in UTC is not in TIMES_US.
+            datetime.fromisoformat(text).astimezone(UTC)
             return text
         match = _TIME.fullmatch(text)
         if match is None:

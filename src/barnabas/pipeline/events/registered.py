@@ -63,6 +63,8 @@ _MAXIMUM_ID_COUNT = 100
 _MAXIMUM_PRECISION = 38
 _SHOWN_BYTES = 40
 _EPOCH = datetime(1970, 1, 1)
+# Types with a name, by which the rest of a schema may refer to them.
+_DEFINITIONS = ("enum", "fixed", "record", "error")
 
 _Convert = Callable[[Any], Any]
 
@@ -192,10 +194,11 @@ class _AvroBodies:
         if not isinstance(schema, dict) or schema.get("type") != "record":
             raise NoSuchSchemaError(f"schema {schema_id} is not a record schema")
         try:
-            data_type, self._convert, _ = _Types().of(schema, 0)
+            found = _Types().of(schema, 0)
         except _UnsupportedError as error:
             raise NoSuchSchemaError(f"schema {schema_id} has {error}, which is not supported") from None
-        self.fields: StructType = StructType() if isinstance(data_type, T.NullType) else data_type  # type: ignore[assignment]  # a record's
+        self._convert = found.convert
+        self.fields = found.data_type if isinstance(found.data_type, StructType) else StructType()
         self.new_fields = SCHEMA + self.fields.json()
 
     def decode(self, body: bytes) -> Any:
@@ -215,11 +218,13 @@ class _Type(NamedTuple):
         data_type: Spark's type.
         convert: Converts values to JSON values; None if no conversion is needed.
         is_empty: Whether values take no bytes: a small body could claim any number of them.
+        decoded: fastavro's Python type of the values, by which the members of a union are told apart.
     """
 
     data_type: DataType
     convert: _Convert | None = None
     is_empty: bool = False
+    decoded: type = dict
 
 
 class _Types:
@@ -238,41 +243,44 @@ class _Types:
         name = details.get("type", schema)
         if isinstance(name, list | dict):
             return self.of(name, depth)
+        found = self._found(name, details, depth)
+        if name in _DEFINITIONS:
+            self._named[details["name"]] = found
+        return found
+
+    def _found(self, name: Any, details: Any, depth: int) -> _Type:
         match name:
             case "null":
                 return _Type(T.NullType(), is_empty=True)
             case "boolean":
-                return _Type(T.BooleanType())
+                return _Type(T.BooleanType(), decoded=bool)
             case "string" | "enum":
-                return _Type(T.StringType())
+                return _Type(T.StringType(), decoded=str)
             case "int" | "long":
                 return _of_whole(name, details.get("logicalType"))
             case "float" | "double":
-                return _Type(T.DoubleType(), _plain_number)
+                return _Type(T.DoubleType(), _plain_number, decoded=float)
             case "bytes" | "fixed":
-                found = _of_bytes(details)
+                return _of_bytes(details)._replace(decoded=bytes)
             case "array":
-                element, convert, is_empty = self.of(details["items"], depth + 1)
+                element, convert, is_empty, _ = self.of(details["items"], depth + 1)
                 if is_empty:
                     raise _UnsupportedError("an array whose elements have no bytes")
                 made: DataType = element if isinstance(element, T.NullType) else T.ArrayType(element)
-                found = _Type(made, convert and (lambda all: [_converted(convert, each) for each in all]))
+                return _Type(made, convert and (lambda all: [_converted(convert, each) for each in all]), decoded=list)
             case "map":
-                element, convert, _ = self.of(details["values"], depth + 1)
+                element, convert, _, _ = self.of(details["values"], depth + 1)
                 made = element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element)
-                found = _Type(
+                return _Type(
                     made, convert and (lambda all: {key: _converted(convert, each) for key, each in all.items()})
                 )
             case "record" | "error":
                 self._named[details["name"]] = None
-                found = self._record(details["fields"], depth)
+                return self._record(details["fields"], depth)
             case _:
                 if (known := self._named.get(name)) is None:
                     raise _UnsupportedError(f"the type {name} within itself")
                 return known
-        if "name" in details:
-            self._named[details["name"]] = found
-        return found
 
     def _record(self, fields: Sequence[Any], depth: int) -> _Type:
         made = {field["name"]: self.of(field["type"], depth + 1) for field in fields}
@@ -299,8 +307,8 @@ class _Types:
         if names in ({"int", "long"}, {"float", "double"}) and len({str(each.data_type) for each in members}) == 1:
             return members[0]
         by_type: dict[type, int] = {}
-        for number, each in enumerate(each for each in schema if _name_of(each) != "null"):
-            if by_type.setdefault(_PYTHON.get(_name_of(each), dict), number) != number:
+        for number, each in enumerate(members):
+            if by_type.setdefault(each.decoded, number) != number:
                 raise _UnsupportedError("a union whose types cannot be told apart")
 
         def converted(value: Any) -> dict[str, Any]:
@@ -309,20 +317,6 @@ class _Types:
 
         fields = [T.StructField(f"member{at}", each.data_type) for at, each in enumerate(members)]
         return _Type(T.StructType(fields), converted)
-
-
-_PYTHON = {
-    "boolean": bool,
-    "int": int,
-    "long": int,
-    "float": float,
-    "double": float,
-    "string": str,
-    "enum": str,
-    "bytes": bytes,
-    "fixed": bytes,
-    "array": list,
-}
 
 
 def _name_of(schema: Any) -> str:
@@ -350,7 +344,7 @@ def _of_whole(name: str, logical_type: object) -> _Type:
         ("long", "local-timestamp-millis"): _Type(T.TimestampNTZType(), lambda value: _time_text(value * 1_000)),
         ("long", "local-timestamp-micros"): _Type(T.TimestampNTZType(), _time_text),
     }
-    return known.get((name, logical_type), _Type(T.LongType()))
+    return known.get((name, logical_type), _Type(T.LongType()))._replace(decoded=int)
 
 
 def _of_bytes(details: Any) -> _Type:

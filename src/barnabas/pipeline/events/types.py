@@ -20,6 +20,10 @@ from typing import Literal
 # How values are encoded.
 Format = Literal["json", "avro"]
 
+# Times from the year 1 to the year 9999, in microseconds since 1970: those that a datetime, and so a file's statistics,
+# can have.
+TIMES_US = range(-62_135_596_800_000_000, 253_402_300_800_000_000)
+
 
 class Kind(Enum):
     """A field's type; the value is Spark's name for it."""

@@ -57,7 +57,7 @@ def ingest(
         spark: The session.
         consumer: librdkafka's options.
         requests: One for each job; each touches all others.
-        seconds: Maximum reading time of a task.
+        seconds: Maximum reading time of a task once there is progress (`Source.read`).
 
     Returns:
         For each request the figures of its records and rows; `ends` contains each of its partitions.

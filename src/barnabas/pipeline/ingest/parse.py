@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from barnabas.pipeline.events.types import EventType, Format
+from barnabas.pipeline.events.types import TIMES_US, EventType, Format
 from barnabas.pipeline.job import DELETED, KEY, PLACE
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ TRUNCATE, DELETE = "t", "d"
 NO_KEY = "the record has no key: its table needs one"
 KEY_NOT_UTF8 = "the key is not UTF-8"
 KEY_HAS_NUL = "the key has a NUL character"
+NO_DATE = "the record's timestamp is not in the years 1 to 9999"
 
 
 class Reader(Protocol):
@@ -77,6 +78,11 @@ class RecordParser:
         if self.by_key:
             deleted = [op in (DELETE, TRUNCATE) for op in ops] if ops else [value is None for value in values]
         struct, reasons = self.reader.read(values)
+        times = records.timestamps_ms
+        if times and not (min(times) * 1_000 in TIMES_US and max(times) * 1_000 in TIMES_US):
+            for number, time_ms in enumerate(times):
+                if time_ms * 1_000 not in TIMES_US:
+                    refusals[number] = f"{NO_DATE}: {time_ms} ms since 1970"
         if self.refusal:
             refusals = dict.fromkeys(range(len(records)), self.refusal)
         if any(reasons):
@@ -110,7 +116,11 @@ class RecordParser:
         import pyarrow as pa
 
         count = len(records)
-        times = pa.array(records.timestamps_ms, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
+        times_ms = records.timestamps_ms
+        if refusals:
+            # Those of refused records may be too large for Arrow.
+            times_ms = [0 if number in refusals else time_ms for number, time_ms in enumerate(times_ms)]
+        times = pa.array(times_ms, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
         columns: dict[str, Any] = dict(zip((field.name for field in struct.type), struct.flatten(), strict=True))
         partitions, offsets = pa.array(records.partitions, pa.int32()), pa.array(records.offsets, pa.int64())
         place = (pa.repeat(records.topic, count), partitions, offsets, times)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _CHUNK_COUNT = 10_000
 # Maximum time that librdkafka waits for a full chunk of messages.
 _POLL_S = 0.05
+# Maximum time of a read without progress: librdkafka may skip many records of aborted transactions, with a quota.
+_SKIP_S = 600.0
 _SETTINGS: Mapping[str, str | int | bool] = {
     # librdkafka requires a group; no offsets are committed to it.
     "group.id": "barnabas-pipeline",
@@ -101,7 +103,8 @@ class Source:
     def read(self, seconds: float) -> Iterator[Records]:
         """Yield records as they arrive, until all ranges are read or the time is over; the caller may stop earlier.
 
-        If a quota throttles the consumer, no records may arrive in that time.
+        If none of the unfinished ranges has progress, the read continues until one has, or a request fails: the next
+        read would start from the same offsets, and skip the same records of aborted transactions again.
 
         Raises:
             ReadError: an offset is out of range, or the cluster rejects a request or does not answer.
@@ -110,10 +113,14 @@ class Source:
 
         client = _client(self._options)
         client.failure, consumer = "", client.consumer
-        deadline_s = time.monotonic() + seconds
+        began_s = time.monotonic()
+        starts = dict(self.positions)
         consumer.assign([TopicPartition(*place, self.positions[place]) for place in self._ends])
         try:
-            while self._ends and time.monotonic() < deadline_s:
+            while self._ends:
+                has_progress = client.failure or any(self.positions[place] > starts[place] for place in self._ends)
+                if time.monotonic() - began_s >= (seconds if has_progress else max(seconds, _SKIP_S)):
+                    break
                 messages = consumer.consume(_CHUNK_COUNT, _POLL_S)
                 by_place: dict[tuple[str, int], list[Message]] = {}
                 events = []

@@ -66,7 +66,7 @@ class Task:
         ranges: At most one for each partition.
         topics: For each job, its processing by topic.
         starts: For each job, the first offset that it needs of each partition, by topic.
-        seconds: Maximum reading time.
+        seconds: Maximum reading time once there is progress (`Source.read`).
     """
 
     consumer: Mapping[str, str | int | bool] = field(repr=False)

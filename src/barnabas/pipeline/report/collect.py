@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Item, Lag, Ranking, ReportData, Totals, Verdict
@@ -22,6 +22,11 @@ _TOP = 12
 _MOST_VERDICTS = 25
 _MOST_ALERTS = 25
 _MOST_HOURS = 24 * 366
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The times that `datetime` has, in microseconds since 1970.
+_EARLIEST, _LATEST = (
+    (end.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1) for end in (datetime.min, datetime.max)
+)
 
 
 def collect(
@@ -107,7 +112,8 @@ def _read(rows: DataFrame, shown: type[_Shown]) -> tuple[_Shown, ...]:
 
 
 def _time(micros: int | None) -> datetime | None:
-    return None if micros is None else datetime.fromtimestamp(micros / 1_000_000, UTC)
+    """Return a time in microseconds since 1970, limited to the years 1 to 9999."""
+    return None if micros is None else _EPOCH + timedelta(microseconds=max(_EARLIEST, min(micros, _LATEST)))
 
 
 def _ranking(rows: DataFrame, name: str, count: str) -> Ranking:

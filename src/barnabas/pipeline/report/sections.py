@@ -74,8 +74,11 @@ def sessions(days: Sequence[Day]) -> TimePlot:
     days = _whole_days(days)
     long = Series("of several pages", "s1", [day.sessions - day.bounces for day in days])
     short = Series("of one page", "s2", [day.bounces for day in days])
-    mean = text.duration(sum(day.session_length_s for day in days) / sum(day.sessions for day in days))
-    about = f"Per day on which they began; {mean} from first to last view on average"
+    about, count = "Per day on which they began", sum(day.sessions for day in days)
+    # All sessions may be older than the days that are shown.
+    if count:
+        mean = text.duration(sum(day.session_length_s for day in days) / count)
+        about += f"; {mean} from first to last view on average"
     return TimePlot(about, "sessions", _begin(days), _DAY, (long, short))
 
 
@@ -178,8 +181,8 @@ def _whole_days(days: Sequence[Day]) -> list[Day]:
     """Return the days of the last year in order; days without data are all zeros."""
     known = {day.day: day for day in days}
     last = max(known)
-    first = max(min(known), last - (_MOST_DAYS - 1) * _DAY)
-    every = [first + n * _DAY for n in range((last - first) // _DAY + 1)]
+    count = min((last - min(known)) // _DAY + 1, _MOST_DAYS)
+    every = [last - n * _DAY for n in reversed(range(count))]
     return [known.get(day) or Day(day, 0, 0, 0, 0, 0, 0) for day in every]
 
 

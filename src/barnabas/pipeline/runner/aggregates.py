@@ -3,7 +3,11 @@
 Each row of a window has a note in column `_made_of`: the number of facts in its window, and a fingerprint of the
 parameters, the version of this package, and the marks from the tables of other jobs (`Job.mark`). A window with an
 outdated note is recomputed, in all tables. So every change is found, whatever its cause: late rows, a rewind, a
-backfill beside the run, a kill between two commits, a new verdict, a lost table of aggregates, or another run's rows.
+backfill beside the run, a new verdict, a lost table of aggregates, or another run's rows.
+
+A table need not have rows of every window, so a kill between the commits of two tables may leave no outdated note. The
+commits of one refresh therefore have the same random number, as the mark `_made_of` of the run's progress. If the
+numbers of the tables differ, all rows are recomputed.
 
 Rows by key are recomputed for the subjects that have facts in changed windows. The note of such a row is the number of
 all facts. If it differs from the sum of the windows' notes, all rows are recomputed: a run was killed, or two runs
@@ -22,6 +26,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from barnabas import __version__
 from barnabas.pipeline.facts import MICROS, believed_micros
@@ -31,13 +36,18 @@ from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.tables.columns import literal
-from barnabas.pipeline.tables.table import FILE_COLUMN, Scan, TableError
+from barnabas.pipeline.tables.table import FILE_COLUMN, Mark, Scan, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
 MADE_OF = "_made_of"
 _FEW_WINDOWS = 100
+
+
+def of_one_refresh(span: Span) -> Span:
+    """Return a span for the commits that must be made in all tables of aggregates, or all rows are recomputed."""
+    return Span(span.starts, span.ends, {**span.marks, MADE_OF: {0: Mark(0, 0, uuid4().int & 0xFFFFFFFF)}})
 
 
 def refresh_aggregates(
@@ -97,12 +107,14 @@ def _compute(
     }
     gone = {window: notes for window, notes in look.notes.items() if not retention.has(window)}
     known = {window: notes for window, notes in look.notes.items() if retention.has(window)}
-    is_right = len(older) == len(writers) and look.totals <= {_total(look.notes)}
+    refreshes = {each.progress.marks.get(MADE_OF, {}).get(0) if each.progress else None for each in writers.values()}
+    is_right = len(older) == len(writers) and len(refreshes) == 1 and look.totals <= {_total(look.notes)}
     if not is_right:
         known = {}
     changed = {window for window in now.keys() | known.keys() if known.get(window) != {now.get(window)}}
     if is_right and not changed and look.notes:
         return
+    span = of_one_refresh(span)
     rows: Frames = {}
     where = ""
     beside_facts = {**read, **{f"all_{name}": each for name, each in facts.items()}}
@@ -115,7 +127,7 @@ def _compute(
         rows = job.aggregate({**beside_facts, **facts}, parameters)
     wanted = {window: note for window, note in now.items() if not where or window in changed}
     total = F.lit(_total({**gone, **{window: {note} for window, note in now.items()}})).alias(MADE_OF)
-    # Write the tables by key first: up-to-date notes of the windows mean that the refresh is complete.
+    # Tables by key first: the rows of a window with an up-to-date note are then counted in them, too.
     for name, writer in sorted(writers.items(), key=lambda each: not each[1].declared.key):
         new, key = _rows(job, rows, writer), writer.declared.key
         if not key:

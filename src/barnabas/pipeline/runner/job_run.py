@@ -5,27 +5,28 @@ Its tables store its progress; a job that only writes topics has a progress file
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from barnabas.clients.positions import Extents, clamped, earliest_of, merged
+from barnabas.clients.positions import Extent, Extents, clamped, earliest_of, merged
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
-from barnabas.pipeline.runner.aggregates import KnownFiles
+from barnabas.pipeline.runner.aggregates import KnownFiles, of_one_refresh
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.batch_run import BatchRun, QueryStoppedError
 from barnabas.pipeline.runner.batch_size import TRIGGER_S, BatchSizer
 from barnabas.pipeline.runner.checkpoint import Files
-from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.cluster import Cluster, NoSuchTopicError
 from barnabas.pipeline.runner.data_loss import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Freshness
 from barnabas.pipeline.runner.inputs import input_topics, not_there, start_offsets
 from barnabas.pipeline.runner.maintenance import Maintenance
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables, table_location
-from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
+from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan, parse_offsets
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import Follower, refresh
@@ -41,6 +42,7 @@ from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableU
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_STARTS_FILE = "starts.json"
 _SETTLE_S = 30.0
 # Interval at which a run that waits for others checks whether they, or the run itself, should end.
 _LOOK_S = 0.2
@@ -100,6 +102,8 @@ class JobRun(BatchRun):
         self._shared = shared or SharedIngest(spark)
         self._turns = turns or Turns()
         self._cluster_id = ""
+        # The offsets at which the run's partitions start, found before its first batch.
+        self._starts: Offsets = {}
         self._is_stale = True
         self.is_refresh_failing = False
         self._last_refresh_s = 0.0
@@ -133,13 +137,16 @@ class JobRun(BatchRun):
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
         self._open_outputs()
+        needs_end = self._targets is None and (self.plan.is_once or self.plan.until is not None)
+        # Before the extents: records that are written meanwhile must not look like an open transaction.
+        log_ends = self._cluster.log_ends(self._cluster.partitions(self._inputs)) if needs_end else {}
         self._extents = self._cluster.extents(self._inputs)
-        if self._targets is None:
-            self._targets = self._end_of(self.plan.until, self._extents)
+        if needs_end:
+            targets = self._end_of(self.plan.until, self._extents)
             if self.plan.is_once:
-                self._targets = clamped(_ends_of(self._extents), self._targets)
-            if self._targets is not None:
-                self._targets = self._without_open_transactions(self._targets, self._extents)
+                targets = clamped(_ends_of(self._extents), targets)
+            if targets is not None:
+                self._targets = self._without_open_transactions(targets, self._extents, log_ends)
         self._find_positions(self._extents)
 
     def _is_derivation_due(self) -> bool:
@@ -185,11 +192,7 @@ class JobRun(BatchRun):
         try:
             self._refresh()
             is_done = True
-        except ClusterUnavailableError:
-            self._is_stale = True
-            raise
         except (PySparkException, Py4JJavaError, TableUnavailableError) as error:
-            self._is_stale = True
             if any(name in str(error) for name in ("FILE_NOT_EXIST", "PATH_NOT_FOUND")):
                 raise TableError(
                     f"{self.plan.run}: a file of its tables is missing, as after a VACUUM with a retention that is too "
@@ -198,6 +201,8 @@ class JobRun(BatchRun):
                 ) from error
             raise QueryStoppedError(reason_of(error)) from error
         finally:
+            if not is_done:
+                self._is_stale = True
             self.is_refresh_failing = not is_done
             self._freshness.end_refresh(opened, is_done)
             self._tell_freshness()
@@ -265,15 +270,21 @@ class JobRun(BatchRun):
         self._inputs = self._find_inputs()
         self._open_outputs()
         extents = self._cluster.extents(self._inputs)
-        wanted = self._initial(extents, is_first=True)
+        wanted = start_offsets(self._cluster, self.plan.start, extents)
+        if (named := self.plan.start.offsets) is not None:
+            wanted = {
+                topic: {number: offset for number, offset in own.items() if number in named.get(topic, {})}
+                for topic, own in wanted.items()
+            }
         lines = []
+        span = of_one_refresh(Span({}, {}, {}))
         for writer in self._derived.values():
             # Empty the aggregates before the facts are deleted: another version of the job may append as many facts.
             if writer.declared.mode is Mode.AGGREGATE and writer.table.exists() and not is_dry:
                 (facts,) = self._writers.values()
                 first_window = Retention(self._job.name, facts.table, self._job.window_s, None).first_window
                 where = "" if first_window is None or writer.declared.key else f"unit >= {first_window}"
-                writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE, where)
+                writer.write(writer.table.read().limit(0), span, Delivery.EXACTLY_ONCE, where)
         for name, writer in self._writers.items():
             # Only to lower offsets: unread records have no rows to delete.
             back = _earlier(wanted, writer.offsets)
@@ -288,8 +299,9 @@ class JobRun(BatchRun):
         if not self._writers:
             lines.append("its progress goes: it will start from that place")
             if not is_dry:
+                older = ProgressFile(self._files, self.plan.run, self._cluster_id).offsets if named is not None else {}
                 self._files.remove()
-                ProgressFile(self._files, self.plan.run, self._cluster_id).rebase(wanted)
+                ProgressFile(self._files, self.plan.run, self._cluster_id).rebase(merged(older, wanted))
         return lines
 
     def tables(self) -> dict[str, DataFrame]:
@@ -380,8 +392,23 @@ class JobRun(BatchRun):
     # Start and end positions.
 
     def _initial(self, extents: Extents, is_first: bool) -> Offsets:
-        """Return the start offsets of partitions that the run has not read yet."""
-        return start_offsets(self._cluster, self.plan.start if is_first else Bound(), extents)
+        """Return the start offsets of partitions that the run has not read yet.
+
+        The plan's start is resolved once and stored: until the first commit of each table, a failed batch or a kill
+        must not change it. Partitions that are created later start at their first record.
+        """
+        if not self._starts:
+            found = start_offsets(self._cluster, self.plan.start, extents) if is_first else None
+            try:
+                if found is not None:
+                    self._files.write(_STARTS_FILE, json.dumps(found))
+                self._starts = found or parse_offsets(self._files.read(_STARTS_FILE) or "{}")
+            except OSError as error:
+                raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
+        return {
+            topic: {number: _within(extent, self._starts.get(topic, {}).get(number)) for number, extent in own.items()}
+            for topic, own in extents.items()
+        }
 
     def _end_of(self, bound: Bound | None, extents: Extents) -> Offsets | None:
         if bound is None:
@@ -389,22 +416,29 @@ class JobRun(BatchRun):
         if bound.time_ms is not None:
             return self._cluster.offsets_at(extents, bound.time_ms)
         if bound.offsets is not None:
-            return {topic: dict(partitions) for topic, partitions in bound.offsets.items()}
+            inputs = [each for each in self.plan.job.inputs if isinstance(each, TopicInput)]
+            own = {self.plan.topic_of_input(each) for each in inputs}
+            own.update(input_topics(bound.offsets, self.plan.any_topics))
+            # The other topics are those of other jobs of the run.
+            result = {topic: dict(partitions) for topic, partitions in bound.offsets.items() if topic in own}
+            if not result:
+                self._warn(f"{self.plan.run}: --until names none of its topics")
+            return result
         return _ends_of(extents)
 
-    def _without_open_transactions(self, targets: Offsets, extents: Extents) -> Offsets:
+    def _without_open_transactions(self, targets: Offsets, extents: Extents, log_ends: Offsets) -> Offsets:
         """Lower targets inside an open transaction to its start: its records cannot be read before it ends."""
         stable = _ends_of(extents)
-        log_ends = self._cluster.log_ends(extents)
         result = {topic: dict(numbers) for topic, numbers in targets.items()}
         for topic, numbers in stable.items():
             for number, end in numbers.items():
-                if end < log_ends[topic][number] and end <= targets.get(topic, {}).get(number, -1):
+                log_end = log_ends.get(topic, {}).get(number, end)
+                if end < log_end and end <= targets.get(topic, {}).get(number, -1):
                     self._warn(
                         f"{self.plan.run}: {topic}-{number} has an open transaction from offset {end:,} on: a later "
-                        f"run reads the records up to the log end ({log_ends[topic][number]:,})"
+                        f"run reads the records up to the log end ({log_end:,})"
                     )
-                    if targets[topic][number] <= log_ends[topic][number]:
+                    if targets[topic][number] <= log_end:
                         result[topic][number] = end
         return result
 
@@ -540,6 +574,12 @@ def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), k
                 own = replace(own, mode=Mode.LATEST, keeps_deleted=keeps_deleted)
             outputs.append(own)
     return replace(job, outputs=tuple(outputs))
+
+
+def _within(extent: Extent, start: int | None) -> int:
+    """Return a stored start offset; the partition's first offset if there is none or its record does not exist."""
+    is_there = start is not None and extent.start_offset <= start <= extent.end_offset
+    return start if start is not None and is_there else extent.start_offset
 
 
 def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:

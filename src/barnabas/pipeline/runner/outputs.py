@@ -22,7 +22,7 @@ from barnabas.pipeline.runner.upserts import GONE, MARKS, latest
 from barnabas.pipeline.spark.catalogs import is_name
 from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.postgresql_types import MAX_NAME_BYTES
-from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
+from barnabas.pipeline.tables.table import Offsets, Progress, RowsRefusedError, Table, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -63,14 +63,22 @@ class TableWriter:
 
         `where` (SQL) selects the rows that an aggregate's new rows replace; "": all.
         """
-        if delivery is Delivery.AT_MOST_ONCE:
-            self._commit(rows.limit(0), span)
-        self._commit(rows, span, where)
+        mode = self.declared.mode
+        self._commit(
+            lambda progress: self._put(rows, progress, mode, where),
+            lambda progress: self._put(rows.limit(0), progress, mode),
+            span,
+            delivery,
+        )
 
     def write_files(self, files: Sequence[DataFile], columns: StructType, span: Span, delivery: Delivery) -> None:
         """Commit files that tasks wrote through the table's sink, like `write`."""
-        for each in ([], files) if delivery is Delivery.AT_MOST_ONCE else (files,):
-            self._put_files(each, columns, advanced(self.progress, self._run, self._cluster_id, span))
+        self._commit(
+            lambda progress: self._put_files(files, columns, progress),
+            lambda progress: self._put_files([], columns, progress),
+            span,
+            delivery,
+        )
 
     def check(self) -> None:
         """Check that an existing table has the declared kind: the latest row of each key, or all rows.
@@ -108,15 +116,32 @@ class TableWriter:
         self._put(empty, rebased(self.progress, self._run, self._cluster_id, offsets), Mode.APPEND)
 
     def rewind(self, offsets: Offsets) -> int:
-        """Delete the rows from these offsets on, and continue from there; return the number of deleted rows."""
+        """Delete this run's rows from these offsets on, and continue from there; return the number of deleted rows.
+
+        Rows at or above the run's progress are those of other runs.
+        """
         progress = rebased(self.progress, self._run, self._cluster_id, offsets)
-        count = self.table.delete_rows(offsets, progress)
+        count = self.table.delete_rows(offsets, progress, ends=self.offsets)
         self.progress = progress
         return count
 
-    def _commit(self, rows: DataFrame, span: Span, where: str = "") -> None:
-        progress = advanced(self.progress, self._run, self._cluster_id, span)
-        self._put(rows, progress, self.declared.mode, where)
+    def _commit(
+        self, put: Callable[[Progress], None], put_nothing: Callable[[Progress], None], span: Span, delivery: Delivery
+    ) -> None:
+        if delivery is Delivery.EXACTLY_ONCE:
+            put(advanced(self.progress, self._run, self._cluster_id, span))
+            return
+        before = {
+            topic: {number: self.offsets.get(topic, {}).get(number, start) for number, start in partitions.items()}
+            for topic, partitions in span.starts.items()
+        }
+        put_nothing(advanced(self.progress, self._run, self._cluster_id, span))
+        try:
+            put(advanced(self.progress, self._run, self._cluster_id, span))
+        except RowsRefusedError:
+            # The table has none of the rows: the batch is bisected, and its parts are written from their starts on.
+            put_nothing(rebased(self.progress, self._run, self._cluster_id, before))
+            raise
 
     def _put_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         self.table.append_files(files, columns, progress)

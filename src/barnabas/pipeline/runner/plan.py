@@ -7,7 +7,7 @@ from enum import Enum
 from barnabas.clients.positions import Bound, OnDataLoss, PlanError, parse_offsets
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
-from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
+from barnabas.pipeline.job import LOOKBACK_DAYS, Job, Mode, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.maintenance import NEVER, Every
@@ -24,6 +24,8 @@ __all__ = [
     "parse_offsets",
     "parse_value",
 ]
+
+_DAY_S = 24 * 3600
 
 
 class Delivery(Enum):
@@ -160,8 +162,6 @@ def check_plan(plan: RunPlan) -> None:
             check_divisions(plan.layout.partition_columns, plan.table_format)
         except TableError as error:
             raise PlanError(f"--partition-by: {error}") from None
-    if plan.keep_facts_s is not None and job.aggregate is None:
-        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with incremental aggregates do")
     parameters = job.defaults()
     for name, value in plan.parameters.items():
         if name not in parameters:
@@ -169,9 +169,39 @@ def check_plan(plan: RunPlan) -> None:
             raise PlanError(f"job {job.name} has no parameter {name!r}; it has {known}")
         if type(value) is not type(parameters[name]):
             raise PlanError(f"parameter {name} must be {type(parameters[name]).__name__}, got {value!r}")
+    _check_keep_facts(plan)
     tables = {job.rows_of(output) for output in job.outputs if isinstance(output, TableOutput)}
     if job.refresh is not None and not tables:
         raise PlanError(f"job {job.name} has a refresh but no tables")
+
+
+def _check_keep_facts(plan: RunPlan) -> None:
+    """Raise PlanError if `--keep-facts` would delete facts from which rows are computed again.
+
+    A row by key is computed from all facts of its key, or from those of the last `LOOKBACK_DAYS` days before its newest
+    fact. Keys without a fact for so many days do not count: facts of twice as many days are enough.
+    """
+    job, keep_s = plan.job, plan.keep_facts_s
+    if keep_s is None:
+        return
+    if job.aggregate is None:
+        raise PlanError(f"job {job.name} does not support --keep-facts: only jobs with incremental aggregates do")
+    by_key = [
+        each for each in job.outputs if isinstance(each, TableOutput) and each.mode is Mode.AGGREGATE and each.key
+    ]
+    if not by_key:
+        return
+    reason = (
+        f"job {job.name} computes table {by_key[0].name} from all facts of its {', '.join(by_key[0].key)}, and "
+        "--keep-facts would delete some of them"
+    )
+    if LOOKBACK_DAYS not in job.defaults():
+        raise PlanError(f"{reason}: run this job without --keep-facts")
+    days = int({**job.defaults(), **plan.parameters}[LOOKBACK_DAYS])
+    if days <= 0 or keep_s < 2 * days * _DAY_S:
+        raise PlanError(
+            f"{reason}: limit them with --set {LOOKBACK_DAYS}=DAYS, and keep facts for at least twice as many days"
+        )
 
 
 def parse_value(text: str, default: Value) -> Value:

@@ -23,17 +23,22 @@ after an "invalid user" or PAM line of the same process does not count again. "t
 only if no login of the process has counted yet.
 
 Lines of other programs and other messages of sshd yield nothing. A line is refused if it is not a syslog line, or if
-its message begins like one of these but does not match it. The address is read from the end of the message, so a
-hostile user name cannot change it.
+its message begins like one of these but does not match it.
+
+Neither a hostile user name nor a hostile key can change the address. Where a client chose the user name, the last
+`from ADDRESS` of the message counts. `Accepted` and `Failed` without "invalid user" name a user that exists; after the
+address they may quote a certificate's key id, which the client chose, so the first `from ADDRESS` counts. OpenSSH looks
+at no key of an invalid user.
 
 A time without a year gets the year in which it is nearest to the previous line. A time without a zone is in UTC.
 
-Source: OpenSSH's auth.c (`auth_log`, `auth_maxtries_exceeded`), packet.c, Linux-PAM's pam_unix; RFC 3164, RFC 5424.
+Source: OpenSSH's auth.c (`auth_log`, `auth_maxtries_exceeded`), auth2-pubkey.c, packet.c, Linux-PAM's pam_unix; RFC
+3164, RFC 5424.
 """
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,10 +63,10 @@ _REPEATED = re.compile(r"message repeated ([0-9]{1,9}) times: \[ ?(.*?)\]?", re.
 _MOST_REPEATS = 100_000
 
 _FROM = r"from (?P<address>[^ ]+) port [0-9]+"
-_ACCEPTED = re.compile(rf"Accepted (?P<method>[^ ]+) for (?P<user>.*) {_FROM}(?: ssh2)?(?:: .*)?", re.DOTALL)
-_FAILED = re.compile(
-    rf"Failed (?P<method>[^ ]+) for (?P<invalid>(?:invalid|illegal) user )?(?P<user>.*) {_FROM}(?: ssh2)?(?:: .*)?",
-    re.DOTALL,
+_ACCEPTED = re.compile(rf"Accepted (?P<method>[^ ]+) for (?P<user>.*?) {_FROM}(?: ssh2)?(?:: .*)?", re.DOTALL)
+_FAILED = re.compile(rf"Failed (?P<method>[^ ]+) for (?P<user>.*?) {_FROM}(?: ssh2)?(?:: .*)?", re.DOTALL)
+_FAILED_INVALID = re.compile(
+    rf"Failed (?P<method>[^ ]+) for (?:invalid|illegal) user (?P<user>.*) {_FROM}(?: ssh2)?(?:: .*)?", re.DOTALL
 )
 _INVALID = re.compile(r"(?:Invalid|Illegal) user (?P<user>.*) from (?P<address>[^ ]+)(?: port [0-9]+)?", re.DOTALL)
 _PAM = re.compile(r"(?:pam_[a-z_]+\(|PAM[^:]*authentication failure)", re.DOTALL)
@@ -84,6 +89,7 @@ _GAVE_UP = re.compile(
 # Beginning of the message, kind of line, pattern of the whole message, and reason of the failure.
 _SHAPES = (
     (re.compile("Accepted "), "accepted", _ACCEPTED, None),
+    (re.compile("Failed [^ ]+ for (?:invalid|illegal) user "), "failed", _FAILED_INVALID, "invalid user"),
     (re.compile("Failed "), "failed", _FAILED, None),
     (re.compile("(?:Invalid|Illegal) user "), "announced", _INVALID, "invalid user"),
     (re.compile("(?:error: )?maximum authentication attempts"), "ended", _EXCEEDED, "too many attempts"),
@@ -110,9 +116,14 @@ class NotOfTheFormError(Exception):
     """The line is refused; the message is the reason."""
 
 
-def auth_log_lines(lines: Iterable[RawLine], year: int) -> Iterator[SourceLine]:
-    """Yield each line's logins (if any), or the refused line; `year` is that of the first line without a year."""
-    reader = _Reader(year)
+def auth_log_lines(
+    lines: Iterable[RawLine], year: int | None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Iterator[SourceLine]:
+    """Yield each line's logins (if any), or the refused line.
+
+    `year` is that of the first line without a year; None: the latest year in which that line is not after `now`.
+    """
+    reader = _Reader(year, now)
     for line in lines:
         time_ms, refused, events = reader.time_ms, None, []
         try:
@@ -123,8 +134,11 @@ def auth_log_lines(lines: Iterable[RawLine], year: int) -> Iterator[SourceLine]:
         yield SourceLine(line.log, line.number, time_ms, events, refused, line.is_last_for_now)
 
 
-def first_year(path: Path) -> int:
-    """Return the year of a file's first line, so that the last line is not later than the file's modification time."""
+def first_year(path: Path) -> int | None:
+    """Return the year of a file's first line without one, so that the last line is not after the file's last change.
+
+    Return None if no line lacks a year. Raise OSError if the file does not exist or cannot be read.
+    """
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     years = _Years(0)
     last: tuple[int, int] | None = None
@@ -133,9 +147,7 @@ def first_year(path: Path) -> int:
         if match is not None and match["month"] in MONTHS and match["year"] is None:
             last = (MONTHS.index(match["month"]) + 1, int(match["day"]))
             years.of(*last)
-    if last is None:
-        return changed.year
-    return latest_year(last, changed) - years.year
+    return None if last is None else latest_year(last, changed) - years.year
 
 
 def latest_year(month_and_day: tuple[int, int], now: datetime) -> int:
@@ -167,9 +179,10 @@ class _Years:
 class _Reader:
     """Reads lines in order; keeps the year and the state of each server process."""
 
-    def __init__(self, year: int) -> None:
+    def __init__(self, year: int | None, now: Callable[[], datetime]) -> None:
         self.time_ms: int | None = None
-        self._years = _Years(year)
+        self._years = None if year is None else _Years(year)
+        self._now = now
         self._processes: OrderedDict[tuple[str, str], _Process] = OrderedDict()
 
     def read(self, text: str, place: str) -> list[tuple[EventType, dict[str, object]]]:
@@ -198,12 +211,17 @@ class _Reader:
             if match["iso"]:
                 return _checked(datetime.fromisoformat(match["iso"]))
             month, day = MONTHS.index(match["month"]) + 1, int(match["day"])
-            year = int(match["year"]) if match["year"] else self._years.of(month, day)
+            year = int(match["year"]) if match["year"] else self._year(month, day)
             hour, minute, second = (int(part) for part in match["clock"].split(":"))
             # datetime has no leap seconds.
             return _checked(datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC))
         except (ValueError, OverflowError):
             raise NotOfTheFormError("the line's time is invalid") from None
+
+    def _year(self, month: int, day: int) -> int:
+        if self._years is None:
+            self._years = _Years(latest_year((month, day), self._now()))
+        return self._years.of(month, day)
 
     def _process(self, key: tuple[str, str], now_s: float) -> _Process:
         process = self._processes.get(key)
@@ -237,7 +255,7 @@ def _attempt(message: str) -> tuple[str, dict[str, object]] | None:
         if kind == "failed":
             if found["method"] == "none":
                 return None
-            reason = "invalid user" if found["invalid"] else f"failed {found['method']}"
+            reason = reason or f"failed {found['method']}"
         return _login(kind, found, reason)
     return None
 

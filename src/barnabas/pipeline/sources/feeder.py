@@ -4,6 +4,8 @@ Invariants:
 - Progress is stored in the topics only. Each record has the header `id`: `<log>:<line>`, with a suffix after a second
   colon if a line yields several records. The last record of each partition is that partition's progress: records up to
   it are skipped. The record with the last one's id must have the same value; otherwise it is another log's topic.
+- A followed log's last record may have another value: more lines, or the time at which it was read. Partitions may end
+  with another log, such as the one before a rotation. But the log must still have the lines that were sent.
 - Within a partition, the first appearances of records are in line order, without a gap. A batch whose response was lost
   may appear twice, with the same ids.
 - A record's partition depends on its key (murmur2, as in Kafka's own clients), or on its line number if it has no key.
@@ -26,7 +28,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
-from barnabas.pipeline.sources.log_lines import SourceLine
+from barnabas.pipeline.sources.log_lines import REPEATED_LOG_REMEDY, SourceLine, is_same_log
 from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 T = TypeVar("T")
@@ -51,9 +53,10 @@ class FeedPlan:
         event_types: All types that may occur; their topics are created at the start. Refused lines go to the
             dead-letter topic of the first type.
         topics: Topics by name of event type, where they differ from the type's default.
-        lines_per_s: Maximum rate; 0 is unlimited.
+        lines_per_s: Maximum rate of the lines that are sent; 0 is unlimited.
         give_up_s: How long a broker may be unavailable.
         may_append: Whether to append to topics that contain another log.
+        is_followed: Whether the lines are those of a followed file.
     """
 
     event_types: tuple[EventType, ...]
@@ -63,6 +66,7 @@ class FeedPlan:
     lines_per_s: float = 0
     give_up_s: float = 60
     may_append: bool = False
+    is_followed: bool = False
 
     def topic_of(self, event_type: EventType) -> str:
         """Return the topic of a type's events."""
@@ -104,7 +108,7 @@ def feed(
         sleep: Waits for some seconds.
 
     Raises:
-        OtherLogError: a topic contains another log.
+        OtherLogError: a topic contains another log, or a followed log lacks lines that were sent.
         TopicUnavailableError: a broker was unavailable for longer than `plan.give_up_s`.
     """
 
@@ -114,14 +118,17 @@ def feed(
     names = [*(plan.topic_of(event_type) for event_type in plan.event_types), plan.dead_letter_topic]
     partition_counts = attempt(lambda _: topics.create(dict.fromkeys(names, plan.partition_count)))
     partitions = [TopicPartition(name, index) for name in names for index in range(partition_counts[name])]
-    filter_ = _Filter(attempt(lambda _: topics.last_records(partitions)), plan.may_append)
+    filter_ = _Filter(attempt(lambda _: topics.last_records(partitions)), plan)
     pace = _Pace(plan.lines_per_s, sleep)
     progress = FeedProgress()
     batch: list[Outgoing] = []
     batch_line_count = 0
     for line in lines:
-        batch += [record for record in records_of(line, plan, partition_counts) if filter_.is_new(line, record)]
-        batch_line_count += 1
+        new = [record for record in records_of(line, plan, partition_counts) if filter_.is_new(line, record)]
+        if line.is_last_for_now and plan.is_followed:
+            filter_.check_length(line)
+        batch += new
+        batch_line_count += bool(new)
         progress.line_count += 1
         progress.refused_count += line.refused is not None
         # Send at the last line available now: events of a slow source must not wait for a full batch.
@@ -166,9 +173,9 @@ def _encode(event_type: EventType, fields: Mapping[str, object], format: str) ->
 class _Filter:
     """Decides which records are not in the topics yet."""
 
-    def __init__(self, last_records: Mapping[TopicPartition, LastRecord], may_append: bool) -> None:
+    def __init__(self, last_records: Mapping[TopicPartition, LastRecord], plan: FeedPlan) -> None:
         self._left = {partition: (record.log_position, record) for partition, record in last_records.items()}
-        self._may_append = may_append
+        self._plan = plan
 
     def is_new(self, line: SourceLine, record: Outgoing) -> bool:
         """Return whether the topics lack the record; records of a partition must be passed in order."""
@@ -176,15 +183,25 @@ class _Filter:
             return True
         place, last = self._left[record.partition]
         # The last record is of another log, or this line is after it and no earlier line yielded it.
-        if place is None or place[0] != line.log or line.number > place[1]:
+        if place is None or not is_same_log(place[0], line.log) or line.number > place[1]:
             self._refuse(record.partition)
             del self._left[record.partition]
             return True
-        if last.header(ID_HEADER) == record.headers[0][1]:
+        if _id_in_log(last.header(ID_HEADER)) == _id_in_log(record.headers[0][1]):
             if last.value != record.value:
                 self._refuse(record.partition)
             del self._left[record.partition]
         return False
+
+    def check_length(self, line: SourceLine) -> None:
+        """Check that a followed log, whose last line for now is `line`, has all lines that were sent."""
+        last_number = max(line.number, line.last_number)
+        for partition, (place, _) in self._left.items():
+            if place is not None and place[0] == line.log and place[1] > last_number:
+                raise OtherLogError(
+                    f"partition {partition.partition} of topic {partition.topic} has line {place[1]} of the log, which "
+                    f"ends with line {last_number} now: it was emptied or replaced; {REPEATED_LOG_REMEDY}"
+                )
 
     def check_end(self) -> None:
         """Check that the log contains the last record of each partition."""
@@ -192,11 +209,17 @@ class _Filter:
             self._refuse(partition)
 
     def _refuse(self, partition: TopicPartition) -> None:
-        if not self._may_append:
+        # A log that was rotated away is another log, but one that a feeder sent.
+        is_of_a_feeder = self._left[partition][0] is not None
+        if not (self._plan.may_append or (self._plan.is_followed and is_of_a_feeder)):
             raise OtherLogError(
                 f"partition {partition.partition} of topic {partition.topic} ends with a record of another log; name "
                 "another topic or that log, or append to the topic (--append)"
             )
+
+
+def _id_in_log(record_id: bytes | None) -> bytes:
+    return (record_id or b"").partition(b":")[2]
 
 
 def _attempt(

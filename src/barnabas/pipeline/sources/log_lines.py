@@ -4,13 +4,21 @@ Invariants: line numbers count from 1 and include unreadable lines. A line ends 
 before it are part of the line end. A line of more than `LONGEST_LINE` characters is cut to `LONGEST_LINE` + 1. Invalid
 UTF-8 becomes backslash escapes (`\\xff`).
 
-The ids of a log's lines begin with the log's name: the first 12 hexadecimal digits of a SHA-256. It hashes the whole
-content of a complete file. For a growing file or a stream it hashes the first line without its line end, which does not
-change and is the same when the log is read again.
+The ids of a log's lines begin with the log's name, which is the same when the log is read again:
+
+| log | name |
+| --- | --- |
+| complete file | first 12 hexadecimal digits of the SHA-256 of its content |
+| stream | first 12 hexadecimal digits of the SHA-256 of its first line without its line end |
+| growing file | as a stream; if the first line has no time of day, `-` and the file's inode in hexadecimal follow |
+
+A first line without a time of day, such as a banner, is often the same in all logs of a service. Earlier versions did
+not add the inode.
 """
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +33,17 @@ from barnabas.pipeline.sources.access_log import LONGEST_LINE_BYTES, read_lines,
 _NAME_DIGITS = 12
 _POLL_S = 0.25
 _BLOCK_BYTES = 1 << 20
+_TIME_OF_DAY = re.compile(rb"[0-9]:[0-5][0-9]:[0-5][0-9]")
+_INODE_SEPARATOR = "-"
+
+REPEATED_LOG_REMEDY = (
+    "move it away, so that its service begins another file, replay it with --append and without --follow, and then "
+    "follow the new file"
+)
+
+
+class RepeatedLogError(Exception):
+    """A followed file has the name of an earlier one, so its lines would get ids that are already used."""
 
 
 class RawLine(NamedTuple):
@@ -46,7 +65,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A parsed line: its events, or the refused line; neither if the line is irrelevant to the source."""
+    """A parsed line: its events, or the refused line; neither if the line is irrelevant to the source.
+
+    `last_number` is the number of the last line that was parsed with it, if there are several.
+    """
 
     log: str
     number: int
@@ -54,6 +76,7 @@ class SourceLine:
     events: list[tuple[EventType, dict[str, object]]] = field(default_factory=list)
     refused: Refused | None = None
     is_last_for_now: bool = False
+    last_number: int = 0
 
 
 # A measurement by a `Look`: the event's type, what was measured (unique in a tick), and the fields without id and time.
@@ -73,10 +96,14 @@ def file_lines(path: Path) -> Iterator[RawLine]:
 
 
 class _Log:
-    """Assembles the lines of a log from pieces; cuts lines that are too long."""
+    """Assembles the lines of a log from pieces; cuts lines that are too long.
 
-    def __init__(self) -> None:
+    `suffix` ends the log's name if the first line has no time of day.
+    """
+
+    def __init__(self, suffix: str = "") -> None:
         self.begun = b""
+        self._suffix = suffix
         self._name = ""
         self._number = 0
 
@@ -86,9 +113,17 @@ class _Log:
     def line(self, *, is_last_for_now: bool = False) -> RawLine:
         """Complete and return the current line."""
         line, self.begun = self.begun, b""
-        self._name = self._name or hashlib.sha256(line.rstrip(b"\r")).hexdigest()[:_NAME_DIGITS]
+        if not self._name:
+            self._name = hashlib.sha256(line.rstrip(b"\r")).hexdigest()[:_NAME_DIGITS]
+            if not _TIME_OF_DAY.search(line):
+                self._name += self._suffix
         self._number += 1
         return RawLine(self._name, self._number, text_of(line), is_last_for_now)
+
+
+def is_same_log(earlier_name: str, name: str) -> bool:
+    """Return whether a name in a topic is this log's name, or the one that earlier versions gave to it."""
+    return earlier_name == name or name.startswith(earlier_name + _INODE_SEPARATOR)
 
 
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
@@ -112,7 +147,11 @@ def follow_lines(
     When the log is rotated (another file gets its name, or it is truncated), the rest of the old file is yielded first,
     if it still exists. Then the new file follows from its first line, with its own log name. A line is yielded when its
     line feed is written; the last line of a rotated file needs none. If the file does not exist yet, wait for it.
+
+    Raises:
+        RepeatedLogError: after a rotation, the new file has the name of an earlier one.
     """
+    names: set[str] = set()
     while not is_stopped():
         try:
             file = path.open("rb")
@@ -120,13 +159,21 @@ def follow_lines(
             sleep(_POLL_S)
             continue
         with file:
-            yield from _follow_file(path, file, sleep, is_stopped)
+            for line in _follow_file(path, file, sleep, is_stopped):
+                if line.number == 1 and line.log in names:
+                    raise RepeatedLogError(
+                        f"{path} was emptied or replaced and begins with the same line as before, so its lines would "
+                        f"get ids that are already used; if it is a copy of the same log, start again; otherwise "
+                        f"{REPEATED_LOG_REMEDY}"
+                    )
+                names.add(line.log)
+                yield line
 
 
 def _follow_file(
     path: Path, file: BinaryIO, sleep: Callable[[float], None], is_stopped: Callable[[], bool]
 ) -> Iterator[RawLine]:
-    log = _Log()
+    log = _Log(f"{_INODE_SEPARATOR}{os.fstat(file.fileno()).st_ino:x}")
     # The last complete line: it is yielded when it is known whether another line follows it for now.
     last: RawLine | None = None
     is_rotated = False

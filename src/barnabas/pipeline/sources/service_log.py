@@ -13,7 +13,7 @@ The first shape is that of log4j (as in Kafka), Python's logging, Spring, Spark,
 A line of another shape continues the previous record, such as a line of a stack trace, if that record began with a line
 of a known shape. Otherwise it continues the record only if it is indented or begins like a line of a trace.
 Continuation lines are part of the message. A message of more than `LONGEST_MESSAGE` characters is cut. A record also
-ends at the last line that is available for now.
+ends at the last line that is available for now; when the log is read again, it may have more lines.
 
 Any other line becomes a record of its own: level INFO (ERROR if it begins a Python traceback), the whole line as the
 message, and the previous record's time. A record's number is that of its first line. No line is refused.
@@ -83,9 +83,11 @@ class _Record:
     time: datetime
     entry: _Entry
     size: int
+    last_number: int
     more: list[str] = field(default_factory=list)
 
-    def add(self, text: str) -> None:
+    def add(self, number: int, text: str) -> None:
+        self.last_number = number
         if self.size <= LONGEST_MESSAGE:
             self.more.append(text)
             self.size += len(text) + 1
@@ -106,14 +108,14 @@ def service_log_lines(
     for line in lines:
         entry = _entry(line.text, now)
         if entry is None and record is not None and (is_timed or _TRACE.match(line.text)):
-            record.add(line.text)
+            record.add(line.number, line.text)
         else:
             if record is not None:
                 yield _source_line(record, source, is_last_for_now=False)
             is_timed = entry is not None
             entry = entry or _Entry(None, "ERROR" if line.text.startswith("Traceback (") else "INFO", line.text)
             last_time = entry.time or last_time or now()
-            record = _Record(line.log, line.number, last_time, entry, len(entry.message))
+            record = _Record(line.log, line.number, last_time, entry, len(entry.message), line.number)
         if line.is_last_for_now:
             yield _source_line(record, source, is_last_for_now=True)
             record = None
@@ -130,8 +132,14 @@ def _source_line(record: _Record, source: dict[str, str | None], *, is_last_for_
         "level": record.entry.level,
         "message": message,
     }
-    time_ms = int(record.time.timestamp() * 1000)
-    return SourceLine(record.log, record.number, time_ms, [(SERVICE_LOG, fields)], is_last_for_now=is_last_for_now)
+    return SourceLine(
+        record.log,
+        record.number,
+        int(record.time.timestamp() * 1000),
+        [(SERVICE_LOG, fields)],
+        is_last_for_now=is_last_for_now,
+        last_number=record.last_number,
+    )
 
 
 def _entry(text: str, now: Callable[[], datetime]) -> _Entry | None:

@@ -44,19 +44,29 @@ def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
         )
 
 
-def rewind_condition(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
-    """Return the SQL condition of the rows that a rewind deletes; raise TableError if rows have no offsets."""
+def rewind_condition(
+    offsets: Mapping[str, Mapping[int, int]],
+    ends: Mapping[str, Mapping[int, int]],
+    schema: StructType,
+    location: str,
+) -> str:
+    """Return the condition, as SQL of Spark, of the rows that a rewind deletes (see `Table.delete_rows`).
+
+    Raises:
+        TableError: rows have no offsets.
+    """
     missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
     if missing:
         raise TableError(f"{location}: can't be rewound to offsets: it has no column {', '.join(missing)}")
-    return " OR ".join(
-        [
-            f"(_topic = {literal(topic)} AND _partition = {int(partition)} AND _offset >= {int(offset)})"
-            for topic, partitions in sorted(offsets.items())
-            for partition, offset in sorted(partitions.items())
-        ]
-        or ["false"]
-    )
+    conditions = []
+    for topic, partitions in sorted(offsets.items()):
+        for number, offset in sorted(partitions.items()):
+            end = ends.get(topic, {}).get(number)
+            before = "" if end is None else f" AND _offset < {int(end)}"
+            conditions.append(
+                f"(_topic = {literal(topic)} AND _partition = {int(number)} AND _offset >= {int(offset)}{before})"
+            )
+    return " OR ".join(conditions) or "false"
 
 
 def is_later(new: str, there: str) -> str:

@@ -28,6 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -52,6 +53,19 @@ def absolute(location: str) -> str:
     """Return the absolute path for a path or `file:` URL; any other URL unchanged."""
     path = re.sub("^file:(//)?", "", location)
     return location if "://" in path else os.path.abspath(path)
+
+
+SPARK_PATH = "substr(_metadata.file_path, locate('/', _metadata.file_path, locate('://', _metadata.file_path) + 3))"
+"""The `path_of` a row's file, as SQL of Spark, which may change the scheme and the host of the address it reads."""
+# Characters that Java does not allow in the path of a URI. It does not escape others beyond ASCII.
+_NOT_IN_URI = re.compile(r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+
+
+def path_of(location: str) -> str:
+    """Return the path in a file's address, as Java writes it in a URI, without scheme, host and repeated slashes."""
+    _, mark, rest = location.partition("://")
+    path = "/" + rest.partition("/")[2] if mark else location.removeprefix("file:")
+    return _NOT_IN_URI.sub(lambda char: quote(char[0], safe=""), re.sub("/+", "/", path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +113,7 @@ class FileSink:
         columns: Names of the rows' columns, in order. None: each Arrow table has its own names.
         partition_columns: Columns whose values partition the rows into directories; the files do not contain them.
         sorted_by: Columns that a task sorts its rows by. It keeps all its rows in memory until its end.
-        generated: Partition columns that the sink computes, each with Delta's expression for it.
+        generated: Columns that the sink computes, each with Delta's expression for it.
     """
 
     directory: str
@@ -188,7 +202,7 @@ class FileWriter:
         paths = [file.path for file in self._files]
         for path, _, writer in self._open.values():
             paths.append(path)
-            with suppress(OSError):
+            with suppress(Exception):
                 writer.close()
         self._open.clear()
         self._sink.delete(paths)
@@ -228,12 +242,14 @@ class FileWriter:
         self._open[value][2].write_table(rows)
 
     def _finish(self, value: tuple[str | None, ...]) -> None:
-        path, metadata, writer = self._open.pop(value)
+        path, metadata, writer = self._open[value]
         writer.close()
         size = self._filesystem.get_file_info(path).size
         found = metadata[0]
         partition = dict(zip(self._sink.partition_columns, value, strict=True))
         self._files.append(DataFile(path, size, found.num_rows, partition, _statistics(found)))
+        # Only now: `abort` deletes open files, and files in the list.
+        del self._open[value]
 
 
 def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
@@ -271,7 +287,7 @@ def files_in(rows: DataFrame) -> list[DataFile]:
 
 
 def generated_column(expression: str, rows: pa.Table) -> pa.Array:
-    """Compute a generated partition column: one of these functions of a timestamp, or the first characters of a text.
+    """Compute a generated column: one of these functions of a timestamp, or the first characters of a text.
 
     | expression | type |
     | --- | --- |
@@ -313,9 +329,9 @@ def generated_column(expression: str, rows: pa.Table) -> pa.Array:
 def _instant(text: str | None) -> datetime | None:
     try:
         found = datetime.fromisoformat(text or "")
-    except ValueError:
+        return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+    except (ValueError, OverflowError):
         return None
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
 
 def _groups(keys: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Array | None]]:
@@ -358,7 +374,8 @@ def partition_text(value: object) -> str | None:
             return str(value).lower()
         case datetime():
             instant = value.astimezone(UTC) if value.tzinfo else value
-            return instant.strftime("%Y-%m-%d %H:%M:%S.%f")
+            # Unlike strftime, it gives early years four digits.
+            return instant.replace(tzinfo=None).isoformat(" ", "microseconds")
         case date():
             return value.isoformat()
         case bytes():
@@ -388,7 +405,11 @@ def _statistics(metadata: Any) -> str:
                 null_counts[name] = sum(each.null_count for each in found)
             known = [each for each in found if each.has_min_max]
             if known and all(each.has_min_max or each.num_values == 0 for each in found):
-                low, high = min(each.min for each in known), max(each.max for each in known)
+                try:
+                    low, high = min(each.min for each in known), max(each.max for each in known)
+                except OverflowError:
+                    # Python has no dates before the year 1 and after the year 9999.
+                    continue
                 low_shown, high_shown = _statistic(low), _statistic(high)
                 if low_shown is not None and high_shown is not None:
                     least[name], greatest[name] = low_shown, high_shown
@@ -411,7 +432,7 @@ def _statistic(value: object) -> object:
         case datetime():
             if value.tzinfo is None:
                 return value.isoformat(timespec="microseconds")
-            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
         case date():
             return value.isoformat()
         case _:

@@ -23,9 +23,10 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from types import MappingProxyType
 
 import deltalake
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -33,6 +34,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructType
 
 from barnabas.pipeline.spark.object_stores import is_object_store, scheme_of
@@ -47,12 +49,21 @@ from barnabas.pipeline.tables.commit_rules import (
     updated,
     without,
 )
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, absolute, generated_column, write_files
+from barnabas.pipeline.tables.data_files import (
+    SPARK_PATH,
+    DataFile,
+    FileSink,
+    absolute,
+    generated_column,
+    path_of,
+    write_files,
+)
 from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
     Compaction,
     Progress,
+    RowsRefusedError,
     Scan,
     Table,
     TableError,
@@ -63,12 +74,15 @@ _NOTE_KEY = "barnabas"
 _NOTE_PROPERTY = "userMetadata"
 
 _HISTORY = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
+_LOG_CLEANUP = "delta.enableExpiredLogCleanup"
 _USUAL_HISTORY_S = 7 * 86_400
 # Delta's default. delta-rs' own default is 100, and a commit reads all log files after the last checkpoint.
 _PROPERTIES = {"delta.checkpointInterval": "10"}
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}
 _GENERATED = "delta.generationExpression"
+_CHECK = "delta.constraints."
+_INVARIANT = "delta.invariants"
 # Types and expressions of generated partition columns. Readers derive from the expressions which files a condition on
 # the source column can match.
 _GENERATIONS = {
@@ -152,6 +166,8 @@ class DeltaLakeTable(Table):
         self._spark = spark
         self.location = location
         self._uri = absolute(location)
+        # Spark would resolve a path without a scheme in the cluster's default file system.
+        self._root = self._uri if "://" in self._uri else f"file:{self._uri}"
         self._layout = layout
         self._store = storage_options(spark, self._uri)
         self._generated = {
@@ -180,7 +196,7 @@ class DeltaLakeTable(Table):
             nonlocal files
             if table is None:
                 return self._first(rows)
-            new = self._prepared(rows, table)
+            new = self._prepared(rows, table, progress)
             # The files fit later versions as well, so they are written once.
             files = self._written(new, table) if files is None else files
             return _Change(files)
@@ -194,18 +210,22 @@ class DeltaLakeTable(Table):
         else:
             check_division(table.metadata().partition_columns, self._layout, self.location)
             schema, partition_columns = _schema_of(table), table.metadata().partition_columns
+            self._check_rules(table)
         there = aligned_columns(columns, schema, self.location)
+        generated = _generations(schema)
         sink = FileSink(
             self._uri,
             self._store,
             tuple(there.names),
             tuple(partition_columns),
             tuple(name for name in self._layout.sorted_by if name in there.names),
-            {name: text for name, text in _generations(schema).items() if name in partition_columns},
+            generated,
         )
-        for text in sink.generated.values():
+        for name, text in generated.items():
             try:
-                generated_column(text, pa.schema(_delta_schema(there).to_arrow()).empty_table())
+                made = generated_column(text, pa.schema(_delta_schema(there).to_arrow()).empty_table())
+                if name not in partition_columns and from_arrow_type(made.type) != schema[name].dataType:
+                    raise ValueError(f"the generated column {name} of {schema[name].dataType} is not supported")
             except (ValueError, pa.ArrowException) as error:
                 raise TableError(f"{self.location}: its files can't be written: {error}") from None
         return sink
@@ -214,7 +234,7 @@ class DeltaLakeTable(Table):
         def change(table: deltalake.DeltaTable | None) -> _Change:
             wanted = self._layout.partition_names
             if table is not None:
-                self._extend(table, aligned_columns(columns, _schema_of(table), self.location))
+                self._extend(table, aligned_columns(columns, _schema_of(table), self.location), progress)
                 wanted = table.metadata().partition_columns
             if any(list(file.partition) != wanted for file in files):
                 raise TableUnavailableError(
@@ -240,7 +260,7 @@ class DeltaLakeTable(Table):
         def change(table: deltalake.DeltaTable | None) -> _Change:
             if table is None:
                 return self._first(rows.where(f"NOT ({gone or 'false'})"))
-            new = self._prepared(rows, table)
+            new = self._prepared(rows, table, progress)
             check_key(key, new.columns, self.location)
             removed, result = updated(self._scan(table), new, key, gone, marks)
             return _Change(self._written(result, table), removed)
@@ -258,19 +278,25 @@ class DeltaLakeTable(Table):
             if table is None:
                 return self._first(rows)
             if where:
-                new = self._prepared(rows, table)
+                new = self._prepared(rows, table, progress)
                 removed, kept = without(self._scan(table), where)
                 both = kept.unionByName(new, allowMissingColumns=True) if removed else new
                 return _Change(self._written(both, table), removed)
             new = aligned(rows, None, self.location)
             if self._has_layout(new, table):
-                return _Change(self._written(new, table), list(_files_of(table)))
+                return _Change(self._written(new, table), list(self._files_of(table)))
             return self._first(rows)
 
         self._commit(progress, change)
 
-    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        condition = where or rewind_condition(offsets, _schema_of(self._there()), self.location)
+    def delete_rows(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        progress: Progress,
+        where: str = "",
+        ends: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+    ) -> int:
+        condition = where or rewind_condition(offsets, ends, _schema_of(self._there()), self.location)
         count = 0
 
         def change(table: deltalake.DeltaTable | None) -> _Change:
@@ -358,9 +384,7 @@ class DeltaLakeTable(Table):
 
     def _scan(self, table: deltalake.DeltaTable) -> Scan:
         """Return the files of a version."""
-        files, schema = _files_of(table), _schema_of(table)
-        # Spark would resolve a path without a scheme in the cluster's default file system.
-        root = self._uri if "://" in self._uri else f"file:{self._uri}"
+        files, schema, root = self._files_of(table), _schema_of(table), self._root
 
         def read(names: Collection[str]) -> DataFrame:
             if not names:
@@ -370,31 +394,81 @@ class DeltaLakeTable(Table):
             rows = reader.parquet(*(f"{root}/{files[name]}" for name in names))
             # Spark puts partition columns at the end.
             columns = map(quoted, schema.names) if table.metadata().partition_columns else ["*"]
-            return rows.selectExpr(*columns, f"_metadata.file_name AS {FILE_COLUMN}")
+            return rows.selectExpr(*columns, f"{SPARK_PATH} AS {FILE_COLUMN}")
 
         return Scan(files.keys(), read)
 
+    def _files_of(self, table: deltalake.DeltaTable) -> dict[str, str]:
+        """Return the paths of a version's files, relative to the table's directory, by the files' names."""
+        root = table.table_uri.removeprefix("file://").rstrip("/") + "/"
+        paths = [uri.removeprefix("file://").removeprefix(root) for uri in table.file_uris()]
+        # Whole paths: a converted table may have files of the same name in several partitions.
+        return {path_of(f"{self._root}/{path}"): path for path in paths}
+
     # Writing.
 
-    def _prepared(self, rows: DataFrame, table: deltalake.DeltaTable) -> DataFrame:
+    def _prepared(self, rows: DataFrame, table: deltalake.DeltaTable, progress: Progress) -> DataFrame:
         """Add new columns to the table, and return rows aligned with its columns."""
         check_division(table.metadata().partition_columns, self._layout, self.location)
         schema = _schema_of(table)
         # Narrower numbers are widened to the table's type; wider numbers are rejected.
         new = aligned(aligned(rows, schema, self.location, widens=True), schema, self.location)
-        self._extend(table, new.schema)
+        self._extend(table, new.schema, progress)
         return new
 
-    def _extend(self, table: deltalake.DeltaTable, columns: StructType) -> None:
+    def _extend(self, table: deltalake.DeltaTable, columns: StructType, progress: Progress) -> None:
         """Add the columns and the fields of nested objects that the table lacks."""
         schema = _schema_of(table)
         wanted = merged(schema, columns).toNullable()
         if wanted != merged(None, schema).toNullable():
+            # delta-rs would drop NOT NULL from a column that is nullable here.
+            for field in wanted.fields:
+                field.nullable = field.name not in schema.names or schema[field.name].nullable
             rows = pa.schema(_delta_schema(wanted).to_arrow()).empty_table()
             deltalake.write_deltalake(
                 table, rows, mode="append", schema_mode="merge", commit_properties=self._noted(table)
             )
             table.update_incremental()
+            # Another writer may have made this commit of the run before the columns were added.
+            self._checked(table, progress)
+
+    def _check_rules(self, table: deltalake.DeltaTable) -> None:
+        """Raise TableError if a table made elsewhere has rules for its rows that this module does not check."""
+        checks = [name for name in table.metadata().configuration if name.startswith(_CHECK)]
+        if checks:
+            raise TableError(
+                f"{self.location}: the table has the CHECK constraint {checks[0].removeprefix(_CHECK)}, which is not "
+                "supported: drop it (ALTER TABLE ... DROP CONSTRAINT), or load into a new table"
+            )
+        for field in _schema_of(table).fields:
+            if _INVARIANT in field.metadata:
+                raise TableError(
+                    f"{self.location}: column {field.name} has an invariant, which is not supported: load into a new "
+                    "table"
+                )
+            if isinstance(field.dataType, StructType) and not all(_are_nullable(field.dataType)):
+                raise TableError(
+                    f"{self.location}: column {field.name} has a field that is NOT NULL, which is not supported: load "
+                    "into a new table"
+                )
+
+    def _check_not_null(self, table: deltalake.DeltaTable, files: Sequence[DataFile]) -> None:
+        """Raise RowsRefusedError if files have a null in a column that is NOT NULL."""
+        names = [field.name for field in _schema_of(table).fields if not field.nullable]
+        for file in files if names else ():
+            null_counts = json.loads(file.statistics)["nullCount"]
+            for name in names:
+                if name in file.partition:
+                    count = int(file.partition[name] is None)
+                elif name in null_counts:
+                    count = null_counts[name]
+                else:
+                    raise TableError(
+                        f"{self.location}: column {name} is NOT NULL, and the rows lack it, or too many columns "
+                        "precede it: drop NOT NULL (ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL)"
+                    )
+                if count:
+                    raise RowsRefusedError(f"column {name} of the table is NOT NULL")
 
     def _new_schema(self, columns: StructType) -> StructType:
         """Return the schema of a table that is created for rows of these columns."""
@@ -454,14 +528,18 @@ class DeltaLakeTable(Table):
         """
         for last in range(_TRIES - 1, -1, -1):
             table = self._latest()
-            history = _NO_NOTE if table is None else self._history(table, progress.run)
-            check_sequence(history.runs.get(progress.run), progress, self.location)
+            history = self._checked(table, progress)
+            if table is not None:
+                self._check_rules(table)
             writer = uuid.uuid4().hex
             note = _Note(
                 history.base, {**history.runs, progress.run: progress}, {**history.writers, progress.run: writer}
             )
             try:
-                self._put(table, change(table), note, progress, race_retries)
+                made = change(table)
+                if table is not None and made.replaced_by is None:
+                    self._check_not_null(table, made.added)
+                self._put(table, made, note, progress, race_retries)
                 return
             except (DeltaError, OSError) as error:
                 self._table = None
@@ -491,6 +569,10 @@ class DeltaLakeTable(Table):
             AddAction(file.path, file.size_bytes, file.partition, now_ms, True, file.statistics) for file in made.added
         ]
         if made.replaced_by is not None:
+            if table is not None:
+                # delta-rs replaces the newest version, not the one that was checked.
+                table.update_incremental()
+                self._checked(table, progress)
             create_table_with_add_actions(
                 self._uri,
                 _delta_schema(made.replaced_by),
@@ -503,7 +585,7 @@ class DeltaLakeTable(Table):
             )
             return
         assert table is not None
-        paths = _files_of(table) if made.removed else {}
+        paths = self._files_of(table) if made.removed else {}
         table.create_write_transaction(
             [*added, *(RemoveAction(paths[name], True, now_ms) for name in made.removed)],
             "append",
@@ -511,6 +593,12 @@ class DeltaLakeTable(Table):
             partition_by=table.metadata().partition_columns,
             commit_properties=properties,
         )
+
+    def _checked(self, table: deltalake.DeltaTable | None, progress: Progress) -> _Note:
+        """Return the table's `_history`; raise TableMovedError unless `progress` is the run's next commit."""
+        history = _NO_NOTE if table is None else self._history(table, progress.run)
+        check_sequence(history.runs.get(progress.run), progress, self.location)
+        return history
 
     def _history(self, table: deltalake.DeltaTable, run: str | None = None) -> _Note:
         """Read the newest commits, back to the latest `base` of the notes among them.
@@ -587,15 +675,16 @@ def _generations(schema: StructType) -> dict[str, str]:
     return {field.name: field.metadata[_GENERATED] for field in schema.fields if _GENERATED in field.metadata}
 
 
+def _are_nullable(columns: StructType) -> Iterator[bool]:
+    """Yield for each field, and each field of objects within, whether it is nullable."""
+    for field in columns.fields:
+        yield field.nullable
+        if isinstance(field.dataType, StructType):
+            yield from _are_nullable(field.dataType)
+
+
 def _delta_schema(schema: StructType) -> deltalake.Schema:
     return deltalake.Schema.from_json(schema.json())
-
-
-def _files_of(table: deltalake.DeltaTable) -> dict[str, str]:
-    """Return the paths of a version's files, relative to the table's directory, by file name."""
-    root = table.table_uri.removeprefix("file://").rstrip("/") + "/"
-    paths = [uri.removeprefix("file://").removeprefix(root) for uri in table.file_uris()]
-    return {path.rpartition("/")[2]: path for path in paths}
 
 
 def _generation(division: Division) -> tuple[str, str]:
@@ -606,7 +695,10 @@ def _generation(division: Division) -> tuple[str, str]:
 
 def _history_properties(layout: Layout) -> dict[str, str]:
     kept_s = _USUAL_HISTORY_S if layout.keep_history_s is None else layout.keep_history_s
-    return {} if kept_s == inf else dict.fromkeys(_HISTORY, f"interval {kept_s:.0f} seconds")
+    if kept_s == inf:
+        # Without this, writers delete log files older than 30 days with each checkpoint.
+        return {_LOG_CLEANUP: "false"}
+    return {**dict.fromkeys(_HISTORY, f"interval {kept_s:.0f} seconds"), _LOG_CLEANUP: "true"}
 
 
 def storage_options(spark: SparkSession, uri: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:

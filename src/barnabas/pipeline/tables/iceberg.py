@@ -26,6 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pyiceberg.exceptions import CommitFailedException
@@ -49,7 +50,7 @@ from barnabas.pipeline.tables.commit_rules import (
     updated,
     without,
 )
-from barnabas.pipeline.tables.data_files import write_files
+from barnabas.pipeline.tables.data_files import SPARK_PATH, write_files
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, is_locked
 from barnabas.pipeline.tables.iceberg_files import (
     IcebergSink,
@@ -59,7 +60,13 @@ from barnabas.pipeline.tables.iceberg_files import (
     scanned,
     sink_of,
 )
-from barnabas.pipeline.tables.iceberg_types import iceberg_schema, part_of, spark_schema, stored_name
+from barnabas.pipeline.tables.iceberg_types import (
+    columns_without_spark_type,
+    iceberg_schema,
+    part_of,
+    spark_schema,
+    stored_name,
+)
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
@@ -187,6 +194,7 @@ class IcebergTable(Table):
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
             new = self._aligned(rows, table)
             check_key(key, new.columns, self.location)
+            self._check_rewritable(table)
             tasks = self._tasks_of(table)
             removed, result = updated(self._scan(table, tasks), new, key, gone, marks)
             return _Change(self._written(table, table.metadata, result), [tasks[name].file for name in removed])
@@ -204,6 +212,7 @@ class IcebergTable(Table):
         def change(table: pyiceberg.Table, transaction: pyiceberg.Transaction) -> _Change:
             tasks = self._tasks_of(table)
             if where:
+                self._check_rewritable(table)
                 removed, kept = without(self._scan(table, tasks), where)
                 both = kept.unionByName(self._aligned(rows, table), allowMissingColumns=True)
                 return _Change(self._written(table, table.metadata, both), [tasks[name].file for name in removed])
@@ -218,12 +227,19 @@ class IcebergTable(Table):
             self._fitted(rows.schema)
         self._commit(progress, change)
 
-    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+    def delete_rows(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        progress: Progress,
+        where: str = "",
+        ends: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+    ) -> int:
         count = 0
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
             nonlocal count
-            condition = where or rewind_condition(offsets, spark_schema(table.schema()), self.location)
+            self._check_rewritable(table)
+            condition = where or rewind_condition(offsets, ends, spark_schema(table.schema()), self.location)
             tasks = self._tasks_of(table)
             scan = self._scan(table, tasks)
             removed, kept = without(scan, condition)
@@ -237,18 +253,20 @@ class IcebergTable(Table):
     def compact(self) -> Compaction:
         result = Compaction(0, 0)
         made: _Change | None = None
+        rewritten: set[str] = set()
 
         def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change | None:
-            nonlocal made, result
+            nonlocal made, result, rewritten
             tasks = list(self._tasks_of(table).values())
-            there = {task.file.file_path for task in tasks}
-            if made is None or not there.issuperset(file.file_path for file in made.removed):
+            # The names change if another program deletes rows of these files.
+            if made is None or not rewritten <= {name_of(task) for task in tasks}:
                 if made is not None:
                     self.discard(made.added)
                 groups = self._groups(table, tasks)
                 sink = sink_of(table, table.metadata, table.schema(), range(len(table.schema().fields)))
                 added = rewrite(self._spark, sink, groups) if groups else []
                 made = _Change(added, [task.file for group in groups for task in group])
+                rewritten = {name_of(task) for group in groups for task in group}
             result = Compaction(len(tasks), len(tasks) - len(made.removed) + len(made.added))
             return made if made.removed else None
 
@@ -325,7 +343,7 @@ class IcebergTable(Table):
         # Not from directory names: the files contain the partition columns.
         reader = self._spark.read.schema(columns).option("recursiveFileLookup", "true")
         rows = reader.parquet(*(task.file.file_path for task in tasks))
-        return rows.selectExpr(*map(quoted, columns.names), f"_metadata.file_name AS {FILE_COLUMN}")
+        return rows.selectExpr(*map(quoted, columns.names), f"{SPARK_PATH} AS {FILE_COLUMN}")
 
     def _groups(
         self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]
@@ -362,6 +380,15 @@ class IcebergTable(Table):
         table = self._load()
         known = {} if table is None else _known(table.metadata)
         check_sequence(known.get(progress.run), progress, self.location)
+
+    def _check_rewritable(self, table: pyiceberg.Table) -> None:
+        """Raise TableError if Spark can't read a column: a rewritten file would have nulls in it."""
+        if lacking := columns_without_spark_type(table.schema()):
+            name, kind = lacking[0]
+            raise TableError(
+                f"{self.location}: column {name} has the type {kind}, which Spark lacks: rows can be appended, but not "
+                "changed or deleted, because rewritten files would lose the column"
+            )
 
     def _aligned(self, rows: DataFrame, table: pyiceberg.Table) -> DataFrame:
         return aligned(rows, spark_schema(table.schema()), self.location, widens=True)
@@ -528,7 +555,8 @@ def _known(metadata: TableMetadata) -> dict[str, Progress]:
         if text is not None:
             return _parsed(text)
         # Another program committed on top of the pipeline's snapshots.
-        if (snapshot.sequence_number or 0) <= 1:
+        # Format version 1 has no sequence numbers.
+        if metadata.format_version > 1 and (snapshot.sequence_number or 0) <= 1:
             return {}
         parent_id = snapshot.parent_snapshot_id
         # PyIceberg removes the id of an expired parent as well.

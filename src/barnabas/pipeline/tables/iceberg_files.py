@@ -31,7 +31,7 @@ from pyiceberg.transforms import IdentityTransform, TimeTransform, VoidTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, TimestampType, TimestamptzType
 
-from barnabas.pipeline.tables.data_files import COLUMN_OF_FILES, DataFile, batch_of, files_in
+from barnabas.pipeline.tables.data_files import COLUMN_OF_FILES, DataFile, batch_of, files_in, path_of
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class IcebergWriter:
             yield key, rows if len(groups) == 1 else rows.take(pa.array(group["row_list"]))
 
     def _finish(self, values: tuple[Any, ...]) -> None:
-        path, writer = self._open.pop(values)
+        path, writer = self._open[values]
         statistics = writer.close()
         size = len(self._io.new_input(path))
         file = IcebergFile.from_args(
@@ -219,6 +219,8 @@ class IcebergWriter:
         }
         text = base64.b64encode(pickle.dumps(file)).decode()
         self._files.append(DataFile(path, size, statistics.record_count, partition, text))
+        # Only now: `abort` deletes open files, and files in the list.
+        del self._open[values]
 
 
 def iceberg_file(file: DataFile) -> IcebergFile:
@@ -277,9 +279,9 @@ def scanned(spark: SparkSession, sink: IcebergSink, tasks: Sequence[FileScanTask
 
 
 def name_of(task: FileScanTask) -> str:
-    """Return the name of a data file, followed by the names of its row-level delete files."""
+    """Return the name of a data file, its `path_of`, followed by those of its row-level delete files."""
     deletes = sorted(file.file_path for file in task.delete_files)
-    return " ".join(path.rpartition("/")[2] for path in (task.file.file_path, *deletes))
+    return " ".join(map(path_of, (task.file.file_path, *deletes)))
 
 
 def _scan(sink: IcebergSink, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:

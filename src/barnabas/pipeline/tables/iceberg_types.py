@@ -110,6 +110,16 @@ def spark_schema(schema: Schema, *, has_ids: bool = False) -> T.StructType:
     return struct_of(schema.fields, is_top=True)
 
 
+def columns_without_spark_type(schema: Schema) -> list[tuple[str, str]]:
+    """Return the names and types of the columns, and of fields within columns, that `spark_schema` lacks."""
+    found = []
+    for field_id in sorted(schema.field_ids):
+        kind = schema.find_type(field_id)
+        if kind.is_primitive and not isinstance(kind, ice.DecimalType) and str(kind) not in _OF_ICEBERG:
+            found.append((schema.find_column_name(field_id) or "", str(kind)))
+    return found
+
+
 def part_of(schema: Schema, columns: T.StructType) -> Schema:
     """Return the part of a table's schema that rows have, in the order of the rows.
 

@@ -33,6 +33,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
@@ -206,13 +207,19 @@ class ParquetTable(Table):
                 return
         raise self._busy()
 
-    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+    def delete_rows(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        progress: Progress,
+        where: str = "",
+        ends: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+    ) -> int:
         for _ in range(_TRIES):
             snapshot = self._there()
             check_sequence(snapshot.runs.get(progress.run), progress, self.location)
             schema, partition_by = snapshot.schema, snapshot.partition_by
             assert schema is not None
-            condition = where or rewind_condition(offsets, schema, self.location)
+            condition = where or rewind_condition(offsets, ends, schema, self.location)
             scan = self._scan(snapshot)
             removed, kept = without(scan, condition)
             count = scan.read(removed).where(condition).count() if removed else 0

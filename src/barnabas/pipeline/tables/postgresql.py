@@ -17,6 +17,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 import psycopg
@@ -31,7 +32,14 @@ from barnabas.pipeline.tables.commit_rules import check_key, is_later
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.postgresql_rows import PostgresqlSink, read_rows, selected
-from barnabas.pipeline.tables.postgresql_server import Cursor, Server, execute, identifiers, one_line
+from barnabas.pipeline.tables.postgresql_server import (
+    Cursor,
+    Server,
+    execute,
+    identifiers,
+    is_refusal,
+    one_line,
+)
 from barnabas.pipeline.tables.postgresql_types import (
     COLUMN_LIMITS,
     NUL_COLUMN,
@@ -147,7 +155,7 @@ class PostgresqlTable:
     def sink(self, columns: StructType) -> PostgresqlSink:
         """Return a sink by which tasks copy rows into staging tables, see `Table.sink`.
 
-        The next commit of the run drops staging tables that were neither committed nor discarded.
+        The run's next commit with rows drops staging tables that were neither committed nor discarded.
         """
         with self._server.cursor() as cursor:
             aligned_columns(columns, self._columns(cursor)[0], self.location)
@@ -183,13 +191,14 @@ class PostgresqlTable:
                     raise TableError(
                         f"{self.location}: rows of these records already exist: {error.diag.message_detail}"
                     ) from None
-                execute(cursor, "DROP INDEX {}", sql.Identifier(self._schema, index))
+                self._lock(cursor)
+                execute(cursor, "DROP INDEX IF EXISTS {}", sql.Identifier(self._schema, index))
                 name = sql.Identifier(index_of_several)
-                execute(cursor, "CREATE INDEX {} ON {} ({})", name, self._target, identifiers(_PLACE))
+                execute(cursor, "CREATE INDEX IF NOT EXISTS {} ON {} ({})", name, self._target, identifiers(_PLACE))
                 self._insert(cursor, staged)
 
     def discard(self, files: Sequence[DataFile]) -> None:
-        # If the server can't be reached, the run's next commit drops them.
+        # If the server can't be reached, the run's next commit with rows drops them.
         with suppress(TableError), self._server.cursor() as cursor:
             self._drop(cursor, [file.path for file in files if file.path])
 
@@ -265,20 +274,27 @@ class PostgresqlTable:
             self._widen(cursor, staged, columns)
             self._insert(cursor, staged)
 
-    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+    def delete_rows(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        progress: Progress,
+        where: str = "",
+        ends: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+    ) -> int:
         with self._transaction(progress) as cursor:
             self._check_exists(cursor)
             if not set(_PLACE) <= set(self._columns(cursor)[0].names):
                 raise TableError(
                     f"{self.location} can't be rewound: it lacks one of the columns _topic, _partition, _offset"
                 )
-            condition = "_topic = {} AND _partition = {} AND _offset >= {}"
+            condition = "_topic = {} AND _partition = {} AND _offset >= {} AND ({} OR _offset < {})"
             conditions: list[sql.Composable] = [sql.SQL(where)] if where else []
-            conditions += [
-                sql.SQL(condition).format(topic, number, offset)
-                for topic, partitions in offsets.items()
-                for number, offset in partitions.items()
-            ]
+            for topic, partitions in offsets.items():
+                own = ends.get(topic, {})
+                conditions += [
+                    sql.SQL(condition).format(topic, number, offset, number not in own, own.get(number, 0))
+                    for number, offset in partitions.items()
+                ]
             return sum(execute(cursor, "DELETE FROM {} WHERE {}", self._target, each).rowcount for each in conditions)
 
     def compact(self) -> Compaction:
@@ -296,7 +312,7 @@ class PostgresqlTable:
 
     @contextmanager
     def _transaction(self, progress: Progress, files: Sequence[DataFile] = ()) -> Iterator[Cursor]:
-        """Commit the block's changes with a run's progress; drop the run's staging tables."""
+        """Commit the block's changes with a run's progress; drop the staging tables of its files, and earlier ones."""
         with self._server.cursor() as cursor:
             if not self._there(cursor, _PROGRESS_TABLE):
                 # Without the lock, IF NOT EXISTS fails if two writers create the table at the same time.
@@ -325,6 +341,9 @@ class PostgresqlTable:
                 " WHERE table_name = {} AND run = {}"
             )
             execute(cursor, store, row_of_run[0], progress.sequence, progress.to_json(), *row_of_run[1:])
+            if not files:
+                # The next commit may need the staging tables: at-most-once delivery commits the offsets alone first.
+                return
             find = "SELECT tablename FROM pg_tables WHERE schemaname = {} AND starts_with(tablename, {})"
             left = execute(cursor, find, self._schema, self._staging_prefix(progress.run)).fetchall()
             self._drop(cursor, {*(name for (name,) in left), *(file.path for file in files)})
@@ -408,8 +427,7 @@ class PostgresqlTable:
             known, has_nul = self._columns(cursor)
             if not _new_columns(known, columns) and has_nul >= needs_nul:
                 return
-        lock = int.from_bytes(hashlib.sha256(self.location.encode()).digest()[:8], signed=True)
-        execute(cursor, "SELECT pg_advisory_xact_lock({})", lock)
+        self._lock(cursor)
         execute(cursor, "CREATE TABLE IF NOT EXISTS {} ()", self._target)
         known, has_nul = self._columns(cursor)
         aligned_columns(columns, known, self.location)
@@ -422,11 +440,22 @@ class PostgresqlTable:
             if is_nested(field.dataType):
                 self._note_type(cursor, field)
 
+    def _lock(self, cursor: Cursor) -> None:
+        """Let one writer at a time change the table's columns and indexes, until the end of the transaction."""
+        lock = int.from_bytes(hashlib.sha256(self.location.encode()).digest()[:8], signed=True)
+        execute(cursor, "SELECT pg_advisory_xact_lock({})", lock)
+
     def _make_unique(self, cursor: Cursor, name: str, suffix: LiteralString, columns: sql.Composable) -> None:
+        # If the index exists, IF NOT EXISTS would still lock the table: two runs would wait for each other's rows.
+        if self._there(cursor, name):
+            return
+        self._lock(cursor)
         create: LiteralString = "CREATE UNIQUE INDEX IF NOT EXISTS {} ON {} " + suffix
         try:
             execute(cursor, create, sql.Identifier(name), self._target, columns)
         except psycopg.Error as error:
+            if not is_refusal(error):
+                raise
             # A TableError: the table's rows violate the index, not the rows of the batch.
             raise TableError(f"{self.location}: {one_line(error)}") from None
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -252,10 +253,17 @@ class Table(Protocol):
         `rows` may have been read from this table. With `where`, they have the table's columns, and match the condition.
         """
 
-    def delete_rows(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
+    def delete_rows(
+        self,
+        offsets: Mapping[str, Mapping[int, int]],
+        progress: Progress,
+        where: str = "",
+        ends: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+    ) -> int:
         """Delete the rows of these partitions at or above these offsets (columns `_topic`, `_partition`, `_offset`).
 
-        With `where` (SQL), delete the rows that match it instead.
+        Rows at or above the `ends` of their partitions, as far as given, are kept. With `where` (SQL), delete the rows
+        that match it instead.
 
         Returns:
             The number of deleted rows.

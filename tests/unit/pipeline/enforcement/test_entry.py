@@ -1,6 +1,7 @@
 """Steps as records of the audit topic."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -63,6 +64,22 @@ def test_a_step_is_read_as_it_was_written(step, then, is_dry):
         step, ENTRY.entity, ENTRY.limits, VERDICT, "security", 1, 2, 253_402_300_799_999, then, "a note", is_dry
     )
     assert read_entry(entry.key(), entry.value()) == entry
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "text"),
+    [
+        (-62_135_596_800_001, "0001-01-01T00:00:00.000Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+        (253_402_300_800_000, "9999-12-31T23:59:59.999Z"),
+        (2**63 - 1, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_times_outside_of_the_calendar_are_cut(time_ms: int, text: str):
+    verdict = replace(VERDICT, last_seen_ms=time_ms, until_ms=time_ms)
+    record = json.loads(replace(ENTRY, verdict=verdict, until_ms=time_ms).value())
+    assert [record["until"], record["verdict"]["last_seen"], record["verdict"]["until"]] == [text] * 3
 
 
 def test_a_dry_run_is_told_by_key_and_step():

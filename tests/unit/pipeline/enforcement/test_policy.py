@@ -58,6 +58,8 @@ def test_other_subjects_are_known_as_they_are_mapped():
         replace(SPAMMER, user="ANONYMOUS", subject="ANONYMOUS"),
         replace(SPAMMER, user=None),
         replace(SPAMMER, user=""),
+        replace(SPAMMER, user="."),
+        replace(SPAMMER, user=".."),
     ],
 )
 def test_who_is_not_limited(verdict):
@@ -68,6 +70,13 @@ def test_who_has_a_name_that_no_client_can_have_is_not_limited():
     longest = "é" * 16_383
     found = accused(Policy(), replace(SPAMMER, user=f"{longest}x"), replace(SPAMMER, user=f"{longest}xx"))
     assert list(found) == [Entity("user", f"{longest}x")]
+
+
+@pytest.mark.parametrize(("agent", "is_limited"), [(".", False), ("..", False), ("...", True), (".curl", True)])
+def test_who_has_the_name_of_a_directory_is_not_limited(agent: str, is_limited: bool):
+    entities = {"visitor": parse_template("visitor", "client-id:{agent}")}
+    found = accused(Policy(entities=entities), replace(CRAWLER, agent=agent))
+    assert list(found) == ([Entity("client-id", agent)] if is_limited else [])
 
 
 def test_never_is_by_the_name_that_kafka_knows():

@@ -17,6 +17,15 @@ BAD = {
     "half a pair for a number": (GOOD.replace("200", '"\\ud800"'), "field 'status' is not of type INT: "),
     "whole number as a fraction": (having(status=200.0), "field 'status' is not of type INT: 200.0"),
     "a whole number without end": (having(status=10**400), "field 'status' is not of type INT: 1000"),
+    "a time of the year 0": (having(time="0000-12-31T23:00:00Z"), "field 'time' is not an ISO 8601 time with a zone: "),
+    "a time before the year 1 in UTC": (
+        having(time="0001-01-01T00:30:00+01:00"),
+        "field 'time' is not an ISO 8601 time with a zone: ",
+    ),
+    "a time after the year 9999 in UTC": (
+        having(time="9999-12-31T23:30:00-01:00"),
+        "field 'time' is not an ISO 8601 time with a zone: ",
+    ),
     "a double without end": (having(latency_ms=10**400), "field 'latency_ms' is not a finite DOUBLE: 1000"),
 }
 

@@ -154,6 +154,62 @@ def test_a_logical_type_counts_from_1970(
     assert read_one(folder, record(("v", data_type)), content) == (f"<v:{column}>", {"v": found})
 
 
+ENUM = {"type": "enum", "name": "State", "symbols": ["OPEN", "PAID"]}
+FIXED = {"type": "fixed", "name": "F", "size": 2}
+NAMED = record(("x", "int")) | {"name": "N"}
+
+
+@pytest.mark.parametrize(
+    ("definition", "defined", "data_type", "value", "column", "found"),
+    [
+        (ENUM, "OPEN", "State", "PAID", "string", "PAID"),
+        (ENUM, "OPEN", ["null", "State"], "PAID", "string", "PAID"),
+        (
+            ENUM,
+            "OPEN",
+            ["null", "long", "State"],
+            "PAID",
+            "struct<member0:bigint,member1:string>",
+            {"member0": None, "member1": "PAID"},
+        ),
+        (
+            FIXED,
+            b"ab",
+            ["null", "long", "F"],
+            b"cd",
+            "struct<member0:bigint,member1:binary>",
+            {"member0": None, "member1": b"cd"},
+        ),
+        (
+            NAMED,
+            {"x": 1},
+            ["long", "N"],
+            {"x": 2},
+            "struct<member0:bigint,member1:struct<x:bigint>>",
+            {"member0": None, "member1": {"x": 2}},
+        ),
+    ],
+)
+def test_a_named_type_is_used_again(
+    folder: Path, definition: object, defined: object, data_type: object, value: object, column: str, found: object
+) -> None:
+    schema = record(("a", definition), ("v", data_type))
+    columns, row = read_one(folder, schema, body(schema, {"a": defined, "v": value}))
+    assert columns.partition(",v:")[2] == f"{column}>"
+    assert row == {"a": defined, "v": found}
+
+
+@pytest.mark.parametrize(
+    ("definition", "data_type"),
+    [(FIXED, ["null", "bytes", "F"]), (ENUM, ["string", "State"]), (NAMED, [{"type": "map", "values": "int"}, "N"])],
+)
+def test_a_named_type_used_again_cannot_be_told_apart_from_its_like(
+    folder: Path, definition: object, data_type: object
+) -> None:
+    _, reason = read_one(folder, record(("a", definition), ("v", data_type)), b"")
+    assert "cannot be told apart" in reason
+
+
 def test_values_are_read_by_their_own_schemas() -> None:
     old = record(("id", "long"), ("note", ["null", "string"]))
     new = record(

@@ -52,6 +52,19 @@ def test_a_bad_record_is_refused_and_the_others_keep_their_places():
     assert refused.keys() == {1, 2}
 
 
+@pytest.mark.parametrize("by_key", [False, True])
+def test_a_record_with_a_timestamp_that_is_not_a_date_is_refused(by_key: bool):
+    first, end = -62_135_596_800_000, 253_402_300_800_000
+    # A producer that stamps microseconds makes the year 57881.
+    timestamps = [1_000, first, end - 1, first - 1, end, 1_764_374_400_000_000, 2**63 - 1]
+    found = records(*[(b"k", follow(number)) for number in range(len(timestamps))])
+    found.timestamps_ms = timestamps
+    rows, refusals = RecordParser(READER, by_key).parse(found)
+    assert [time.year for time in rows["_timestamp"].to_pylist()] == [1970, 1, 9999]
+    assert {refusal.number for refusal in refusals} == {3, 4, 5, 6}
+    assert str(timestamps[5]) in refusals[2].reason
+
+
 def test_by_key_a_record_without_a_value_is_a_deleted_row():
     parser = RecordParser(READER, by_key=True)
     rows, refused = parse(parser, (b"k", follow(0)), (b"k", None), (b"k", b"{"))

@@ -54,6 +54,20 @@ def test_the_end_of_a_partition_that_grows_is_not_that_of_a_range(monkeypatch: p
     assert own.positions == {("t", 0): 5}
 
 
+def test_a_read_is_not_over_before_a_range_has_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = reading(monkeypatch, [], [], [message(3)])
+    assert [records.offsets for records in own.read(0)] == [[3]]
+    assert own.positions == {("t", 0): 4}
+
+
+def test_a_read_without_progress_ends_after_an_error_or_a_longer_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = message(-1, KafkaError(KafkaError._TRANSPORT))
+    with pytest.raises(ReadError):
+        list(reading(monkeypatch, [], [failed]).read(0))
+    monkeypatch.setattr(source, "_SKIP_S", 0)
+    assert list(reading(monkeypatch).read(0)) == []
+
+
 def test_an_offset_that_is_gone_ends_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = message(0, KafkaError(KafkaError._AUTO_OFFSET_RESET))
     with pytest.raises(ReadError, match="partition t-0: offset 0 is out of range"):

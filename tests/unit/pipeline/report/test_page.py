@@ -1,9 +1,10 @@
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import date, datetime
 from html.parser import HTMLParser
 
 import pytest
 
+from barnabas.charts import labels
 from barnabas.pipeline.report import ReportData, render
 from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Lag
 from tests.pipeline import report_samples
@@ -85,6 +86,25 @@ def test_days_and_hours_without_a_view_are_in_the_plot():
     page = render(ReportData(hours=hours))
     assert '<tr><td>1 May 2015 02:00</td><td class="number">0</td>' in page
     assert '<tr><td>1 May 2015 02:00</td><td class="number">–</td>' in page
+
+
+FIRST, SOME, LAST = datetime(1, 1, 1), datetime(2026, 11, 29, 7), datetime(9999, 12, 31, 23)
+
+
+@pytest.mark.parametrize("moments", [(FIRST,), (LAST,), (SOME, LAST), (FIRST, SOME), (FIRST, LAST)])
+def test_times_of_wrong_clocks_are_in_the_plots(moments):
+    days = tuple(Day(moment.date(), 10, 1, 0, 2, 1, 60) for moment in moments)
+    hours = tuple(Hour(moment, 10, 0, 1, 0) for moment in moments)
+    page = render(ReportData(days=days, hours=hours))
+    assert f"<tr><td>{labels.day(moments[-1])}</td>" in page
+
+
+def test_no_session_in_the_days_that_are_shown_has_no_mean():
+    session, vote = Day(date(2026, 11, 29), 10, 1, 0, 2, 1, 60), Day(date(2099, 1, 1), 0, 0, 0, 0, 0, 0)
+    assert "30 s from first to last view on average" in render(ReportData(days=(session,)))
+    page = render(ReportData(days=(session, vote)))
+    assert "Sessions" in Outline(page).headings
+    assert "on average" not in page
 
 
 def test_alert_that_fires_ends_at_the_end_and_one_without_length_is_there():

@@ -5,6 +5,7 @@ import pytest
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import CLICK, PAGE_VIEW
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.jobs import feed, ranking, security
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import PlanError, RunPlan, check_plan, parse_offsets, parse_value
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
@@ -19,6 +20,7 @@ JOB = Job(
     parameters=(Parameter("days", 7, "how far back"), Parameter("share", 0.5, "a share")),
 )
 DAILY = Layout(parse_divisions("day(time)"), ("user",))
+DAY_S = 24 * 3600
 ANY = Job("any", "takes any", (TopicInput("*", None),), (TableOutput("*"),), lambda inputs, parameters: inputs)
 
 
@@ -59,6 +61,13 @@ def test_places_of_a_run():
             {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
             "let the connector unwrap",
         ),
+        ({"keep_facts_s": 90 * DAY_S}, "only jobs with incremental aggregates"),
+        ({"job": feed.JOB, "keep_facts_s": 90 * DAY_S}, "feed_people from all facts of its user"),
+        ({"job": security.JOB, "keep_facts_s": 90 * DAY_S}, "--set lookback_days=DAYS"),
+        (
+            {"job": security.JOB, "keep_facts_s": 59 * DAY_S, "parameters": {"lookback_days": 30}},
+            "at least twice as many days",
+        ),
     ],
 )
 def test_what_can_not_be_is_named(fields, reason):
@@ -69,6 +78,8 @@ def test_what_can_not_be_is_named(fields, reason):
 def test_what_can_be_passes():
     check_plan(plan(parameters={"days": 3, "share": 0.25}))
     check_plan(plan(ANY, any_topics=("/page-.*/",), layout=DAILY, places={"page-views": "elsewhere/views"}))
+    check_plan(plan(ranking.JOB, keep_facts_s=3600.0))
+    check_plan(plan(security.JOB, keep_facts_s=60.0 * DAY_S, parameters={"lookback_days": 30}))
 
 
 def test_a_jobs_own_divisions_go_before_the_runs():

@@ -83,6 +83,16 @@ PAM = "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ss
         (f"{PAM}  user=root", (False, "root", ADDRESS, None, "refused by PAM")),
         (f"{PAM}  user=a rhost=9.9.9.9  user=b", (False, "a rhost=9.9.9.9  user=b", ADDRESS, None, "refused by PAM")),
         (f"{PAM} ", (False, None, ADDRESS, None, "refused by PAM")),
+        # A certificate's key id, which its owner chose.
+        (
+            "Failed publickey for root from 192.0.2.1 port 22 ssh2: "
+            "ED25519-CERT ID x from 9.9.9.9 port 1 ssh2: y (serial 0) CA ED25519 SHA256:z",
+            (False, "root", ADDRESS, "publickey", "failed publickey"),
+        ),
+        (
+            "Accepted publickey for git from 192.0.2.1 port 22 ssh2: RSA-CERT ID x from 9.9.9.9 port 1 ssh2",
+            (True, "git", ADDRESS, "publickey", None),
+        ),
         # Names that would be taken for something else.
         (
             "Failed password for invalid user a from 9.9.9.9 port 1 ssh2 from 192.0.2.1 port 22 ssh2",
@@ -200,6 +210,20 @@ def test_year_goes_on_over_new_year_and_back_for_a_late_line() -> None:
     assert years == [2014, 2014, 2015, 2014, 2015, 2015, 2015, 2016, 2016]
 
 
+@pytest.mark.parametrize(
+    ("now", "year"), [(datetime(2015, 12, 31, 23), 2015), (datetime(2016, 1, 1), 2015), (datetime(2016, 12, 30), 2016)]
+)
+def test_log_without_a_known_year_begins_in_the_latest_one(now: datetime, year: int) -> None:
+    texts = [
+        f"{day} 10:00:00 gate sshd[1]: Accepted password for a from 192.0.2.1 port 22 ssh2"
+        for day in ("Dec 31", "Jan  1")
+    ]
+    lines = [RawLine("log", number, text) for number, text in enumerate(texts, start=1)]
+    found = list(auth_log_lines(lines, None, lambda: now.replace(tzinfo=UTC)))
+    years = [each.events[0][1]["time"].year for each in found]  # type: ignore[attr-defined]  # it is a datetime
+    assert years == [year, year + 1]
+
+
 def test_first_year_comes_from_the_files_time_of_change(tmp_path: Path) -> None:
     path = tmp_path / "auth.log"
     path.write_text("Dec 30 10:00:00 gate x: y\nJan  2 10:00:00 gate x: y\n")
@@ -210,8 +234,7 @@ def test_first_year_comes_from_the_files_time_of_change(tmp_path: Path) -> None:
     os.utime(path, (0, datetime(2016, 3, 1, tzinfo=UTC).timestamp()))
     assert first_year(path) == 2015
     path.write_text("nothing\n")
-    os.utime(path, (0, datetime(2016, 3, 1, tzinfo=UTC).timestamp()))
-    assert first_year(path) == 2016
+    assert first_year(path) is None
     assert latest_year((1, 1), datetime(2015, 12, 31, tzinfo=UTC)) == 2015
 
 

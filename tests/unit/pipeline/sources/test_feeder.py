@@ -1,6 +1,7 @@
 """The feeder: in order, without a gap, and on from where each partition ends, whatever went wrong."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -162,12 +163,73 @@ def test_another_log_is_refused_unless_it_may_be_appended(topics: MemoryTopics, 
         assert topics.ids()[partition][: len(ids)] == ids
 
 
+@pytest.mark.parametrize("is_followed", [False, True])
 @pytest.mark.parametrize("headers", [(), (("id", b"12"),), (("id", b"a:b"),), (("id", b"\xff"),)])
-def test_topic_of_somebody_else_is_refused(topics: MemoryTopics, headers: tuple[tuple[str, bytes], ...]) -> None:
+def test_topic_of_somebody_else_is_refused(
+    topics: MemoryTopics, headers: tuple[tuple[str, bytes], ...], is_followed: bool
+) -> None:
     partition = TopicPartition("follows", partition_for_key(b"u1", 3))
     topics.records[partition] = [Outgoing(partition, b"u1", b"x", headers=headers)]
     with pytest.raises(OtherLogError, match="topic follows ends with a record of another log"):
-        run(topics)
+        run(topics, plan=replace(PLAN, is_followed=is_followed))
+
+
+FOLLOWED = replace(PLAN, is_followed=True)
+
+
+def growing(*numbers: int, log: str = "log", followee: str = "x", last_number: int = 0) -> list[SourceLine]:
+    """Give a follow for each of the lines of a log that has been read to its end for now."""
+    lines = [
+        SourceLine(log, number, None, [(FOLLOW, {**each.events[0][1], "id": f"{log}:{number}", "followee": followee})])
+        for number, each in zip(numbers, [next(source(1))] * len(numbers), strict=True)
+    ]
+    return [*lines[:-1], replace(lines[-1], is_last_for_now=True, last_number=last_number)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "found", "new"),
+    [
+        # A record has another value: a stack trace was added to it, or its time is that of its reading.
+        (growing(1, 2, 3), growing(1, 2, 3, 4, followee="y"), ["log:4"]),
+        # A trace that was a record of its own is read together with its record.
+        (growing(1, 2, 3), growing(1, 2, 4), ["log:4"]),
+        (growing(1, 2, 3), growing(1, 2, last_number=3), []),
+        (growing(1, 2, 3), growing(1, 2, log="rotated"), ["rotated:1", "rotated:2"]),
+        # Earlier versions did not add the inode to a name.
+        (growing(1, 2, 3, log="abc"), growing(1, 2, 3, 4, log="abc-1f"), ["abc-1f:4"]),
+    ],
+)
+def test_followed_log_goes_on_after_its_last_line(
+    topics: MemoryTopics, sent: list[SourceLine], found: list[SourceLine], new: list[str]
+) -> None:
+    run(topics, sent, FOLLOWED)
+    (partition,) = topics.records
+    run(topics, found, FOLLOWED)
+    assert topics.ids() == {partition: [*(f"{line.log}:{line.number}" for line in sent), *new]}
+
+
+def test_followed_log_goes_on_where_partitions_end_with_its_predecessor(topics: MemoryTopics) -> None:
+    run(topics, source(), FOLLOWED)
+    rotated = list(source(LINE_COUNT, log="rotated"))
+    run(topics, rotated[:5], FOLLOWED)
+    run(topics, rotated, FOLLOWED)
+    whole = {partition: [each.replace("log", "rotated", 1) for each in ids] for partition, ids in expected().items()}
+    assert topics.ids() == {partition: ids + whole[partition] for partition, ids in expected().items()}
+
+
+def test_followed_log_that_has_lost_lines_is_refused(topics: MemoryTopics) -> None:
+    run(topics, growing(1, 2, 3), FOLLOWED)
+    for may_append in (False, True):
+        with pytest.raises(OtherLogError, match="line 3 of the log, which ends with line 2 now"):
+            run(topics, growing(1, 2), replace(FOLLOWED, may_append=may_append))
+
+
+def test_only_lines_that_are_sent_count_for_the_rate(topics: MemoryTopics) -> None:
+    run(topics, source(1_000))
+    slept: list[float] = []
+    feed(topics, PLAN, source(1_050), sleep=slept.append)
+    # 50 lines at 100 lines/s, as nothing sleeps here.
+    assert 0.3 < max(slept) <= 0.5
 
 
 def test_a_broker_that_stays_away_ends_the_feeder() -> None:

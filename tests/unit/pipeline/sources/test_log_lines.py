@@ -13,7 +13,18 @@ import pytest
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.sources.access_log import LONGEST_LINE
-from barnabas.pipeline.sources.log_lines import Measurement, RawLine, file_lines, follow_lines, stream_lines, tick_lines
+from barnabas.pipeline.sources.log_lines import (
+    Measurement,
+    RawLine,
+    RepeatedLogError,
+    file_lines,
+    follow_lines,
+    stream_lines,
+    tick_lines,
+)
+
+# A first line with a time names a log by itself.
+ONE, NEW = b"10:05:03 one", b"11:05:03 new"
 
 
 def name_of(content: bytes) -> str:
@@ -80,10 +91,10 @@ def append(path: Path, content: bytes) -> Callable[[], object]:
 
 def test_growing_file_gives_each_line_once_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
-    steps = (append(path, b"one\ntwo\nth"), append(path, b"ree"), append(path, b"\r\n"), append(path, b"four\n"))
-    name = name_of(b"one")
+    steps = (append(path, ONE + b"\ntwo\nth"), append(path, b"ree"), append(path, b"\r\n"), append(path, b"four\n"))
+    name = name_of(ONE)
     assert follow(path, *steps) == [
-        (name, 1, "one", False),
+        (name, 1, ONE.decode(), False),
         (name, 2, "two", True),
         (name, 3, "three", True),
         (name, 4, "four", True),
@@ -93,19 +104,20 @@ def test_growing_file_gives_each_line_once_it_is_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_created_later", [False, True])
 def test_rotated_file_is_read_to_its_end_then_the_new_one(tmp_path: Path, is_created_later: bool) -> None:
     path = tmp_path / "a.log"
-    path.write_bytes(b"one\n")
+    path.write_bytes(ONE + b"\n")
 
     def rotate() -> None:
         path.rename(tmp_path / "a.log.1")
         # Its writer still has it open for a while.
         append(tmp_path / "a.log.1", b"two\nhalf")()
         if not is_created_later:
-            path.write_bytes(b"new\n")
+            path.write_bytes(NEW + b"\n")
 
-    steps = [rotate, append(path, b"newer\n")]
-    old, new = name_of(b"one"), name_of(b"newer" if is_created_later else b"new")
-    expected = [(old, 1, "one"), (old, 2, "two"), (old, 3, "half")]
-    expected += [(new, 1, "newer")] if is_created_later else [(new, 1, "new"), (new, 2, "newer")]
+    steps = [rotate, append(path, NEW + b"er\n")]
+    old, new = name_of(ONE), name_of(NEW + b"er" if is_created_later else NEW)
+    lines = [NEW.decode() + "er"] if is_created_later else [NEW.decode(), NEW.decode() + "er"]
+    expected = [(old, 1, ONE.decode()), (old, 2, "two"), (old, 3, "half")]
+    expected += [(new, number, line) for number, line in enumerate(lines, start=1)]
     assert [(each.log, each.number, each.text) for each in follow(path, *steps)] == expected
 
 
@@ -113,10 +125,44 @@ def test_emptied_file_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"one\ntwo\n")
     found = follow(path, lambda: path.write_bytes(b"1\n"), append(path, b"2\n"))
-    names = [name_of(b"one")] * 2 + [name_of(b"1")] * 2
-    assert [(each.log, each.number, each.text) for each in found] == list(
-        zip(names, (1, 2, 1, 2), ("one", "two", "1", "2"), strict=True)
-    )
+    assert [(each.number, each.text) for each in found] == [(1, "one"), (2, "two"), (1, "1"), (2, "2")]
+    assert len({each.log for each in found}) == 2
+
+
+BANNER = b"Starting...\n"
+
+
+def test_rotated_files_with_the_same_banner_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(BANNER + b"one\n")
+
+    def rotate() -> None:
+        path.rename(tmp_path / "a.log.1")
+        path.write_bytes(BANNER + b"two\n")
+
+    found = follow(path, rotate)
+    assert [(each.number, each.text) for each in found if each.number == 2] == [(2, "one"), (2, "two")]
+    assert len({(each.log, each.number) for each in found}) == 4
+    assert {each.log.partition("-")[0] for each in found} == {name_of(b"Starting...")}
+    # A restart finds the same names.
+    assert follow(path) == found[2:]
+    assert follow(tmp_path / "a.log.1") == found[:2]
+
+
+@pytest.mark.parametrize(
+    ("beginning", "is_emptied"), [(BANNER, True), (b"00:00:00 opened\n", True), (b"00:00:00 opened\n", False)]
+)
+def test_file_with_an_earlier_files_name_is_refused(tmp_path: Path, beginning: bytes, is_emptied: bool) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(beginning + b"one\n")
+
+    def rotate() -> None:
+        if not is_emptied:
+            path.rename(tmp_path / "a.log.1")
+        path.write_bytes(beginning)
+
+    with pytest.raises(RepeatedLogError, match=r"a\.log was emptied or replaced"):
+        follow(path, rotate)
 
 
 def test_line_that_is_too_long_is_cut(tmp_path: Path) -> None:

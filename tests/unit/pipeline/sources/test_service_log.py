@@ -75,6 +75,8 @@ def test_trace_belongs_to_the_line_before_it() -> None:
     found = read(*texts)
     assert [line.number for line in found] == [1, 6]
     assert entries(*texts) == [("ERROR", "\n".join(["broken (kafka)", *trace])), ("INFO", "on (kafka)")]
+    lines = [RawLine("log", number, text) for number, text in enumerate(texts, start=1)]
+    assert [(each.number, each.last_number) for each in service_log_lines(lines, "s", None)] == [(1, 5), (6, 6)]
 
 
 def test_without_times_only_what_looks_like_a_trace_is_joined() -> None:

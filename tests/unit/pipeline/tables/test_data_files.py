@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column
+from barnabas.pipeline.tables import data_files
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, path_of
 
 TIMES = [datetime(2026, 3, 1, 23, 5, tzinfo=UTC), None, datetime(1969, 12, 31, 0, 59, 59, 999_999, tzinfo=UTC)]
 ROWS = pa.table(
@@ -33,6 +34,22 @@ def written(sink: FileSink, *tables: pa.Table) -> list[DataFile]:
     for table in tables:
         writer.write(table)
     return list(writer.close())
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/tables/views/day=1/part.parquet", "/tables/views/day=1/part.parquet"),
+        ("file:/tables/a%20b.parquet", "/tables/a%2520b.parquet"),
+        ("/a b/x=\u00fc&1+2/'(c)'@{d}.parquet", "/a%20b/x=\u00fc&1+2/'(c)'@%7Bd%7D.parquet"),
+        ("file:///tables/a.parquet", "/tables/a.parquet"),
+        ("s3a://lake/tables//a.parquet", "/tables/a.parquet"),
+        ("hdfs://name-node:8020/tables/a.parquet", "/tables/a.parquet"),
+        ("hdfs:///tables/a.parquet", "/tables/a.parquet"),
+    ],
+)
+def test_a_path_has_neither_scheme_nor_host(location: str, path: str) -> None:
+    assert path_of(location) == path
 
 
 def test_a_file_has_the_rows_of_one_combination_of_partition_values(tmp_path: Path) -> None:
@@ -91,6 +108,44 @@ def test_statistics_hold_exact_bounds_alone(tmp_path: Path) -> None:
     assert found["nullCount"] == {"id": 1, "time": 1, "text": 1, "country": 1, "long": 1, "inf": 1}
 
 
+def test_values_that_python_has_no_date_for_have_no_statistics(tmp_path: Path) -> None:
+    year_20000_days = 6_585_442
+    rows = pa.table(
+        {
+            "day": pa.array([0, year_20000_days], pa.int32()).cast(pa.date32()),
+            "time": pa.array([0, -year_20000_days * 86_400_000_000]).cast(pa.timestamp("us", "UTC")),
+            "id": [1, 2],
+        }
+    )
+    (file,) = written(FileSink(str(tmp_path), {}), rows)
+    found = json.loads(file.statistics)
+    assert (found["minValues"], found["maxValues"]) == ({"id": 1}, {"id": 2})
+    assert found["nullCount"] == {"day": 0, "time": 0, "id": 0}
+
+
+def test_early_years_have_four_digits_in_statistics_and_partitions(tmp_path: Path) -> None:
+    rows = pa.table({"time": pa.array([datetime(33, 4, 3, tzinfo=UTC)], pa.timestamp("us", "UTC"))})
+    (file,) = written(FileSink(str(tmp_path / "plain"), {}), rows)
+    assert json.loads(file.statistics)["minValues"] == {"time": "0033-04-03T00:00:00.000000Z"}
+    (file,) = written(
+        FileSink(str(tmp_path / "divided"), {}, partition_columns=("time",)), rows.append_column("n", [[1]])
+    )
+    assert file.partition == {"time": "0033-04-03 00:00:00.000000"}
+
+
+def test_a_task_that_fails_as_it_closes_a_file_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_metadata: object) -> str:
+        raise RuntimeError("no statistics")
+
+    monkeypatch.setattr(data_files, "_statistics", fail)
+    writer = FileSink(str(tmp_path), {}, partition_columns=("country",)).open()
+    writer.write(ROWS)
+    with pytest.raises(RuntimeError):
+        writer.close()
+    writer.abort()
+    assert files_under(tmp_path) == []
+
+
 def test_an_aborted_task_leaves_no_file(tmp_path: Path) -> None:
     writer = FileSink(str(tmp_path), {}, partition_columns=("country",)).open()
     writer.write(ROWS)
@@ -116,6 +171,11 @@ def test_an_aborted_task_leaves_no_file(tmp_path: Path) -> None:
 )
 def test_generated_partition_columns_are_computed(expression: str, values: list[object]) -> None:
     assert generated_column(expression, ROWS).to_pylist() == values
+
+
+def test_a_text_whose_time_in_utc_is_no_date_has_no_partition_value() -> None:
+    rows = pa.table({"text": ["9999-12-31T23:30:00-01:00", "0001-01-01T00:30:00+01:00"]})
+    assert generated_column("cast(text as date)", rows).to_pylist() == [None, None]
 
 
 @pytest.mark.parametrize("expression", ["date_format(time, 'yy')", "abs(id)", "year(nosuch)", "year(time) + 1"])

@@ -12,8 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
-from barnabas.pipeline.facts import of_same, once
+from barnabas.pipeline.facts import MICROS, latest_micros, of_same, once
 from barnabas.pipeline.job import (
+    LOOKBACK_DAYS,
     Frames,
     Job,
     Mode,
@@ -25,7 +26,7 @@ from barnabas.pipeline.job import (
     TopicOutput,
 )
 from barnabas.pipeline.jobs.security.crawlers import declared_bots, find_crawlers, with_declared
-from barnabas.pipeline.jobs.security.facts import FACTS, make_facts
+from barnabas.pipeline.jobs.security.facts import FACTS, make_facts, with_seen
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
 from barnabas.pipeline.jobs.security.rates import PARAMETERS as RATES
 from barnabas.pipeline.jobs.security.rates import fast_minutes, find_too_fast
@@ -45,9 +46,9 @@ def aggregate(frames: Frames, parameters: Parameters) -> Frames:
     """Sum the facts of some hours, and all facts of the visitors and users in these hours."""
     from pyspark.sql import functions as F
 
-    agent, days = F.coalesce("agent", F.lit(NO_AGENT)), int(parameters["lookback_days"])
-    every = frames[f"all_{FACTS}"].withColumn("agent", agent)
-    some = every if frames[FACTS] is frames[f"all_{FACTS}"] else frames[FACTS].withColumn("agent", agent)
+    agent, days = F.coalesce("agent", F.lit(NO_AGENT)), int(parameters[LOOKBACK_DAYS])
+    every = with_seen(frames[f"all_{FACTS}"]).withColumn("agent", agent)
+    some = every if frames[FACTS] is frames[f"all_{FACTS}"] else with_seen(frames[FACTS]).withColumn("agent", agent)
 
     # If all facts are new, and without a lookback, the three calls get the same DataFrame.
     distinct = cache(once)
@@ -84,7 +85,7 @@ def _hours(facts: DataFrame, parameters: Parameters) -> DataFrame:
         F.count("*").alias("events"),
         F.count_if(F.expr("kind = 'login' AND number = 0")).alias("failures"),
         F.min("time").alias("first_seen"),
-        F.max("time").alias("last_seen"),
+        F.max("seen").alias("last_seen"),
     )
     return hours.unionByName(fast_minutes(facts, parameters)) if int(parameters["rate_limit"]) > 0 else hours
 
@@ -95,9 +96,9 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
 
     hours = frames[HOURS]
     figures, users = frames[VISITORS], frames[USERS]
-    if (days := int(parameters["lookback_days"])) > 0:
-        newest = hours.agg(F.max("unit")).collect()[0][0] or 0
-        recent = F.col("last_seen") >= F.timestamp_seconds(F.lit((newest // 24 + 1 - days) * DAY_S))
+    if (days := int(parameters[LOOKBACK_DAYS])) > 0:
+        newest = latest_micros(hours, F.unix_micros("last_seen")) // (DAY_S * MICROS)
+        recent = F.col("last_seen") >= F.timestamp_seconds(F.lit((newest + 1 - days) * DAY_S))
         figures, users, hours = figures.where(recent), users.where(recent), hours.where(recent)
     figures, users, hours = _once(with_declared(with_shares(figures))), _once(users), _once(hours)
     logins = _once(login_figures(hours.where("kind = 'login'"), int(parameters["strange_names"])))
@@ -133,7 +134,7 @@ def _recent(facts: DataFrame, lookback_days: int, key: tuple[str, ...]) -> DataF
 
     if lookback_days <= 0:
         return facts
-    newest = facts.withColumn("_newest", F.max("day").over(Window.partitionBy(*key)))
+    newest = facts.withColumn("_newest", F.max(F.to_date("seen")).over(Window.partitionBy(*key)))
     return newest.where(F.col("day") > F.date_sub("_newest", lookback_days)).drop("_newest")
 
 
@@ -178,7 +179,7 @@ JOB = Job(
     window_s=HOUR_S,
     parameters=(
         Parameter(
-            "lookback_days",
+            LOOKBACK_DAYS,
             0,
             "maximum age of facts in days, before their subject's newest event, and of that event; 0: no limit",
         ),

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.facts import rows_of, without_query
+from barnabas.pipeline.facts import believed_micros, rows_of, without_query
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+    from pyspark.sql import DataFrame
 
 FACTS = "security_facts"
 
@@ -89,6 +90,19 @@ def make_facts(kind: str, events: pa.Table) -> pa.Table:
         made["text_key"] = _keys(pc.if_else(is_long, words, None))
         made["has_link"] = pc.match_substring_regex(text, _LINK_PATTERN)
     return rows_of(events, _COLUMNS, made)
+
+
+def with_seen(facts: DataFrame) -> DataFrame:
+    """Add to facts the column `seen`: the time, but at most an hour after the record's timestamp (`believed_micros`).
+
+    A verdict's `last_seen` is the latest `seen` of its subject. Otherwise one wrong clock would make all other subjects
+    look old, and a verdict would last for years. Records of message format 0 have no timestamp, so their time counts.
+    """
+    from pyspark.sql import functions as F
+
+    has_timestamp = F.col("_timestamp") >= F.timestamp_seconds(F.lit(0))
+    seen = F.when(has_timestamp, F.timestamp_micros(believed_micros())).otherwise(F.col("time"))
+    return facts.withColumn("seen", seen)
 
 
 def _keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
-    """Find the minutes in which a subject exceeded the limit, from distinct facts of some hours.
+    """Find the minutes in which a subject exceeded the limit, from distinct facts of some hours, with `seen`.
 
     Returns:
         Rows of `security_hours`, one for each hour and subject. The subject is in the column address, user or target;
@@ -45,7 +45,7 @@ def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
     views = facts.where("kind = 'page_view'").where(F.col("target").rlike(str(parameters["rate_targets"])))
     views = views.withColumn(column, subject).where(F.col(column).isNotNull())
     minutes = views.groupBy(F.floor(F.unix_seconds("time") / 60).alias("minute"), column).agg(
-        F.count("*").alias("count"), F.min("time").alias("first"), F.max("time").alias("last")
+        F.count("*").alias("count"), F.min("time").alias("first"), F.max("seen").alias("last")
     )
     too_fast = minutes.where(F.col("count") > int(parameters["rate_limit"]))
     hours = too_fast.groupBy(F.floor(F.col("minute") / 60).alias("unit"), column).agg(

@@ -21,6 +21,9 @@ VERDICTS = "verdicts"
 # Columns for the subject of a verdict; columns that are not part of the subject are null.
 WHO = ("address", "agent", "user")
 
+# Later times have no form in ISO 8601, and none in Python.
+_LATEST = "TIMESTAMP '9999-12-31 23:59:59Z'"
+
 # The figures that a verdict may contain, and their types. Figures that a rule does not use are null in its verdicts.
 EVIDENCE = {
     "points": "INT",
@@ -139,9 +142,10 @@ def shaped(
         f"CAST({score} AS DOUBLE) AS score",
         "why",
         f"named_struct({evidence}) AS evidence",
-        "first_seen",
+        # `last_seen` is believed (`with_seen`), but `first_seen` may be the time that an event has.
+        "least(first_seen, last_seen) AS first_seen",
         "last_seen",
-        f"last_seen + INTERVAL {lapse_hours} HOURS AS until",
+        f"least(last_seen + INTERVAL {lapse_hours} HOURS, {_LATEST}) AS until",
     )
 
 

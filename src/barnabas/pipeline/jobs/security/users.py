@@ -26,7 +26,7 @@ def user_figures(facts: DataFrame) -> DataFrame:
     """Count the posts, follows and votes of each user.
 
     Args:
-        facts: Distinct facts; only posts, follows and votes count.
+        facts: Distinct facts with `seen`; only posts, follows and votes count.
 
     Returns:
         A row for each user. `same_text` is the number of posts with the user's most frequent text,
@@ -51,8 +51,8 @@ def user_figures(facts: DataFrame) -> DataFrame:
         F.expr("count_if(has_link) AS links"),
         F.expr("max(in_an_hour) AS in_an_hour"),
         *gap_sums(),
-        F.expr("min(time) AS first_seen"),
-        F.expr("max(time) AS last_seen"),
+        F.expr("min(seen) AS first_seen"),
+        F.expr("max(seen) AS last_seen"),
     )
     of_kind = of_text.groupBy("user", "kind").agg(
         *(F.expr(f"sum({name}) AS {name}") for name in ("events", "links", *GAPS)),

@@ -23,7 +23,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
     """Compute the figures of each visitor.
 
     Args:
-        facts: Distinct facts; votes and posts, which crawlers do not make, are only counted.
+        facts: Distinct facts with `seen`; votes and posts, which crawlers do not make, are only counted.
 
     Returns:
         A row for each address and agent with views. `assets` are requests for images, styles and so on, `pages` GET
@@ -39,7 +39,7 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
         visitor,
         "address",
         agent.alias("agent"),
-        F.when(is_view, F.col("time")).alias("time"),
+        F.when(is_view, F.col("seen")).alias("seen"),
         F.when(is_view, F.unix_millis("time")).alias("ms"),
         F.when(is_view & F.col("is_page"), F.unix_millis("time")).alias("page_ms"),
         (is_view & F.col("number").between(400, 499)).alias("is_error"),
@@ -66,9 +66,9 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
         "min(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS least_referrer",
         "max(CASE WHEN page_ms IS NOT NULL THEN referrer_key END) AS greatest_referrer",
         "max(pause_ms) AS pause_ms",
-        "bit_or(shiftleft(1, hour(time))) AS hours",
-        "min(time) AS first_seen",
-        "max(time) AS last_seen",
+        "bit_or(shiftleft(1, hour(seen))) AS hours",
+        "min(seen) AS first_seen",
+        "max(seen) AS last_seen",
         "count_if(ms IS NULL) AS actions",
     )
     totals = paced.groupBy("visitor", "address", "agent").agg(*map(F.expr, sums), *gap_sums())
