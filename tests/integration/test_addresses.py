@@ -13,10 +13,10 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.skipif(not socket.has_ipv6, reason="the machine has no IPv6")
 
 
-@pytest.fixture
-def broker() -> Iterator[Broker]:
+@pytest.fixture(params=["::", ""])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     overrides = "127.0.0.3:1,::1:1"
-    with Broker(config={**AUTHORIZED, "max.connections.per.ip.overrides": overrides}, host="::") as broker:
+    with Broker(config={**AUTHORIZED, "max.connections.per.ip.overrides": overrides}, host=request.param) as broker:
         yield broker
 
 

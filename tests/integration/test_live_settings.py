@@ -3,20 +3,25 @@
 import asyncio
 import contextlib
 import logging
+import ssl
 import struct
 from pathlib import Path
 
 import pytest
 
 from barnabas.broker.security.passwords import decode_passwords
+from barnabas.broker.server import listener_tls
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.producer import Producer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.testing.certificates import Authority
 from barnabas.wire.protocol.messages.metadata import MetadataRequest
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.registry.znodes.configs import decode_config
+from barnabas.wire.security.tls.contexts import server_context
+from barnabas.wire.security.tls.settings import TlsSettings
 from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play
 
@@ -234,6 +239,77 @@ def test_what_was_set_of_listeners_counts_after_a_restart(tmp_path: Path) -> Non
 
     play(tmp_path, change, {})
     play(tmp_path, look, {})
+
+
+def test_a_listener_with_tls_that_was_added_serves_after_a_restart(tmp_path: Path) -> None:
+    authority, keys = Authority(), tmp_path / "keys.pem"
+    keys.write_bytes(authority.issue("broker").pem())
+    trusting = ssl.create_default_context(cadata=authority.certificate_pem.decode())
+
+    async def change(running: Running) -> None:
+        settings = {"keystore.type": "PEM", "keystore.location": str(keys)}
+        await running.alter(
+            BROKER,
+            "0",
+            {
+                "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,X:SSL",
+                **{f"listener.name.x.ssl.{name}": value for name, value in settings.items()},
+            },
+        )
+        await running.alter(BROKER, "0", {"listeners": "PLAINTEXT://127.0.0.1:0,X://127.0.0.1:0"})
+        await look(running)
+
+    async def look(running: Running) -> None:
+        host, _, port = (await until_told(running, {"PLAINTEXT", "X"}))["X"].rpartition(":")
+        peer = Peer(*await asyncio.open_connection(host, int(port), ssl=trusting))
+        assert await peer.is_answered()
+        await peer.close()
+
+    play(tmp_path, change, {})
+    play(tmp_path, look, {})
+
+
+def test_keys_that_fail_to_be_read_leave_another_listener_its_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    authority, keys = Authority(), {name: tmp_path / f"{name}.pem" for name in "ab"}
+    trusting = ssl.create_default_context(cadata=authority.certificate_pem.decode())
+
+    def replace(common_name: str) -> None:
+        for path in keys.values():
+            fresh = path.with_suffix(".new")
+            fresh.write_bytes(authority.issue(common_name).pem())
+            fresh.replace(path)
+
+    def fails_for_a(settings: TlsSettings) -> ssl.SSLContext:
+        if settings.keystore_location == str(keys["a"]):
+            raise TypeError("no store is like this")
+        return server_context(settings)
+
+    async def story(running: Running) -> None:
+        async def common_name(listener: str) -> object:
+            host, port = running.node.address_of(listener)
+            _, writer = await asyncio.open_connection(host, port, ssl=trusting)
+            certificate = writer.get_extra_info("peercert")
+            writer.close()
+            return certificate["subject"][0][0][1]
+
+        monkeypatch.setattr(listener_tls, "server_context", fails_for_a)
+        replace("new")
+        while await common_name("B") != "new":
+            continue
+        assert await common_name("A") == "old"
+
+    replace("old")
+    settings = {
+        f"listener.name.{name}.ssl.keystore.{key}": value
+        for name, path in keys.items()
+        for key, value in (("type", "PEM"), ("location", str(path)))
+    }
+    settings["listeners"] = "PLAINTEXT://127.0.0.1:0,A://127.0.0.1:0,B://127.0.0.1:0"
+    settings["listener.security.protocol.map"] = "PLAINTEXT:PLAINTEXT,A:SSL,B:SSL"
+    play(tmp_path, story, settings)
+    assert "listener A keeps its old keys: TypeError" in caplog.text
 
 
 def test_a_password_is_stored_encrypted_and_shown_to_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

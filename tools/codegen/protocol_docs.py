@@ -18,6 +18,8 @@ This page is generated from `schemas/` and the broker's handlers by `scripts/gen
 Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and Kafka closes the connection.
 *flexible* is the first version with tagged fields (KIP-482).
 
+As in Kafka, `ApiVersions` does not name the APIs 24 to 28 if `inter.broker.protocol.version` is below 0.11.
+
 A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit
 into the bytes that are left.
 

@@ -1,8 +1,8 @@
 """Verification of a ZooKeeper tree after a release. Pure.
 
 The tree is read again after the write and compared twice, independently: node by node with the expected result of the
-plan's operations, and with the embedded registry, whose nodes must all exist unless another client deleted them. The
-second comparison finds omissions of a plan.
+plan's operations, and with the embedded registry, whose nodes must all exist, except those that belong to other
+clients (`ReleasePlan.not_written`). The second comparison finds omissions of a plan.
 
 Source: zookeeper.md, all tables.
 """
@@ -125,13 +125,15 @@ def _unlike(expected: Nodes, there: Nodes) -> Iterator[str]:
 
 def _absent(plan: ReleasePlan, ours: Nodes, there: Nodes) -> Iterator[str]:
     for path in sorted(ours):
-        if path not in there and plan.deleted_there.isdisjoint([path, *paths.ancestors(path)]):
+        if path not in there and plan.not_written.isdisjoint([path, *paths.ancestors(path)]):
             yield f"{path} is missing"
     for topic in children(ours, paths.BROKER_TOPICS):
         if paths.topic(topic) not in there:
             continue
         has = decode_assignment(there[paths.topic(topic)]).replicas
         for partition in decode_assignment(ours[paths.topic(topic)]).replicas:
+            if paths.partition(topic, partition) in plan.not_written:
+                continue
             leads, leader = _leader(ours, topic, partition), _leader(there, topic, partition)
             if partition not in has:
                 yield f"partition {topic}-{partition} is missing"

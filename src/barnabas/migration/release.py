@@ -9,8 +9,8 @@ now:
     both, to different data         a conflict: nothing is written until it is resolved
 
 Partitions are treated differently: only this broker has the records that it appended, so it is written as leader and
-sole in-sync replica of the partitions that it led, with a new leader epoch. For controller epochs and producer ids, the
-higher value is kept.
+sole in-sync replica of the partitions that it led, with a new leader epoch. Partitions that the tree assigns to other
+brokers only are not written. For controller epochs and producer ids, the higher value is kept.
 
 Invariants:
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from barnabas.migration.directories import DirectoryFacts
-from barnabas.migration.findings import Finding, Kind, is_blocked
+from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
 from barnabas.migration.kafka_versions import NEWEST_KAFKA, Target
 from barnabas.migration.three_states import Changed, ThreeStates
 from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, carried, children, decode_adopted
@@ -75,7 +75,8 @@ class ReleasePlan:
         target: The ZooKeeper to write.
         ops: Operations in a valid order.
         changes: The operations in words.
-        deleted_there: Nodes of the registry that are not written, because another client deleted them in the tree.
+        not_written: Nodes of the registry that are not written, nor the nodes below them: another client deleted them
+            in the tree, or they belong to a partition that the tree does not assign to this broker.
         kafka: The Kafka version that will start on the directories.
     """
 
@@ -84,7 +85,7 @@ class ReleasePlan:
     cluster_id: str = ""
     ops: list[Op] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    deleted_there: set[str] = field(default_factory=set)
+    not_written: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     kafka: Target = NEWEST_KAFKA
 
@@ -243,7 +244,7 @@ class _Release:
                 self._plan.say(
                     Kind.NOTE, subject, "was deleted in ZooKeeper meanwhile and stays deleted; its logs are kept"
                 )
-                self._plan.deleted_there.add(path)
+                self._plan.not_written.add(path)
                 return
             if changed is Changed.BOTH:
                 self._conflict(subject, "was deleted in ZooKeeper and changed here")
@@ -275,8 +276,11 @@ class _Release:
 
     def _merge_partitions(self, topic: str) -> None:
         above = paths.partitions(topic)
+        self._leave_to_others(topic)
         moved: list[int] = []
         for path in sorted(node for node in self._ours if (node + "/").startswith(above + "/")):
+            if not self._plan.not_written.isdisjoint((path, paths.parent(path))):
+                continue
             state = self._state_to_write(path) if path.endswith(_STATE) else None
             if state is not None:
                 self._write(path, encode_partition_state(state), None)
@@ -286,6 +290,35 @@ class _Release:
         if moved and paths.topic(topic) not in self._creates:
             text = f"led by broker {self._plan.broker_id} alone, in {len(moved)} partitions"
             self._plan.changes.append(Change(Action.CHANGE, f"leaders of topic {topic}", text))
+
+    def _leave_to_others(self, topic: str) -> None:
+        """Leave out partitions that the tree's assignment, where it is kept, does not give to this broker.
+
+        If the assignment was guessed and this broker is not in sync in the tree, each copy may have records that the
+        other one lacks: the user must decide.
+        """
+        path, plan = paths.topic(topic), self._plan
+        if path not in self._theirs or path in self._sets:
+            return
+        is_guess = self._adopted is not None and self._adopted.source is None
+        replicas = decode_assignment(self._theirs[path]).replicas
+        elsewhere: list[int] = []
+        behind: list[int] = []
+        for partition in decode_assignment(self._ours[path]).replicas:
+            ours, theirs = _state(self._ours, topic, partition), _state(self._theirs, topic, partition)
+            is_led = ours is not None and ours.leader == plan.broker_id
+            if plan.broker_id not in replicas.get(partition, ()):
+                plan.not_written.add(paths.partition(topic, partition))
+                if is_led or partition not in replicas:
+                    elsewhere.append(partition)
+            elif is_led and is_guess and theirs is not None and plan.broker_id not in theirs.isr:
+                behind.append(partition)
+        if elsewhere:
+            text = f"ZooKeeper does not assign partitions {ranges(elsewhere)} to broker {plan.broker_id}"
+            plan.say(Kind.NOTE, f"topic {topic}", f"{text}: they stay as they are there; their logs are kept")
+        if behind:
+            text = f"was led here, but broker {plan.broker_id} is not in sync in ZooKeeper, partitions {ranges(behind)}"
+            self._conflict(f"topic {topic}", text)
 
     def _state_to_write(self, path: str) -> PartitionStateNode | None:
         ours = decode_partition_state(self._ours[path])
@@ -307,7 +340,7 @@ class _Release:
         if changed is Changed.BOTH:
             self._conflict(_subject(path), "was changed here and in ZooKeeper, to different data")
         elif changed is Changed.THERE and path not in self._theirs:
-            self._plan.deleted_there.add(path)
+            self._plan.not_written.add(path)
         elif changed is not Changed.HERE:
             return
         elif path not in self._ours:
@@ -354,6 +387,11 @@ class _Release:
         ops += [SetOp(path, data, versions[path]) for path, data in sorted(self._sets.items())]
         ops += [DeleteOp(path, versions[path]) for path in sorted(self._deletes, reverse=True)]
         return ops
+
+
+def _state(nodes: Nodes, topic: str, partition: int) -> PartitionStateNode | None:
+    data = nodes.get(paths.partition_state(topic, partition))
+    return None if data is None else decode_partition_state(data)
 
 
 def _is_same_assignment(one: bytes | None, other: bytes | None) -> bool:

@@ -50,5 +50,5 @@ def test_what_a_plan_forgot_is_found_all_the_same() -> None:
 def test_what_somebody_else_deleted_is_not_missed() -> None:
     registry = tree(topic("t", {0: [0]}))
     there = tree({})
-    plan = ReleasePlan("zk:2181", broker_id=0, deleted_there={paths.topic("t"), paths.topic_config("t")})
+    plan = ReleasePlan("zk:2181", broker_id=0, not_written={paths.topic("t"), paths.topic_config("t")})
     assert find_missing(plan, registry, there, there) == []

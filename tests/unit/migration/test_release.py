@@ -263,6 +263,47 @@ def test_guesses_give_way_to_a_tree_that_knows_better() -> None:
     assert texts(plan.findings, Kind.BLOCKED)[0].startswith("settings of topic t: was changed here and in ZooKeeper")
 
 
+MOVED = topic("t", {0: [1, 2]}, leader=1, epoch=3)
+
+
+@pytest.mark.parametrize(
+    ("source", "before", "now", "theirs", "partition"),
+    [
+        # Another broker's partition, of which the directory has an old copy.
+        (None, topic("t", {0: [0]}), topic("t", {0: [0]}, epoch=6), MOVED, 0),
+        # The topic had more partitions before it was created again.
+        (None, topic("t", {0: [0], 1: [0]}), topic("t", {0: [0], 1: [0]}), topic("t", {0: [0]}), 1),
+        # Kafka moved the partition meanwhile.
+        ("zk:2181", topic("t", {0: [0, 1]}), topic("t", {0: [0, 1]}, epoch=6, isr=(0,)), MOVED, 0),
+    ],
+    ids=["stray", "fewer partitions", "moved"],
+)
+def test_a_partition_that_the_tree_does_not_assign_to_this_broker_stays_as_it_is(
+    source: str | None, before: Nodes, now: Nodes, theirs: Nodes, partition: int
+) -> None:
+    # The other topic shows that the rest is written.
+    led = topic("led", {0: [0]}, epoch=7)
+    target = tree({**theirs, **topic("led", {0: [0]}, epoch=4)})
+    plan, then = released({**now, **led}, {**before, **led}, target, source=source)
+    (note,) = texts(plan.findings, Kind.NOTE)
+    assert note.startswith(f"topic t: ZooKeeper does not assign partitions {partition} to broker 0: ")
+    assert then.nodes == {**tree(theirs).nodes, **led}
+
+
+def test_a_guess_that_was_not_in_sync_blocks() -> None:
+    guess = topic("t", {0: [0]})
+    theirs = topic("t", {0: [1, 0]}, leader=1, epoch=3, isr=(1,))
+    plan = plan_release(HERE, registry(guess, guess, source=None), tree(theirs))
+    (blocked,) = texts(plan.findings, Kind.BLOCKED)
+    assert blocked.startswith("topic t: was led here, but broker 0 is not in sync in ZooKeeper, partitions 0: ")
+    # Each of the two copies can be chosen.
+    ours_wins = topic("t", {0: [1, 0]}, leader=1, epoch=3, isr=(1, 0))
+    _, then = released(guess, guess, tree(ours_wins), source=None)
+    assert (state(then, "t").leader, state(then, "t").isr) == (0, (0,))
+    _, then = released(topic("t", {0: [0]}, leader=-1), guess, tree(theirs), source=None)
+    assert state(then, "t").leader == 1
+
+
 def test_another_tree_that_says_something_else_blocks() -> None:
     theirs = {**EVERYTHING, "/config/users/u": encode_config({"producer_byte_rate": "2"})}
     plan = plan_release(HERE, registry(EVERYTHING, EVERYTHING), tree(theirs, tree_id="2b-1"))

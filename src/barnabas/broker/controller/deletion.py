@@ -18,7 +18,7 @@ from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import set_phases
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.topics import take_in_topics
+from barnabas.broker.controller.topics import add_topics
 from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -36,8 +36,9 @@ async def deletions_changed(context: ControllerContext) -> None:
     for topic in names:
         if topic in state.deleting:
             continue
-        # A topic that was created and deleted in quick succession may not have been read yet.
-        is_known = topic in state.topics or await take_in_topics(context, [topic])
+        # A topic that was created and deleted in quick succession may not have been read yet. Its partitions need their
+        # states, even if it is deleted: otherwise its replicas can never be deleted.
+        is_known = topic in state.topics or await add_topics(context, [topic])
         if is_known and context.config.delete_topic_enable:
             wanted.append(topic)
         else:
@@ -145,7 +146,7 @@ async def _begin(context: ControllerContext, topics: Sequence[str]) -> None:
             if state.replica_phase(replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
                 (alive if state.is_online(broker_id, partition) else dead).append(replica)
     # Replicas on a stopping broker are not offline yet.
-    leaving = [replica for replica in dead if state.replica_phase(replica) is ReplicaPhase.ONLINE]
+    leaving = [replica for replica in dead if state.replica_phase(replica) in (ReplicaPhase.NEW, ReplicaPhase.ONLINE)]
     await change_replicas(context, leaving, ReplicaPhase.OFFLINE)
     await change_replicas(context, dead, ReplicaPhase.DELETION_INELIGIBLE)
     await change_replicas(context, alive, ReplicaPhase.OFFLINE)

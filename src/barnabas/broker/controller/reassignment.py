@@ -3,7 +3,8 @@
 A reassignment is stored in the topic's node until it is complete: the partition's old and new replicas, and which of
 them are being added and removed. This step runs when the reassignment begins, is resumed, or may complete:
 
-1. The topic's node is written, if it differs; replicas that are no longer wanted are stopped.
+1. The topic's node is written, if it differs; replicas that are no longer wanted are stopped. If one of them was the
+   leader, another in-sync replica becomes leader.
 2. If some target replicas are not in sync: the leader epoch is raised, so that the leader accepts the new replicas; old
    and new replicas get the state, the new ones marked as new.
 3. If all are in sync: one of them becomes leader in a higher epoch; the others leave the ISR and are deleted; the
@@ -194,19 +195,40 @@ async def _take_step(context: ControllerContext, partition: TopicPartition, ther
         state.assign(partition, there)
         unneeded = [replica for replica in here.replicas if replica not in there.replicas]
         await _stop_replicas(context, partition, unneeded, is_epoch_known=True)
-    if state.phase(partition) is PartitionPhase.NEW:
-        # None of its earlier replicas was ever alive.
+    if _lacks_possible_leader(state, partition):
+        # First, because an added replica may get the state or become the leader.
+        await _begin_replicas(context, partition, there)
         await bring_online(context, [partition], Strategy.OFFLINE)
     await _watch_isr(context, partition)
     if await _is_complete(context, partition, there):
         await _complete(context, partition, there)
         return True
     await _raise_epoch(context, partition, there)
-    adding = [Replica(partition, broker_id) for broker_id in there.adding]
-    # Replicas that an earlier controller started are online, or offline if dead.
-    fresh = [replica for replica in adding if state.replica_phase(replica) is ReplicaPhase.NON_EXISTENT]
-    await change_replicas(context, fresh, ReplicaPhase.NEW)
+    await _begin_replicas(context, partition, there)
     return True
+
+
+def _lacks_possible_leader(state: ControllerState, partition: TopicPartition) -> bool:
+    """Return whether a partition has no leader, although an election without data loss is possible.
+
+    Either none of its earlier replicas was ever alive, or the step stopped the leader and an in-sync replica is left.
+    """
+    if state.phase(partition) is PartitionPhase.NEW:
+        return True
+    # Kafka elects no leader here if the reassignment does not complete: see left-without-leader below.
+    leadership = state.leaders.get(partition)
+    return (
+        leadership is not None
+        and leadership.node.leader == NO_LEADER
+        and any(state.is_online(replica, partition) for replica in leadership.node.isr)
+    )
+
+
+async def _begin_replicas(context: ControllerContext, partition: TopicPartition, there: Moving) -> None:
+    """Mark the added replicas as new, and send them the state; those that an earlier step began keep their state."""
+    adding = [Replica(partition, broker_id) for broker_id in there.adding]
+    fresh = [replica for replica in adding if context.state.replica_phase(replica) is ReplicaPhase.NON_EXISTENT]
+    await change_replicas(context, fresh, ReplicaPhase.NEW)
 
 
 async def _is_complete(context: ControllerContext, partition: TopicPartition, there: Moving) -> bool:

@@ -29,6 +29,13 @@ async def take_in_topics(context: ControllerContext, topics: Iterable[str]) -> l
     return await read_topics(context.registry, context.state, topics, watch)
 
 
+async def add_topics(context: ControllerContext, topics: Iterable[str]) -> list[str]:
+    """Take in new topics, as far as they exist, and create their partitions; return these topics."""
+    found = await take_in_topics(context, topics)
+    await make_partitions(context, list(context.state.partitions(found)))
+    return found
+
+
 async def topics_changed(context: ControllerContext) -> None:
     """Create partitions of new topics, and forget deleted topics."""
     state = context.state
@@ -41,8 +48,7 @@ async def topics_changed(context: ControllerContext) -> None:
             state.settle(path)
     # Partitions whose first states could not be written (disk full) are retried with every change.
     await bring_waiting_online(context)
-    found = await take_in_topics(context, sorted(names - state.topics.keys()))
-    await make_partitions(context, list(state.partitions(found)))
+    await add_topics(context, sorted(names - state.topics.keys()))
 
 
 async def make_partitions(context: ControllerContext, partitions: Sequence[TopicPartition]) -> None:

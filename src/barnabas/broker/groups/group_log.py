@@ -18,7 +18,7 @@ from barnabas.broker.log.append_result import AppendResult
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.versions import KafkaVersion
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import StorageError
+from barnabas.core.errors import KafkaError, StorageError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import Codec
@@ -56,6 +56,9 @@ class GroupLog:
                 self._replicas.append(topic_partition, batch, acks, self._config.offsets_commit_timeout_ms)
                 for batch in self._batches(group, effect, now_ms)
             ]
+        except KafkaError as error:
+            then(AppendResult(error.code))
+            return
         except Exception as error:
             failed(error)
             return

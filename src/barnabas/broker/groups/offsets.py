@@ -152,6 +152,10 @@ def _is_expired(
         if group.phase is Phase.EMPTY:
             if group.state_timestamp_ms != NO_TIMESTAMP:
                 base_ms = group.state_timestamp_ms
+        elif group.phase is not Phase.STABLE:
+            # differs from Kafka (expiry-in-a-rebalance): not all subscriptions are known yet; as in Kafka 3.2
+            # (KAFKA-13636).
+            return False
         elif group.protocol_type != CONSUMER_PROTOCOL_TYPE or group.is_subscribed_to(topic_partition.topic):
             return False
     if committed.expire_timestamp_ms != NO_TIMESTAMP:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings, Member, Phase
 from barnabas.core.config.versions import NEWEST, KafkaVersion
-from barnabas.core.errors import ProtocolError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, TopicPartition
 from barnabas.wire.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.wire.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
@@ -26,6 +27,7 @@ from barnabas.wire.protocol.messages.offset_commit_value import OffsetCommitValu
 from barnabas.wire.protocol.wire import Message, WireBuffer
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder, one_record_batch
+from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
 
 LEGACY_OFFSET_KEY_TYPE = 0
 OFFSET_KEY_TYPE = OffsetCommitKey.API_KEY
@@ -145,9 +147,14 @@ def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: K
 def group_batch(
     group: Group, assignments: Mapping[str, bytes], now_ms: int, codec: Codec, reader: KafkaVersion = NEWEST
 ) -> bytearray:
-    """Return the batch that stores a group's metadata."""
+    """Return the batch that stores a group's metadata.
+
+    Raises:
+        KafkaError: MESSAGE_TOO_LARGE: the batch could not be read again.
+    """
     builder = BatchBuilder(codec)
     builder.append(now_ms, encode_group_key(group.group_id), encode_group_value(group, assignments, reader))
+    _check_size(builder)
     return builder.build()
 
 
@@ -160,7 +167,11 @@ def offsets_batch(
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_EPOCH,
 ) -> bytearray:
-    """Return the batch that stores the offsets of one commit; a transaction's if it has a producer id."""
+    """Return the batch that stores the offsets of one commit; a transaction's if it has a producer id.
+
+    Raises:
+        KafkaError: MESSAGE_TOO_LARGE: the batch could not be read again.
+    """
     is_transactional = producer_id != NO_PRODUCER_ID
     if len(offsets) == 1 and codec is _NO_CODEC and not is_transactional:
         ((topic_partition, committed),) = offsets.items()
@@ -171,7 +182,14 @@ def offsets_batch(
     builder = BatchBuilder(codec, producer_id, producer_epoch, base_sequence, is_transactional=is_transactional)
     for topic_partition, committed in offsets.items():
         builder.append(now_ms, encode_offset_key(group_id, topic_partition), encode_offset_value(committed, reader))
+        _check_size(builder)
     return builder.build()
+
+
+def _check_size(builder: BatchBuilder) -> None:
+    """Refuse a batch that a load could not decompress (`unpacked-size`), however small a codec makes it."""
+    if builder.uncompressed_bytes > MAX_UNCOMPRESSED_BYTES:
+        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"more than {MAX_UNCOMPRESSED_BYTES} bytes uncompressed")
 
 
 def tombstone_batches(

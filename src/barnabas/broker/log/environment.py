@@ -49,6 +49,10 @@ def _nobody(topic_partition: TopicPartition, going: Sequence[Going]) -> None:
     return
 
 
+def _no_damage(topic_partition: TopicPartition, directory: Path, error: BaseException) -> None:
+    return
+
+
 def _no_checkpoints(directory: Path) -> Pending[None]:
     return completed(None)
 
@@ -77,6 +81,8 @@ class LogEnvironment:
         on_removed: Called with the segments that retention removed.
         write_checkpoints: Writes the checkpoints of the directory that contains the given log; completes when they are
             on disk, or could not be written.
+        on_damaged: Called on the event loop with a log's partition and directory and the error, if damaged data makes
+            the log unusable.
     """
 
     clock: Clock
@@ -93,3 +99,4 @@ class LogEnvironment:
     on_flushed: Callable[[TopicPartition], object] = _ignore
     on_removed: OnRemoved = _nobody
     write_checkpoints: Callable[[Path], Pending[None]] = _no_checkpoints
+    on_damaged: Callable[[TopicPartition, Path, BaseException], object] = _no_damage

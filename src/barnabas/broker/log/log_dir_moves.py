@@ -11,7 +11,8 @@ Invariants:
     - until the copy replaces the log, the log is read and written as usual;
     - after a crash, the log is complete, with or without a complete or unfinished copy. A start keeps the longer of two
       logs of one partition, and resumes an unfinished copy;
-    - a failure ends only the move, and the log stays in its directory.
+    - a failure ends only the move, and the log stays in its directory;
+    - the cleaner does not replace the log's segments during the move.
 
 Source: KIP-113; log-format facts, files in a log dir; semantics, AlterReplicaLogDirs.
 """
@@ -76,7 +77,6 @@ class Move:
     """
 
     __slots__ = (
-        "_file",
         "_position",
         "_segment",
         "_truncation_count",
@@ -111,11 +111,14 @@ class Move:
         self._truncation_count = len(source.truncation_offsets)
         # The position of the next read.
         self._segment: Segment | None = None
-        self._file: RecordFile | None = None
         self._position = 0
 
-    def plan_read(self, open_file: Callable[[Path], "RecordFile"]) -> Callable[[], _Chunk] | None:
-        """Return a function that reads the next batches in an executor's thread; None if the copy is complete."""
+    def plan_read(self) -> Callable[[], _Chunk] | None:
+        """Return a function that reads the next batches in an executor's thread; None if the copy is complete.
+
+        Raises:
+            StorageError: The segment's file cannot be opened.
+        """
         future = self.future
         assert future is not None
         next_offset, segments = future.log_end_offset, self.source.segments
@@ -123,20 +126,14 @@ class Move:
             return None
         segment = self._segment
         if segment not in segments or (self._position >= segment.size and segment is not segments[-1]):
-            # The next segment; or, if retention or compaction removed the current one, the segment with `next_offset`.
+            # The next segment; or, if retention removed the current one, the segment with `next_offset`.
             below = [each for each in segments if each.base_offset <= next_offset]
             after = [each for each in segments if segment is not None and each.base_offset > segment.base_offset]
             segment = after[0] if segment in segments and after else (below or segments)[-1 if below else 0]
-            self._segment, self._file, self._position = segment, None, 0
+            self._segment, self._position = segment, 0
         assert segment is not None
-        end_position = segment.size
-
-        def read() -> _Chunk:
-            if self._file is None:
-                self._file = open_file(segment.path)
-            return _read_chunk(self._file, self._position, end_position, next_offset)
-
-        return read
+        # Opened here, because a thread may find the segment's files renamed.
+        return partial(_read_chunk, segment.file, self._position, segment.size, next_offset)
 
     def take_truncation_offset(self) -> int | None:
         """Return the lowest offset to which the log was truncated since the last call; None if it was not."""
@@ -164,13 +161,9 @@ class Move:
         """Note that the batches before a position of the segment have been copied."""
         self._position = position
 
-    def reads(self, segments: list[Segment]) -> bool:
-        """Return whether `segments` contains the segment that is being read."""
-        return self._segment in segments
-
     def forget_position(self) -> None:
         """Forget the read position; the next read searches for it."""
-        self._segment = self._file = None
+        self._segment = None
         self._position = 0
 
 
@@ -210,6 +203,7 @@ class LogMoves:
         topic_config: Callable[[TopicPartition], LogConfig],
         dice: "Random",
         is_appending: Callable[[PartitionLog], bool],
+        must_stay: Callable[[PartitionLog], bool],
         replace_log: Callable[[PartitionLog, PartitionLog], object],
     ) -> None:
         """Args:
@@ -219,6 +213,7 @@ class LogMoves:
         topic_config: Returns the current settings of a partition's topic.
         dice: Random numbers for the names of copies.
         is_appending: Returns whether an append is being prepared for a log.
+        must_stay: Returns whether the move of a log must wait.
         replace_log: Called when the second log replaces the first one; it releases the first.
         """
         self._config = config
@@ -227,6 +222,7 @@ class LogMoves:
         self._topic_config = topic_config
         self._dice = dice
         self._is_appending = is_appending
+        self._must_stay = must_stay
         self._replace_log = replace_log
         self._moves: dict[TopicPartition, Move] = {}
         self._waiting: deque[Move] = deque()
@@ -362,13 +358,6 @@ class LogMoves:
 
     def _fail(self, move: Move, error: BaseException) -> None:
         source = move.source
-        if isinstance(error, StorageError) and not source.is_closed and error.path is not None:
-            segment_gone = error.path.parent == source.directory and not move.reads(source.segments)
-            if segment_gone:
-                # Retention or compaction removed the segment before the thread opened it.
-                move.forget_position()
-                self._step(move)
-                return
         _logger.error("cannot move %s to %s: %s", source.directory, move.directory.path, error)
         if self._moves.get(source.topic_partition) is move:
             del self._moves[source.topic_partition]
@@ -461,8 +450,8 @@ class LogMoves:
         future, source = move.future, move.source
         if future is None or self._is_over(move):
             return
-        if source.is_busy:
-            # The log end offset is unknown until the operation ends.
+        if source.is_busy or self._must_stay(source):
+            # While the log is busy, its end offset is unknown.
             self._env.timers.call_later(1, self._go_on, move)
             return
         truncation_offset = move.take_truncation_offset()
@@ -471,7 +460,11 @@ class LogMoves:
             return
         left_bytes = move.left_bytes
         is_near = left_bytes is not None and left_bytes <= _LAST_BYTES
-        read = move.plan_read(self._env.files.open_records)
+        try:
+            read = move.plan_read()
+        except StorageError as error:
+            self._fail(move, error)
+            return
         if not move.has_name and (is_near or read is None):
             self._name(move)
         elif read is None or is_near:
@@ -574,7 +567,7 @@ class LogMoves:
             self._env.timers.call_later(1, self._go_on, move)
             return
         try:
-            while (read := move.plan_read(self._env.files.open_records)) is not None:
+            while (read := move.plan_read()) is not None:
                 pending = self._append(move, read())
                 if pending is not None:
                     # The log starts within its first batch: the empty copy is truncated to start at that batch.

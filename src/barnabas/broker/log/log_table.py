@@ -2,7 +2,8 @@
 
 Invariants:
     - a partition has at most one log that is open, being opened or being deleted: opening a new log waits until the
-      deleted log's directory is renamed;
+      deleted log's directory is renamed, and the checkpoints no longer contain it;
+    - a log that another log replaced is deleted together with that log, if it still exists;
     - all callers are answered, in the order of their requests.
 
 Source: design page, log; log-format facts, files in a log dir.
@@ -89,14 +90,12 @@ class LogTable:
         directories: LogDirs,
         topic_config: Callable[[TopicPartition], LogConfig],
         dice: "Random",
-        deleted: Callable[[PartitionLog | DamagedLog, LogDirectory], object],
     ) -> None:
         """Args:
         env: The environment of the logs.
         directories: The online directories.
         topic_config: Returns the current settings of a partition's topic.
         dice: Random numbers for the names of deleted logs.
-        deleted: Called with a log and its directory after the rename.
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.damaged: dict[TopicPartition, DamagedLog] = {}
@@ -105,9 +104,11 @@ class LogTable:
         self._directories = directories
         self._topic_config = topic_config
         self._dice = dice
-        self._deleted = deleted
         self._opening: dict[TopicPartition, _Opening] = {}
         self._deletions: dict[TopicPartition, _Deletion] = {}
+        # Logs that another log has replaced, until their directories are renamed.
+        self._replaced: dict[TopicPartition, PartitionLog] = {}
+        self._retirements: dict[TopicPartition, Pending[None]] = {}
         self._is_closed = False
         self._settled: Pending[None] = completed(None)
 
@@ -119,7 +120,7 @@ class LogTable:
         return self._settled
 
     def _check_settled(self) -> None:
-        if not self._opening and not self._deletions:
+        if not self._opening and not self._deletions and not self._retirements:
             self._settled.complete(None)
 
     # --- open and create
@@ -216,18 +217,27 @@ class LogTable:
             return told
         log = self.logs.pop(topic_partition, None)
         gone = log or self.damaged.pop(topic_partition, None)
-        if gone is None:
+        if gone is None and topic_partition not in self._replaced:
             return completed(None)
         self._deletions[topic_partition] = _Deletion(told)
         settled = completed(None)
         if log is not None:
             log.release()
             settled = log.settled()
-        settled.then(lambda _: self._rename(topic_partition, gone))
+
+        def rename(_: None) -> Pending[None]:
+            return completed(None) if gone is None else self._rename(topic_partition, gone)
+
+        def retire(_: None) -> Pending[None]:
+            return self.retire_replaced(topic_partition).and_then(rename)
+
+        renamed: Pending[None] = settled.and_then(retire)
+        renamed.then(lambda _: self._end_deletion(topic_partition))
         return told
 
-    def _rename(self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog) -> None:
-        """Rename a log's directory for deletion."""
+    def _rename(self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog) -> Pending[None]:
+        """Rename a log's directory for deletion; complete when the checkpoints do not contain the log, either."""
+        done: Pending[None] = Pending()
         directory = self._directories.of(gone.directory)
         token = self._dice.randbytes(16)
         config = gone.config if isinstance(gone, PartitionLog) else self._topic_config(topic_partition)
@@ -235,14 +245,16 @@ class LogTable:
 
         def renamed(path: Path) -> None:
             self.remove_later(path, delay_ms)
-            self._deleted(gone, directory)
-            self._end_deletion(topic_partition)
+            # A topic with the same name may be created later. After a kill, its records must not be compared with the
+            # offsets of this log.
+            self._env.write_checkpoints(gone.directory).then(done.complete)
 
         def failed(error: BaseException) -> None:
-            self._end_deletion(topic_partition)
+            done.complete(None)
             self._env.on_failure(error)
 
         self._env.executor.run(lambda: directory.mark_deleted(gone.directory, topic_partition, token), renamed, failed)
+        return done
 
     def _end_deletion(self, topic_partition: TopicPartition) -> None:
         deletion = self._deletions.pop(topic_partition)
@@ -250,27 +262,44 @@ class LogTable:
         _complete(deletion.refused, None)
         self._make_next(topic_partition, deletion.waiting_for_next)
 
-    def retire(self, log: PartitionLog) -> Pending[None]:
-        """Delete a log that another log of its partition replaced in the table."""
-        told: Pending[None] = Pending()
-        log.release()
-        directory, token, key = self._directories.of(log.directory), self._dice.randbytes(16), log.topic_partition
-        delay_ms = log.config.file_delete_delay_ms
+    # --- replace
 
-        def renamed(path: Path) -> None:
-            self.remove_later(path, delay_ms)
-            self._deleted(log, directory)
-            told.complete(None)
+    def replace(self, before: PartitionLog, log: PartitionLog) -> None:
+        """Replace a log by its copy in another directory; call `retire_replaced` when the copy is on disk."""
+        self.logs[log.topic_partition] = log
+        self._replaced[log.topic_partition] = before
 
-        def failed(error: BaseException) -> None:
-            told.complete(None)
-            self._env.on_failure(error)
+    def has_replaced(self, topic_partition: TopicPartition) -> bool:
+        """Return whether a log that was replaced still has its directory."""
+        return topic_partition in self._replaced
 
-        def rename(_: None) -> None:
-            self._env.executor.run(lambda: directory.mark_deleted(log.directory, key, token), renamed, failed)
-
-        log.settled().then(rename)
+    def retire_replaced(self, topic_partition: TopicPartition) -> Pending[None]:
+        """Delete the log that `replace` has replaced; complete when its directory is renamed, or if there is none."""
+        log, told = self._replaced.get(topic_partition), self._retirements.get(topic_partition)
+        if told is not None:
+            return told
+        if log is None:
+            return completed(None)
+        told = self._retirements[topic_partition] = Pending()
+        self.retire(log).then(lambda _: self._end_retirement(topic_partition))
         return told
+
+    def _end_retirement(self, topic_partition: TopicPartition) -> None:
+        self._replaced.pop(topic_partition, None)
+        self._retirements.pop(topic_partition).complete(None)
+        self._check_settled()
+
+    def forget_replaced_in(self, directory: LogDirectory) -> None:
+        """Leave the replaced logs of a failed directory as they are."""
+        for topic_partition, log in list(self._replaced.items()):
+            if log.directory.parent == directory.path:
+                del self._replaced[topic_partition]
+                log.release()
+
+    def retire(self, log: PartitionLog) -> Pending[None]:
+        """Delete a log that is not in the table; complete when its directory is renamed."""
+        log.release()
+        return log.settled().and_then(lambda _: self._rename(log.topic_partition, log))
 
     def remove_later(self, directory: Path, delay_ms: int) -> None:
         """Remove a directory that was marked as deleted."""

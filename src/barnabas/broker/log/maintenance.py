@@ -49,6 +49,7 @@ class LogMaintenance:
         known_high_watermarks: Callable[[], Mapping[TopicPartition, int]],
         cleaner_executor: Executor,
         new_stop_signal: Callable[[], StopSignal],
+        is_moving: Callable[[TopicPartition], bool],
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -59,6 +60,7 @@ class LogMaintenance:
         known_high_watermarks: Returns the high watermarks by partition.
         cleaner_executor: Compacts logs, log.cleaner.threads at a time.
         new_stop_signal: Creates the signal that stops the cleaner's threads.
+        is_moving: Returns whether a partition's log is being moved to another directory.
         """
         self._config = config
         self._env = env
@@ -68,6 +70,7 @@ class LogMaintenance:
         self._known_high_watermarks = known_high_watermarks
         self._cleaner_executor = cleaner_executor
         self._new_stop_signal = new_stop_signal
+        self._is_moving = is_moving
         self._cleaner: Cleaner | None = None
         self._is_closed = False
 
@@ -122,6 +125,7 @@ class LogMaintenance:
             self._known_high_watermarks,
             lambda log: self._checkpoints.write_cleaner_offsets(self._directories.of(log.directory)),
             self._new_stop_signal(),
+            self._is_moving,
         )
         self._cleaner.start()
 

@@ -66,7 +66,7 @@ class LogManager:
 
     Attributes:
         known_broker_id, known_cluster_id: The owner of the directories; None until `lock` has read it.
-        on_offline: Called with the logs of a failed directory.
+        on_offline: Called with the logs of a failed directory, or with a log that cannot be truncated.
         on_flushed: Called with each log after its flush.
         on_moved: Called with a log that replaces the partition's log in another directory.
         on_removed: Called with the segments of a log that retention removed.
@@ -140,7 +140,7 @@ class LogManager:
             on_removed=lambda topic_partition, going: self.on_removed(topic_partition, going),
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
-        self._table = LogTable(self._env, self._directories, topic_config, self._dice, self._note_deleted)
+        self._table = LogTable(self._env, self._directories, topic_config, self._dice)
         self._logs, self._damaged = self._table.logs, self._table.damaged
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
@@ -148,6 +148,7 @@ class LogManager:
             executor, self._directories, self._logs, self._damaged, self._known_high_watermarks, self._on_failure
         )
         self._env.write_checkpoints = self._checkpoints.write_after_truncation
+        self._env.on_damaged = self._on_damaged
         self._maintenance = LogMaintenance(
             config,
             self._env,
@@ -157,6 +158,7 @@ class LogManager:
             self._known_high_watermarks,
             executor if cleaner_executor is None else cleaner_executor,
             new_stop_signal,
+            lambda topic_partition: topic_partition in self.moves,
         )
         # Recovered logs that are not known to be on disk.
         self._unflushed: deque[PartitionLog] = deque()
@@ -245,12 +247,29 @@ class LogManager:
         gone = self._checkpoints.logs_in(directory)
         if self._moves is not None:
             self._moves.drop_in(directory)
+        self._table.forget_replaced_in(directory)
         for topic_partition in self._checkpoints.damaged_in(directory):
             del self._damaged[topic_partition]
         for log in gone:
             del self._logs[log.topic_partition]
             log.release()
         self.on_offline([log.topic_partition for log in gone])
+
+    def _on_damaged(self, topic_partition: TopicPartition, directory: Path, error: BaseException) -> None:
+        """Take a log offline that could not be truncated; a start recovers it."""
+        log = self._logs.get(topic_partition)
+        if log is None or log.directory != directory:
+            # A copy, whose move has failed, or a log that was deleted meanwhile.
+            return
+        _logger.error("%s is offline until the next start: %s", directory, error)
+        del self._logs[topic_partition]
+        self._damaged[topic_partition] = DamagedLog(
+            directory, str(error), False, log.recovery_point, log.log_start_offset, log.first_dirty_offset
+        )
+        log.release()
+        if self._moves is not None:
+            self._moves.cancel(topic_partition)
+        self.on_offline([topic_partition])
 
     def _end(self, error: StorageError) -> None:
         """Report that all directories have failed."""
@@ -329,11 +348,11 @@ class LogManager:
 
     @property
     def damaged(self) -> Mapping[TopicPartition, DamagedLog]:
-        """The logs that exist and cannot be opened."""
+        """The logs that exist and cannot be opened or truncated."""
         return self._damaged
 
     def is_damaged(self, topic_partition: TopicPartition) -> bool:
-        """Return whether a partition's log exists and cannot be opened."""
+        """Return whether a partition's log exists and cannot be opened or truncated."""
         return topic_partition in self._damaged
 
     def delete(self, topic_partition: TopicPartition) -> Pending[None]:
@@ -349,11 +368,6 @@ class LogManager:
             return deleted
         cancelled = self._moves.cancel(topic_partition)
         return deleted.and_then(lambda _: cancelled)
-
-    def _note_deleted(self, gone: PartitionLog | DamagedLog, directory: LogDirectory) -> None:
-        if gone.first_dirty_offset is not None:
-            # A topic with the same name may be created later.
-            self._checkpoints.write_cleaner_offsets(directory)
 
     # --- directories
 
@@ -406,9 +420,15 @@ class LogManager:
                 self._topic_config,
                 self._dice,
                 lambda log: self.is_appending(log),
+                self._must_stay,
                 self._replace_log,
             )
         return self._moves
+
+    def _must_stay(self, log: PartitionLog) -> bool:
+        """Return whether the move of a log must wait: its segments may change, or the last move has not ended."""
+        key, cleaner = log.topic_partition, self.cleaner
+        return self._table.has_replaced(key) or (cleaner is not None and cleaner.is_cleaning(key))
 
     def _resume_moves(self) -> None:
         """Resume moves that an earlier run began."""
@@ -424,17 +444,18 @@ class LogManager:
 
     def _replace_log(self, before: PartitionLog, log: PartitionLog) -> None:
         """Replace a log by its copy in another directory."""
-        self._logs[log.topic_partition] = log
+        self._table.replace(before, log)
         self.on_moved(log)
 
         def flushed(error: BaseException | None) -> None:
-            # After an error, the new log's directory is already offline, and the old log is not changed.
+            # After an error, the new log was deleted, and the old log with it; or its directory is already offline, and
+            # the old log is not changed.
             if error is None:
                 self._checkpoints.write_recovery_points(lambda _: None)
                 self._checkpoints.write_log_start_offsets()
                 self._checkpoints.write_high_watermarks()
                 self._checkpoints.write_cleaner_offsets(self._directories.of(log.directory))
-                self._table.retire(before)
+                self._table.retire_replaced(log.topic_partition)
 
         # Flushes the old log first, so that requests that wait for it are answered.
         before.flush(lambda _: log.flush(flushed))

@@ -46,6 +46,7 @@ from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending, completed
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.batch import MAGIC
+from barnabas.wire.records.errors import CorruptRecordsError
 from barnabas.wire.records.record_rules import RecordRefusal
 
 _logger = logging.getLogger(__name__)
@@ -553,8 +554,8 @@ class PartitionLog:
         there, too.
 
         Returns:
-            Completes when the files are truncated; at once if the log is closed. Fails if the disk failed; the log has
-            failed, too, in this case.
+            Completes when the files are truncated; at once if the log is closed. Fails if the disk failed, or the data
+            is damaged; the log has failed, too, in this case.
         """
         return self._request_truncation(lambda: self._begin_truncation(offset))
 
@@ -658,12 +659,17 @@ class PartitionLog:
 
     def _fail_truncation(self, pending: Pending[None], error: BaseException) -> None:
         """Fail the log, as its files may differ from its state in memory; only loading it again repairs it."""
-        is_of_disk = isinstance(error, StorageError)
-        reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
+        is_damage = isinstance(error, CorruptRecordsError)
+        is_known = is_damage or isinstance(error, StorageError)
+        reason = error if is_known else StorageError(f"{self.directory}: {error!r}", self.directory)
         if self._work.error is None:
             self._work.error = reason
         try:
-            self.report_failure(reason)
+            if is_damage:
+                # The directory is not affected.
+                self._env.on_damaged(self.topic_partition, self.directory, reason)
+            else:
+                self.report_failure(reason)
         finally:
             pending.fail(reason)
             self._durability.resume()

@@ -8,6 +8,8 @@ Invariants:
 - A turn is bounded in frames, bytes and time. A connection with more requests resumes in the loop's next turn, after
   all other connections had theirs.
 - Answers that complete within one turn are sent together.
+- A peer that has closed its side is still served the whole requests that wait in the receive buffer for a turn or an
+  answer: with acks=0 a producer closes as soon as its records are sent. Then the connection closes.
 - A connection whose half-received frame needs more memory than is available is parked: it is not read from until the
   shared receive memory resumes it. Unauthenticated connections share a separate receive memory.
 - Every failure here, including lack of memory, closes only this connection. No callback raises an exception: the loop
@@ -52,6 +54,8 @@ class Pause:
 
 # Computed once: used for every answer.
 _NOT_FOR_AN_ANSWER: Final = ~Pause.ANSWER
+# These pauses may be long: requests behind them are dropped when the peer leaves (leaving-held-peer).
+_ENDING_WITH_PEER: Final = Pause.THROTTLE | Pause.AUTH
 
 
 class FrameHandler(Protocol):
@@ -98,6 +102,7 @@ class Connection:
         "_buffer",
         "_channel",
         "_completed_ns",
+        "_end_reason",
         "_in_turn",
         "_is_closed",
         "_is_reading",
@@ -166,6 +171,8 @@ class Connection:
         self._read_ahead_bytes = READ_AHEAD_BYTES
         self._in_turn = self._is_writing = self._is_reading = self._is_closed = False
         self._parked_at_ns: int | None = None
+        # Why the peer sends nothing more; None: it may.
+        self._end_reason: str | None = None
 
     def start(self, handler: FrameHandler) -> None:
         """Start reading; frames are passed to `handler`."""
@@ -309,12 +316,10 @@ class Connection:
             self.close(_NO_MEMORY)
             return
         except OSError as error:
-            self.close(str(error.strerror or error))
+            self._peer_ended(str(error.strerror or error))
             return
         if count == 0:
-            # Data behind a pause may be a whole request, not part of one.
-            is_cut_off = buffer.buffered_bytes and not self._pauses
-            self.close("the peer left in the middle of a request" if is_cut_off else "")
+            self._peer_ended("")
             return
         self.last_active_tick = self._activity.tick
         self.received_ns = now_ns
@@ -332,6 +337,24 @@ class Connection:
                 self._stop_reading()
         if buffer.extra_bytes and buffer.start != buffer.end:
             self._memory.progressed(self, count, now_ns)
+
+    def _peer_ended(self, reason: str) -> None:
+        """Close, but not before the whole requests that wait for their turn or for the answer to an earlier request.
+
+        Args:
+            reason: Why nothing more can be received; empty if the peer has closed its side.
+        """
+        buffer, pauses = self._buffer, self._pauses
+        # A login ends with its peer, so that peers that send and leave cost no more than one that stays.
+        is_served = not pauses & _ENDING_WITH_PEER and self._on_admitted is None
+        if is_served and (pauses or self._outbox.parts) and buffer.has_whole_frame:
+            self._end_reason = reason
+            self._stop_reading()
+            return
+        # Data behind a pause may be a whole request, not part of one.
+        if buffer.buffered_bytes and not pauses and not reason:
+            reason = "the peer left in the middle of a request"
+        self.close(reason)
 
     def _make_room(self) -> None:
         """Grow the full buffer by the bytes that the frame needs, or wait for memory.
@@ -478,8 +501,11 @@ class Connection:
                 self._give_back()
         if (parts and not self._flush()) or self.handler is None:
             return
-        if not self._is_reading and not self._pauses:
-            self._start_reading()
+        if not self._is_reading:
+            if self._end_reason is not None:
+                self._peer_ended(self._end_reason)
+            elif not self._pauses:
+                self._start_reading()
 
     def _give_back(self) -> None:
         """Release the memory of a handled frame if others may need it."""

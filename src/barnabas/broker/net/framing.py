@@ -102,6 +102,12 @@ class ReceiveBuffer:
         return self.end - self.start
 
     @property
+    def has_whole_frame(self) -> bool:
+        """Whether `next_frame` returns a frame, or refuses its size."""
+        received = self.end - self.start
+        return received >= 4 and 4 + int(_SIZE(self._view, self.start)[0]) <= received
+
+    @property
     def capacity_bytes(self) -> int:
         """Current size of the buffer in bytes; `extra_bytes` of them beyond its first size."""
         return self._capacity

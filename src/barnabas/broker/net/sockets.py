@@ -21,6 +21,8 @@ from barnabas.core.errors import StartupError
 from barnabas.wire.protocol.wire import Region
 
 _BACKLOG = 1024
+# The host of a listener without a host, in messages.
+_EVERY_ADDRESS = "0.0.0.0"
 # macOS has no MSG_MORE: the header is sent in its own packet, which is only slower.
 _MORE = getattr(socket, "MSG_MORE", 0)
 # The peer has closed its side. Systems other than Linux only report the end of both sides, without a flag.
@@ -150,16 +152,23 @@ class SocketNetwork:
     def bind(self, host: str, port: int, options: SocketOptions) -> SocketAcceptor:
         if not _may_be_a_name(host):
             raise StartupError(f"the listener's host {host!r} is no host name")
+        is_dual = not host and socket.has_dualstack_ipv6()
         try:
             # As bytes (a configured name is ASCII): for text, Python loads its Unicode tables, which takes 2 ms.
             family, kind, protocol, _, address = socket.getaddrinfo(
-                host.encode("ascii") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+                b"::" if is_dual else host.encode("ascii") or None,
+                port,
+                type=socket.SOCK_STREAM,
+                flags=socket.AI_PASSIVE,
             )[0]
         except socket.gaierror as error:
             raise StartupError(f"the listener's host {host!r} can't be resolved: {error.strerror}") from None
         sock = socket.socket(family, kind, protocol)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if is_dual:
+                # As in Java: one socket for IPv4, whose addresses `accept` returns as such, and IPv6.
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
             if options.receive_buffer_bytes > 0:
                 # Before listen: accepted sockets inherit it, and only then may the window grow beyond 64 KiB.
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
@@ -168,7 +177,10 @@ class SocketNetwork:
             sock.close()
             raise StartupError(_bind_failure(host, port, error)) from None
         sock.setblocking(False)
-        return SocketAcceptor(self._loop, self._selector, sock, options)
+        acceptor = SocketAcceptor(self._loop, self._selector, sock, options)
+        if is_dual:
+            acceptor.address = (_EVERY_ADDRESS, acceptor.address[1])
+        return acceptor
 
     async def connect(self, host: str, port: int) -> PlainChannel:
         loop = self._loop
@@ -212,7 +224,7 @@ def _may_be_a_name(host: str) -> bool:
 
 
 def _bind_failure(host: str, port: int, error: OSError) -> str:
-    where = f"{host or '0.0.0.0'}:{port}"
+    where = f"{host or _EVERY_ADDRESS}:{port}"
     if error.errno == errno.EADDRINUSE:
         return f"{where} is in use: another server may be running; stop it or choose another port"
     if error.errno == errno.EACCES:

@@ -11,6 +11,7 @@ is read from the page cache piece by piece, without `sendfile`.
 Invariants:
 - The loop and the executor never use the `SSLObject` at the same time: nothing is read or sent while a step runs.
 - At most one piece (64 KiB) of ciphertext waits for a peer that accepts no data; then `send` raises BlockingIOError.
+- A peer may send little ciphertext without data: each key update takes about as long as a small request.
 - A handshake has a deadline. A failure is raised by the next read or write.
 
 Source: RFC 8446, RFC 5246; design page, network layer; Kafka 2.7.2, SslTransportLayer.
@@ -32,6 +33,10 @@ from barnabas.wire.protocol.wire import Region
 _PIECE_BYTES = 64 * 1024
 # Room for a handshake with long certificate chains; OpenSSL itself accepts messages of 100 KiB.
 _MOST_HANDSHAKE_BYTES = 512 * 1024
+# Ciphertext that may arrive without data: a record (16 KiB) yields none before its last byte.
+_MOST_EMPTY_BYTES = 32 * 1024
+# The ciphertext that a byte of data allows beyond that: as long as a record of one byte.
+_BYTES_PER_DATA_BYTE = 32
 # The loop's time for handshakes per turn.
 _TURN_NS = 2_000_000
 # Steps submitted to the executor at a time, so that its thread is always busy.
@@ -138,6 +143,7 @@ class TlsChannel:
     __slots__ = (
         "_context",
         "_deadline",
+        "_empty_bytes",
         "_failure",
         "_handshake_bytes",
         "_incoming",
@@ -183,6 +189,8 @@ class TlsChannel:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._unsent = memoryview(b"")
         self._failure: OSError | None = None
+        # Ciphertext received beyond the share that its data allows.
+        self._empty_bytes = 0
         self._handshake_bytes = 0
         self._is_open = self._is_closed = self._is_queued = self._is_computing = False
         self._is_drained = True
@@ -215,6 +223,7 @@ class TlsChannel:
                 return filled
             self._incoming.write(inner[:count])
             self._is_drained = False
+            self._empty_bytes += count
             filled += self._decrypt(space[filled:])
         if filled:
             return filled
@@ -311,9 +320,18 @@ class TlsChannel:
             self._is_drained = True
         except ssl.SSLError as error:
             self._failure = TlsError(f"TLS: {_reason(error)}")
-        if self._outgoing.pending and not self._unsent:
-            # The answer to a key update.
-            self._push_or_fail()
+        if self._outgoing.pending:
+            # The answers to key updates.
+            if not self._unsent:
+                self._push_or_fail()
+            if self._outgoing.pending > _PIECE_BYTES:
+                self._failure = TlsError("TLS: it does not take the answers to its key updates")
+        self._empty_bytes -= _BYTES_PER_DATA_BYTE * filled
+        if self._is_drained:
+            if self._empty_bytes > _MOST_EMPTY_BYTES:
+                self._failure = TlsError("TLS: it sends messages without data")
+            elif self._empty_bytes < 0:
+                self._empty_bytes = 0
         return filled
 
     def _check_sendable(self) -> None:

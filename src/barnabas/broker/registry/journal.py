@@ -12,6 +12,7 @@ Format 1 lacks `aversion` and `acls`, format 2 lacks owners and sessions: both a
 Invariants:
 
 - Ephemeral nodes of the owning process are never written: they must end with the process, even if it is killed.
+- On opening, ephemeral nodes without a session are deleted.
 - The transaction counter is written with every commit, so a zxid (and with it a broker epoch) is never used twice.
 - A commit is one transaction in write-ahead mode with a full sync: one fsync, and atomic even after a kill.
 - The process has an exclusive lock from opening to closing: a second owner is refused.
@@ -168,9 +169,9 @@ def _load(connection: "sqlite3.Connection", path: Path, keeps_sessions: bool) ->
         connection.execute(_PUT_FORMAT, (meta["format"],))
     if meta.get("format") != _FORMAT:
         raise StartupError(f"the registry {path} has format {meta.get('format')}, this version reads {_FORMAT}")
-    if not keeps_sessions and connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None:
-        connection.execute("DELETE FROM znode WHERE owner")
+    if not keeps_sessions:
         connection.execute("DELETE FROM session")
+    connection.execute("DELETE FROM znode WHERE owner AND owner NOT IN (SELECT id FROM session)")
     connection.execute("COMMIT")
     rows = connection.execute(
         "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, owner, acls FROM znode"

@@ -296,6 +296,8 @@ class Exchange(RequestContext):
             now_ns = self._session.now_ns()
             if not is_counted:
                 meter(self, now_ns)
+            if self.is_large:
+                self._let_frame_go()
             self._finish(None, now_ns)
             return
         route = self.route

@@ -1,7 +1,7 @@
 """Maps an API key and version to the functions that decode, handle and encode it.
 
 The one table (`barnabas.broker.requests.handlers.HANDLERS`) is also the source of the ApiVersions answer: exactly the
-handled versions are offered.
+handled versions are offered. As in Kafka, transactions are not offered below inter.broker.protocol.version 0.11.
 """
 
 from collections import defaultdict
@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.request_times import RequestTimes
+from barnabas.core.config.versions import KafkaVersion
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.wire import Budget, Message, WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.records.batch import MAGIC
 
 
 @dataclass(slots=True, frozen=True)
@@ -189,6 +191,11 @@ class RouteTable:
             (each.api_key, each.min_version, each.max_version) for each in self.handlers if not each.is_private
         )
 
+    def offered_at(self, inter_broker_protocol: KafkaVersion) -> list[tuple[int, int, int]]:
+        """Return the same as `offered`, without the APIs that need message format 2 between brokers if it is older."""
+        has_transactions = inter_broker_protocol.magic >= MAGIC
+        return [each for each in self.offered if has_transactions or each[0] not in TRANSACTION_KEYS]
+
     def of(self, api_key: int) -> list[Route]:
         """Return the routes of all supported versions of an API; empty if the API is not supported."""
         return [route for key, route in self._routes.items() if key >> 16 == api_key]
@@ -238,6 +245,8 @@ CONSUMER_FETCHES: Final = "FetchConsumer"
 FOLLOWER_FETCHES: Final = "FetchFollower"
 CONTROL_KEYS: Final = (4, 5, 6)
 """LeaderAndIsr, StopReplica and UpdateMetadata: a controller's requests about partitions."""
+TRANSACTION_KEYS: Final = (24, 25, 26, 27, 28)
+"""AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, WriteTxnMarkers and TxnOffsetCommit; not InitProducerId."""
 
 
 def _followers_apart(

@@ -245,6 +245,10 @@ def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: boo
             found.context = server_context(settings)
         except ConfigError as error:
             found.reason = str(error)
+        except Exception as error:
+            # One listener's unforeseen store must not keep the others from their new keys.
+            log.exception("cannot read the keys of listener %s", name)
+            found.reason = f"{type(error).__name__}: {error}"
     return found
 
 

@@ -167,7 +167,9 @@ class Node:
         context = await self._open_registry(logs)
         settings = await self._follow_settings(context, logs)
         features = await self._follow_features(context.registry)
-        # Before the recovery, so that unusable keys fail the start at once.
+        # Before the recovery, so that unusable keys fail the start at once. Again, because settings in the registry may
+        # have changed the listeners.
+        self._listeners.bind()
         self._listeners.prepare()
         self.state = BrokerState.RECOVERING
         await logs.load(self.cluster_id, self.broker_id)
@@ -365,8 +367,9 @@ class Node:
                 groups.on_topics_deleted(change.deleted_topics)
 
         context.view.on_change(on_image)
-        # Again, because settings in the registry may have changed the listeners.
+        # Again, because settings may have changed during the recovery.
         self._listeners.bind()
+        self._listeners.prepare()
         self.address = self._listeners.address
         control = self._control = build_cluster_control(
             context, replicas=replication.replicas, load_topic_settings=settings.load_topics

@@ -39,6 +39,7 @@ from barnabas.broker.server.cluster_control import ClusterControl
 from barnabas.broker.server.dynamic_settings import DynamicSettings
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.purgatory import Purgatory
 from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 
@@ -103,7 +104,7 @@ def build_request_handling(
         producer_ids=producer_ids,
         registry=registry,
         authorizer=access.authorizer,
-        offered=routes.offered,
+        offered=routes.offered_at(kafka_version(config.inter_broker_protocol_version)),
         slices=Slices(context.scheduler, env.clock.monotonic_ns, executors.codec),
         conversions=Conversions(executors.conversion, executors.large_conversion, env.dice),
         fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, env.clock, env.dice),

@@ -44,7 +44,7 @@ from barnabas.broker.transactions.events import (
 from barnabas.broker.transactions.loading import read_transactions
 from barnabas.broker.transactions.markers import Channels, MarkerSender
 from barnabas.broker.transactions.state import step
-from barnabas.broker.transactions.storage import tombstones_batch, transition_batch
+from barnabas.broker.transactions.storage import tombstone_batches, transition_batch
 from barnabas.broker.transactions.transaction import Transaction, TransactionState
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
@@ -464,14 +464,13 @@ class TransactionCoordinator:
 
     def _remove(self, partition: int, gone: list[Transaction]) -> None:
         """Remove ids of one partition from the log, then from memory."""
+        for some, batch in tombstone_batches(gone, self._clock.now_ms()):
+            self._write(partition, batch, self._config.request_timeout_ms, partial(self._on_removed, some))
 
-        def removed(error_code: ErrorCode) -> None:
-            if error_code is not ErrorCode.NONE:
-                log.warning("cannot remove %d expired transactional ids: %s", len(gone), error_code.name)
-            event = Appended() if error_code is ErrorCode.NONE else AppendFailed(error_code)
-            for txn in gone:
-                if self._is_ours(txn):
-                    self._happen(txn, event)
-
-        batch = tombstones_batch([txn.transactional_id for txn in gone], self._clock.now_ms())
-        self._write(partition, batch, self._config.request_timeout_ms, removed)
+    def _on_removed(self, gone: list[Transaction], error_code: ErrorCode) -> None:
+        if error_code is not ErrorCode.NONE:
+            log.warning("cannot remove %d expired transactional ids: %s", len(gone), error_code.name)
+        event = Appended() if error_code is ErrorCode.NONE else AppendFailed(error_code)
+        for txn in gone:
+            if self._is_ours(txn):
+                self._happen(txn, event)

@@ -26,6 +26,9 @@ _KEY_VERSION = 0
 _VALUE_VERSION = 0
 _PREFIX = Struct(">h")
 
+# The largest batch of tombstones: far below any reasonable max.message.bytes.
+_TOMBSTONE_BATCH_BYTES = 256 * 1024
+
 
 def encode_key(transactional_id: str) -> bytes:
     """Return the key of a transactional id."""
@@ -58,12 +61,20 @@ def transition_batch(transactional_id: str, transition: Transition, now_ms: int)
     return builder.build()
 
 
-def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray:
-    """Return the batch with tombstones for one or more ids of a partition."""
+def tombstone_batches(transactions: Iterable[Transaction], now_ms: int) -> list[tuple[list[Transaction], bytearray]]:
+    """Return the batches with tombstones for transactional ids of a partition, and the transactions of each batch."""
+    found = []
+    some: list[Transaction] = []
     builder = BatchBuilder(Codec.NONE)
-    for transactional_id in transactional_ids:
-        builder.append(now_ms, encode_key(transactional_id), None)
-    return builder.build()
+    for txn in transactions:
+        some.append(txn)
+        builder.append(now_ms, encode_key(txn.transactional_id), None)
+        if builder.uncompressed_bytes > _TOMBSTONE_BATCH_BYTES:
+            found.append((some, builder.build()))
+            some, builder = [], BatchBuilder(Codec.NONE)
+    if some:
+        found.append((some, builder.build()))
+    return found
 
 
 def decode_key(key: bytes) -> str | None:

@@ -190,8 +190,8 @@ TEXTS = {
     ),
     "listener.security.protocol.map": "The security protocol of each listener name, as NAME:PROTOCOL,...",
     "listeners": (
-        "The addresses to listen on, as NAME://host:port,...; an empty host is the default interface, 0.0.0.0 means"
-        " all."
+        "The addresses to listen on, as NAME://host:port,...; an empty host means all addresses of IPv4 and IPv6, "
+        "0.0.0.0 all of IPv4."
     ),
     "log.cleaner.backoff.ms": "Pause of compaction when there is nothing to compact, in milliseconds.",
     "log.cleaner.dedupe.buffer.size": "Memory of all compaction threads for keys, in bytes.",

@@ -60,7 +60,8 @@ class QuotaKind(IntEnum):
             ValueError: There can't; says why.
         """
         # differs from Kafka (impossible-quota): it takes any number, and by a limit of 0 or less it holds nobody.
-        if not 0 < limit <= MOST_LIMIT:
+        # As a float, because limits are floats: the nearest one to MOST_LIMIT is one more.
+        if not 0 < limit <= float(MOST_LIMIT):
             raise ValueError(f"{self.key} must be more than 0 and at most {MOST_LIMIT}: {limit:g}")
 
     def text(self, limit: float) -> str:

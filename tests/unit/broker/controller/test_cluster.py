@@ -388,11 +388,24 @@ def test_a_replica_that_was_deleted_stays_so_when_its_broker_goes(caplog, is_bac
     assert "cannot go from" not in caplog.text
 
 
-def test_a_topic_of_a_broker_that_is_about_to_stop_is_deleted_once_that_is_back(caplog) -> None:
+@pytest.mark.parametrize("is_new", [False, True], ids=["old replica", "new replica"])
+def test_a_topic_of_a_broker_that_is_about_to_stop_is_deleted_once_that_is_back(caplog, is_new: bool) -> None:
     async def story(cluster: Cluster) -> None:
-        await three_brokers(cluster, {0: [2]})
+        await three_brokers(cluster, {0: [1] if is_new else [2]})
+        if is_new:
+            await cluster.registry.create(
+                paths.REASSIGNMENT, b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2]}]}'
+            )
+            await settle()
+            # The deletion waits until a broker returns.
+            await cluster.registry.create(paths.delete_topic("t"))
+            await settle()
         cluster.controller.controlled_shutdown(ControlledShutdownRequest(2, epoch_of(cluster, 2)))
-        await cluster.registry.create(paths.delete_topic("t"))
+        if is_new:
+            await cluster.remove_broker(1)
+            await cluster.add_broker(1)
+        else:
+            await cluster.registry.create(paths.delete_topic("t"))
         await settle()
         assert await cluster.registry.exists(paths.topic("t")) is not None
         await cluster.remove_broker(2)

@@ -130,6 +130,29 @@ async def test_a_deletion_that_was_cut_short_is_finished_at_the_next_start(clust
     assert cluster.view.image.has_leaders("kept", 1)
 
 
+async def put_unread_topic_and_its_deletion(cluster: Cluster) -> None:
+    """Create a topic and its deletion, so that the controller handles the deletion first."""
+    await put_led_topic(cluster, "before", {0: [0]})
+    await asyncio.gather(
+        cluster.registry.create("/admin/delete_topics/before"),
+        cluster.registry.create(paths.topic("t"), encode_assignment(TopicAssignment({0: [0]}))),
+        cluster.registry.create("/admin/delete_topics/t"),
+    )
+    await settle()
+    assert await cluster.registry.children("/admin/delete_topics") == []
+
+
+async def test_a_topic_that_is_created_and_deleted_during_another_deletion_is_deleted(cluster: Cluster, /) -> None:
+    await put_unread_topic_and_its_deletion(cluster)
+    assert await cluster.registry.children("/brokers/topics") == []
+
+
+@pytest.mark.played(by=play, overrides={"delete.topic.enable": "false"})
+async def test_with_deletion_disabled_a_topic_that_is_created_and_deleted_is_led(cluster: Cluster, /) -> None:
+    await put_unread_topic_and_its_deletion(cluster)
+    assert cluster.view.image.has_leaders("t", 1)
+
+
 async def test_a_request_to_delete_what_is_not_there_is_removed(cluster: Cluster, /) -> None:
     await cluster.registry.create("/admin/delete_topics/nothing")
     await settle()

@@ -24,6 +24,8 @@ from barnabas.wire.registry.znodes.topics import (
     encode_partition_state,
 )
 from tests.unit.broker.controller.harness import Cluster, play, settle, until
+from tests.unit.broker.controller.test_cluster import only_partition, propose
+from tests.unit.broker.controller.test_controller import leaders_of, put_led_topic, put_topic
 
 pytestmark = pytest.mark.played(by=play)
 
@@ -165,6 +167,52 @@ async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Clu
     assert await assignment(cluster) == TopicAssignment({0: [0], 1: [9]})
     state = await cluster.state("t", 0)
     assert (state.leader, state.isr, await admin.reassignments()) == (0, (0,), {})
+
+
+async def test_a_partition_that_was_never_led_moves_to_live_brokers(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await cluster.add_broker(2)
+    # Broker 9 never registered.
+    await put_topic(cluster, "t", {0: [9]})
+    await settle()
+    assert (await admin_of(cluster).reassign({T0: [1, 2]}))[T0].error_code == E.NONE
+    await settle()
+    assert await assignment(cluster) == TopicAssignment({0: [1, 2]})
+    assert (await cluster.state("t", 0)).isr == (1, 2)
+    await cluster.remove_broker(2)
+    assert (await cluster.state("t", 0)).isr == (1,)
+    await cluster.add_broker(2)
+    await settle()
+    assert ("t", 0) in leaders_of(cluster.links[2].of(LeaderAndIsrRequest)[-1])
+    assert await cluster.topics.delete(["t"], 1000) == {"t": E.NONE}
+    await settle()
+    assert await cluster.registry.exists(paths.topic("t")) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "replicas", "adding"),
+    [([4], [4, 1], [4]), ([4, 1], [4, 1], [4]), (None, [1], [])],
+    ids=["elsewhere", "partly", "cancelled"],
+)
+async def test_a_reassignment_that_loses_its_leader_leaves_the_partition_to_one_in_sync(
+    cluster: Cluster, /, target: list[int] | None, replicas: list[int], adding: list[int]
+) -> None:
+    for broker_id in (1, 2, 3, 4):
+        await cluster.add_broker(broker_id)
+    await put_led_topic(cluster, "t", {0: [1]})
+    admin = admin_of(cluster)
+    await admin.reassign({T0: [2, 3]})
+    # Broker 2 has caught up and leads; broker 3 has not.
+    assert only_partition(await propose(cluster, [1, 2], epoch=1, version=1)).error_code == E.NONE
+    assert (await admin.elect([T0], P, 1000))[T0].leader == 2
+    assert (await admin.reassign({T0: target}))[T0].error_code == E.NONE
+    await settle()
+    state, now = await cluster.state("t", 0), await assignment(cluster)
+    assert (state.leader, state.isr) == (1, (1,))
+    assert (now.replicas[0], now.adding.get(0, [])) == (replicas, adding)
+    known = cluster.view.image.partition("t", 0)
+    assert known is not None
+    assert known.leader == 1
 
 
 async def test_replicas_that_are_left_out_are_dropped_where_they_live(cluster: Cluster, /) -> None:

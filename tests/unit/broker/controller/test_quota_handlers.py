@@ -21,7 +21,7 @@ from barnabas.wire.protocol.messages.create_topics import CreatableTopic, Create
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from barnabas.wire.quotas.entities import Entity
-from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.quotas.limits import MOST_LIMIT, QuotaKind
 from barnabas.wire.registry.configs import change_config
 from tests.unit.broker.controller.harness import Cluster
 from tests.unit.broker.controller.test_admin_handlers import Client, play_with_client
@@ -80,6 +80,12 @@ async def test_every_kind_is_set_listed_and_removed_at_every_level(cluster: Clus
     assert await describe(client) == {tuple(level): limits for level in LEVELS}
     assert await alter(client, *(entry(level, **dict.fromkeys(limits)) for level in LEVELS)) == [(0, None)] * 8
     assert await describe(client) == {}
+
+
+async def test_kafkas_number_for_no_limit_can_be_set(cluster: Cluster, client: Client, /) -> None:
+    limits = dict.fromkeys((kind.key for kind in QuotaKind), float(MOST_LIMIT))
+    assert await alter(client, entry(USER, **limits)) == [(0, None)]
+    assert await describe(client) == {tuple(USER): limits}
 
 
 @pytest.mark.parametrize(

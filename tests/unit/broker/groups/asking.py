@@ -60,14 +60,14 @@ class Client:
         return self.finish(module, version, response)
 
 
-def join_request(member_id="", group_id="g", **changes) -> JoinGroupRequest:
+def join_request(member_id="", group_id="g", metadata=b"m", **changes) -> JoinGroupRequest:
     values: dict[str, Any] = {
         "session_timeout_ms": 10_000,
         "rebalance_timeout_ms": 60_000,
         "protocol_type": "consumer",
     } | changes
     return JoinGroupRequest(
-        group_id, member_id=member_id, protocols=[JoinGroupRequestProtocol("range", b"m")], **values
+        group_id, member_id=member_id, protocols=[JoinGroupRequestProtocol("range", metadata)], **values
     )
 
 

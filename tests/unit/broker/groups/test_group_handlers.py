@@ -26,6 +26,7 @@ from barnabas.broker.requests.handlers import (
 )
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -39,7 +40,7 @@ from barnabas.wire.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.wire.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -135,6 +136,21 @@ def test_a_sync_names_the_protocol_that_it_takes_part_in(client, protocol_type, 
     assert (answer.protocol_type, answer.protocol_name) == expected
 
 
+def test_a_waiting_sync_keeps_no_assignments(client, service):
+    """Its request is kept until the answer, and the leader decides when that is."""
+    member_id = client.ask(join_group, 0, join_request()).member_id
+    waiting = client.begin(join_group, 0, join_request())
+    client.ask(join_group, 0, join_request(member_id))
+    follower = client.finish(join_group, 0, waiting)
+    assignments = [SyncGroupRequestAssignment(follower.member_id, bytes(1_000))]
+    request = SyncGroupRequest("g", follower.generation_id, follower.member_id, assignments=assignments)
+    ctx = RequestContext(client.services, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "client", 2, 1)
+    pending = sync_group.HANDLER.handle(ctx, request)
+    assert isinstance(pending, Pending)
+    assert not pending.is_done
+    assert request.assignments == []
+
+
 @pytest.mark.parametrize("version", range(5, 8))
 def test_a_static_member_joins_at_once_and_is_shown(client, version):
     joined = client.ask(join_group, version, join_request(group_instance_id="i"))
@@ -187,6 +203,23 @@ def test_commit_and_fetch_in_every_version(client, version):
     assert found == [(42, "note", 0), (-1, "", 0)]
     if version >= 6:
         assert [each.committed_leader_epoch for each in topic.partitions] == [3, -1]
+
+
+@pytest.mark.parametrize("version", [1, 7])
+@pytest.mark.parametrize("is_coordinator", [True, False])
+def test_a_fetch_answers_a_repeated_partition_once(client, service, version, is_coordinator):
+    client.ask(offset_commit, 5, commit_request(OffsetCommitRequestPartition(0, 42)))
+    if not is_coordinator:
+        service.groups.close()
+    topics = [
+        OffsetFetchRequestTopic(name, partitions) for name, partitions in (("t", [1, 0, 1]), ("u", [0]), ("t", [0, 2]))
+    ]
+    found = client.ask(offset_fetch, version, OffsetFetchRequest("g", topics)).topics
+    if not is_coordinator and version == 7:
+        assert found == []
+    else:
+        indexes = {topic.name: [each.partition_index for each in topic.partitions] for topic in found}
+        assert (len(found), indexes) == (2, {"t": [1, 0, 2], "u": [0]})
 
 
 @pytest.mark.parametrize("version", range(2, 8))
@@ -367,6 +400,25 @@ def test_describe_in_every_version(client, version):
     assert (member.member_id, member.client_id, member.client_host) == (member_id, "client", "/10.1.2.3")
     assert (member.member_metadata, member.member_assignment) == (b"m", b"all")
     assert (unknown.error_code, unknown.group_state, unknown.members) == (0, "Dead", [])
+
+
+@pytest.mark.parametrize("version", [0, 5])
+def test_describe_answers_a_repeated_group_once(client, service, version):
+    become_member(client)
+    asked = DescribeGroupsRequest(["unknown", "g", "g", "unknown", "g"])
+    found = client.ask(describe_groups, version, asked).groups
+    assert [(each.group_id, each.group_state) for each in found] == [("unknown", "Dead"), ("g", "Stable")]
+    ctx = RequestContext(client.services, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "client", version, 1)
+    refused = describe_groups.refuse(ctx, asked, ErrorCode.UNKNOWN_SERVER_ERROR).groups
+    assert [each.group_id for each in refused] == ["unknown", "g"]
+
+
+@pytest.mark.parametrize(("metadata_bytes", "is_large"), [(100_000, False), (400_000, True)])
+def test_a_description_with_much_metadata_is_encoded_as_a_large_answer(client, metadata_bytes, is_large):
+    joined = client.ask(join_group, 0, join_request(metadata=bytes(metadata_bytes)))
+    assert client.ask(sync_group, 0, SyncGroupRequest("g", joined.generation_id, joined.member_id)).error_code == 0
+    answer = client.begin(describe_groups, 5, DescribeGroupsRequest(["g"]))
+    assert isinstance(answer, Pending) == is_large
 
 
 def test_describe_tells_little_of_a_group_that_gathers(client):

@@ -155,6 +155,17 @@ def test_nothing_expires_while_the_subscription_is_unknown(stable_story):
     assert stable_story.happen(ExpireOffsets(RETENTION_MS)) == []
 
 
+def test_nothing_expires_while_the_members_of_an_idle_group_gather(stable_story, make_join):
+    """A group has no subscriptions from its last member's leave to the end of its next rebalance (KAFKA-13636)."""
+    commit(stable_story, {T0: CommittedOffset(1, commit_timestamp_ms=0)}, "m1", 1)
+    stable_story.now_ms = 10 * RETENTION_MS
+    for member_id in ("m1", "m2"):
+        stable_story.happen(Leave(member_id))
+    stable_story.happen(make_join(new_member_id="m3", protocols=(("range", SUBSCRIBED_TO_T),)))
+    assert stable_story.group.phase is Phase.PREPARING_REBALANCE
+    assert stable_story.happen(ExpireOffsets(RETENTION_MS)) == []
+
+
 def test_groups_of_other_kinds_keep_their_offsets_while_they_have_members(story, make_join):
     story.happen(make_join(new_member_id="m1", protocol_type="connect"))
     story.gather()

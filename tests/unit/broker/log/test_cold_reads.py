@@ -12,6 +12,8 @@ from barnabas.broker.log.disk.cold_reads import (
 )
 from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.core.errors import StorageError
+from barnabas.wire.records.batch import HEADER, Codec, set_crc
+from barnabas.wire.records.errors import CorruptRecordsError
 from tests.unit.cold_disk import ColdDisk
 
 
@@ -162,6 +164,46 @@ class TestLog:
         assert missing
         assert found == log.offset_for_timestamp(target_ms)
         assert found[0] == target_ms + 5
+
+    @pytest.mark.parametrize(
+        ("codec", "value_bytes", "is_elsewhere"),
+        [(Codec.NONE, 10, False), (Codec.GZIP, 10, True), (Codec.NONE, 40_000, True)],
+    )
+    @pytest.mark.parametrize("is_found", [True, False])
+    def test_a_batch_that_may_take_long_is_searched_off_the_loop(
+        self, open_partition_log, make_batch, cold_disk, codec, value_bytes, is_elsewhere, is_found
+    ):
+        log = open_partition_log(segment_bytes=1_000_000)
+        for _ in range(3):
+            # Its header has a later time than its records.
+            batch = bytearray(make_batch(3, b"x" * value_bytes, timestamp_ms=1000, codec=codec))
+            header = list(HEADER.unpack_from(batch))
+            header[8] = 5000
+            HEADER.pack_into(batch, 0, *header)
+            set_crc(batch, 0, len(batch))
+            log.append(memoryview(batch), 0)
+        log.append(make_batch(3, timestamp_ms=6000 if is_found else 1000, codec=codec), 0)
+
+        missing, found = self.until_cached(cold_disk, lambda: log.offset_for_timestamp(2000, cold_disk.cold_reads))
+        assert found == log.offset_for_timestamp(2000) == ((6000, 9, 0) if is_found else None)
+        assert sum(isinstance(work, ColdWork) for work in missing) == is_elsewhere
+        # The answer is not kept for later records, and not after a truncation.
+        log.append(make_batch(timestamp_ms=7000, codec=codec), 0)
+        _, found = self.until_cached(cold_disk, lambda: log.offset_for_timestamp(2000, cold_disk.cold_reads))
+        assert found == ((6000, 9, 0) if is_found else (7000, 12, 0))
+        log.truncate(9)
+        log.append(make_batch(timestamp_ms=8000, codec=codec), 0)
+        _, found = self.until_cached(cold_disk, lambda: log.offset_for_timestamp(2000, cold_disk.cold_reads))
+        assert found == (8000, 9, 0)
+
+    def test_damage_that_a_search_finds_is_reported_at_once(self, open_partition_log, make_batch, cold_disk):
+        log = open_partition_log()
+        batch = bytearray(make_batch(3, timestamp_ms=1000, codec=Codec.GZIP))
+        log.append(memoryview(batch), 0)
+        log.active_segment.path.write_bytes(batch[:-4] + bytes(4))
+        with pytest.raises(CorruptRecordsError):
+            self.until_cached(cold_disk, lambda: log.offset_for_timestamp(500, cold_disk.cold_reads))
+        assert cold_disk.executor.waiting_count == 0
 
     def test_no_time_is_looked_up_in_all_indexes(self, open_partition_log, log, cold_disk):
         reopened = open_partition_log(was_clean=True, segment_bytes=4096, index_interval_bytes=100)

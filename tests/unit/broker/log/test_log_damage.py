@@ -163,6 +163,25 @@ def test_after_a_failed_fsync_of_the_only_disk_nothing_is_marked_clean(start, ro
     assert not (root / ".kafka_cleanshutdown").exists()
 
 
+def test_a_truncation_that_meets_damage_takes_only_its_log_offline(start, root, written, make_batch, failures):
+    damage(written[BAD][1], len(make_batch()), batch=0)
+    manager = start(lambda: {GOOD: 9})
+    offline = []
+    manager.on_offline = offline.append
+    truncated = manager.get(BAD).truncate(5)
+    assert isinstance(truncated.error, CorruptRecordsError)
+    assert (failures, offline) == ([], [[BAD]])
+    assert manager.get(BAD) is None
+    assert manager.is_damaged(BAD)
+    assert manager.get_or_create(BAD).value is None
+    assert manager.get(GOOD).append(make_batch(), 0).base_offset == 9
+    asyncio.run(manager.close())
+    # The next start recovers it: it ends before the damage, and the rest comes from the leader.
+    manager = start(lambda: {GOOD: 9})
+    assert (manager.get(BAD).log_end_offset, manager.get(GOOD).log_end_offset) == (3, 10)
+    assert failures == []
+
+
 # --- at the start
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import contextmanager
 from random import Random
 
 import pytest
@@ -15,6 +16,7 @@ from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.records.batch import read_header
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.formats import iterate_any_records
 
 T0 = TopicPartition("t", 0)
 
@@ -28,6 +30,13 @@ class Switchable(ManualExecutor):
         super().run(work, then, failed)
         if not self.is_manual:
             self.run_all()
+
+    @contextmanager
+    def held(self):
+        """Keep the work that waits now until the end."""
+        kept, self._waiting = self._waiting, []
+        yield
+        self._waiting = kept + self._waiting
 
 
 class Logs:
@@ -76,11 +85,11 @@ class Logs:
     def log(self):
         return self.manager.get(T0)
 
-    def append(self, value=b"v" * 100, count=1, **producer):
+    def append(self, value=b"v" * 100, count=1, key=b"k", **producer):
         """Append batches of one record, as many as said."""
         for _ in range(count):
             builder = BatchBuilder(**producer)
-            builder.append(self.clock.now_ms(), b"k", value)
+            builder.append(self.clock.now_ms(), key, value)
             self.place(builder.build())
 
     def place(self, batch):
@@ -145,6 +154,24 @@ def logs(tmp_path, clock, disk, failures):
     made.create()
     assert made.names("a") == ["t-0"]
     return made
+
+
+@pytest.fixture
+def compacted(logs):
+    """A log that the cleaner would clean at once."""
+    logs.topic |= {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
+    logs.set_segment_bytes(2_000)
+    for number in range(40):
+        logs.append(key=b"once-%d" % number)
+        logs.append(b"%d" % number, key=b"often")
+    logs.executor.run_all()
+    assert len(logs.log.segments) > 4
+    return logs
+
+
+def newest(batches):
+    """The newest value of each key."""
+    return {bytes(record.key): record.value for batch in batches for record in iterate_any_records(memoryview(batch))}
 
 
 def test_a_log_moves_with_all_that_is_appended_meanwhile(logs):
@@ -251,6 +278,104 @@ def test_a_log_that_is_deleted_takes_its_copy_along(logs):
     logs.batches.clear()
     logs.create()
     logs.check()
+
+
+@pytest.mark.parametrize("is_appended", [False, True])
+def test_a_log_that_is_deleted_just_after_its_move_takes_the_old_one_along(logs, is_appended):
+    logs.append(count=20)
+    logs.begin(least_copied=20)
+    if is_appended:
+        logs.append()
+    logs.work_until(lambda: not logs.manager.moves)
+    assert (logs.names("a"), logs.names("b")) == (["t-0"], ["t-0"])
+    with logs.executor.held():
+        # The old log is still being flushed.
+        deleted = logs.manager.delete(T0)
+        made = logs.manager.get_or_create(T0)
+        logs.executor.run_all()
+        assert (deleted.is_done, made.is_done) == (False, False)
+    logs.work_until(lambda: deleted.is_done)
+    assert "t-0" not in logs.names("a") + logs.names("b")
+    logs.finish()
+    logs.batches.clear()
+    logs.check()
+    logs.append(count=3)
+    logs.clock.advance(61_000)
+    logs.finish()
+    assert sorted(logs.names("a") + logs.names("b")) == ["t-0"]
+    logs.stop()
+    logs.start()
+    logs.check()
+
+
+def test_a_log_that_moves_back_waits_for_the_end_of_the_old_one(logs):
+    logs.append(count=20)
+    logs.begin(least_copied=20)
+    logs.work_until(lambda: not logs.manager.moves)
+    with logs.executor.held():
+        logs.move("a")
+        for _ in range(10):
+            logs.executor.run_all()
+            logs.clock.advance(1)
+    logs.finish()
+    assert logs.log.directory == logs.paths["a"] / "t-0"
+    logs.check()
+
+
+def test_a_log_is_cleaned_only_after_its_move(compacted):
+    logs = compacted
+
+    def wait():
+        for _ in range(40):
+            logs.clock.advance(1_000)
+            logs.executor.run_all()
+
+    # Nearly complete.
+    logs.is_appending = True
+    logs.move("b")
+    before = list(logs.log.segments)
+    wait()
+    assert logs.manager.cleaner
+    assert logs.manager.moves
+    assert logs.log.segments == before
+    # Its old segments go nevertheless.
+    logs.log.increment_log_start_offset(before[2].base_offset)
+    wait()
+    assert logs.log.segments == before[2:]
+    logs.is_appending = False
+    logs.finish()
+    assert logs.log.directory.parent == logs.paths["b"]
+    logs.check()
+    size_bytes = logs.log.size_bytes
+    wait()
+    assert logs.log.size_bytes < size_bytes
+    assert newest(logs.log.batches(0, logs.log.log_end_offset)) == newest(logs.batches[before[2].base_offset :])
+
+
+@pytest.mark.parametrize("step_count", range(5))
+def test_a_move_waits_until_a_round_of_the_cleaner_has_ended(compacted, step_count):
+    logs = compacted
+    logs.clock.advance(1_000)
+    logs.executor.run_all()
+    logs.clock.advance(0)
+    cleaner = logs.manager.cleaner
+    for _ in range(step_count):
+        logs.executor.run_next()
+    assert cleaner.is_cleaning(T0)
+    with logs.executor.held():
+        logs.move("b")
+        for _ in range(20):
+            logs.executor.run_all()
+            logs.clock.advance(1)
+        assert logs.manager.moves[T0].future.log_end_offset == 0
+    while logs.manager.moves:
+        logs.executor.run_all()
+        logs.clock.advance(1)
+        assert not (cleaner.is_cleaning(T0) and logs.manager.moves and logs.manager.moves[T0].future.log_end_offset)
+    assert logs.log.directory.parent == logs.paths["b"]
+    assert newest(logs.log.batches(0, logs.log.log_end_offset)) == newest(logs.batches)
+    assert logs.failures == []
+    assert len(logs.manager.directories.online) == 2
 
 
 def test_a_log_begins_where_it_is_wanted(logs):

@@ -180,6 +180,26 @@ def test_deletion(start, root, clock, make_batch):
     assert not (root / renamed).exists()
 
 
+def test_a_topic_that_is_created_again_keeps_its_records_after_a_kill(start, root, clock, make_batch, disk):
+    manager = start()
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(5), 0)
+    log.append(make_batch(5), 0)
+    log.increment_log_start_offset(5)
+    log.flush()
+    clock.advance(100_000)
+    assert f"{TP.topic} 0 5" in checkpoint(root, "log-start")
+    assert f"{TP.topic} 0 10" in checkpoint(root, "recovery-point")
+    manager.delete(TP)
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(2), 0)
+    log.flush()
+    disk.kill()
+
+    log = start().get(TP)
+    assert (log.log_start_offset, log.log_end_offset) == (0, 2)
+
+
 class Switch:
     """An executor that can be held."""
 
@@ -212,7 +232,11 @@ def test_a_new_log_waits_until_its_namesake_has_another_name(switched, switch, r
     made = switched.get_or_create(TP)
     assert (deleted.is_done, made.is_done, (root / str(TP)).exists()) == (False, False, True)
     held.run_next()
-    assert (deleted.is_done, made.is_done) == (True, False)
+    assert (deleted.is_done, made.is_done, (root / str(TP)).exists()) == (False, False, False)
+    # The checkpoints must not contain it, either.
+    while not deleted.is_done:
+        held.run_next()
+    assert not made.is_done
     held.run_all()
     assert made.value.log_end_offset == 0
     assert made.value is switched.get(TP)

@@ -70,6 +70,26 @@ def test_a_start_names_each_partition(start, clock, make_batch, disk, caplog, is
     )
 
 
+def test_a_damaged_batch_does_not_end_the_start(start, make_batch, root, caplog):
+    manager = start()
+    log = make(manager, "stuck")
+    log.append(make_batch(5), 0)
+    begin(log, make_batch, 40)
+    log.roll()
+    log.append(make_batch(5), 0)
+    asyncio.run(manager.close())
+    path = root / "stuck-0" / "00000000000000000000.log"
+    data = bytearray(path.read_bytes())
+    # The first batch has no length.
+    data[8:12] = bytes(4)
+    path.write_bytes(data)
+
+    manager = start()
+    assert len([line for line in warnings(caplog) if "open since an unknown time" in line]) == 1
+    (found,) = open_transactions(manager.get(TopicPartition("stuck", 0)))
+    assert (found.producer_id, found.since) == (40, None)
+
+
 def test_what_a_coordinator_will_end_is_not_warned_of(start, make_batch, disk, caplog):
     manager = start()
     known = transition(TransactionState.ONGOING, frozenset((TopicPartition("t", 0),)))._replace(producer_id=40)

@@ -5,11 +5,12 @@ from struct import pack_into
 import pytest
 
 from barnabas.broker.log.appends.prepared_batches import ClientBatch
-from barnabas.broker.log.appends.record_validation import prepare
+from barnabas.broker.log.appends.record_validation import prepare, prepare_own
 from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.records.batch import Codec, set_crc
 from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
 from barnabas.wire.records.record_rules import RecordRefusal
 
 
@@ -147,3 +148,33 @@ def test_a_wrong_largest_timestamp_is_put_right(env, open_partition_log):
     log.append(memoryview(patched(batch(2), 35, ">q", 5)), 0)
 
     assert log.active_segment.max_timestamp_ms == 1001
+
+
+IN_A_TRANSACTION = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+MARKER = build_marker(7, 0, EndTransactionMarker(MarkerType.COMMIT, 0), 0)
+
+
+@pytest.mark.parametrize("timestamp_type", ["CreateTime", "LogAppendTime"])
+@pytest.mark.parametrize(
+    ("data", "most_bytes", "is_refused"),
+    [
+        (batch(), len(batch()), False),
+        (batch(), len(batch()) - 1, True),
+        (batch(**IN_A_TRANSACTION), len(batch()), False),
+        (batch(**IN_A_TRANSACTION), len(batch()) - 1, True),
+        # The limit applies to each of several batches.
+        (batch(2) + batch(3), len(batch(3)), False),
+        (batch(2) + batch(3), len(batch(3)) - 1, True),
+        (MARKER, 1, False),
+        (MARKER + batch(), len(batch()) - 1, True),
+    ],
+)
+def test_own_batches_keep_to_the_size_limit_except_markers(topic_config, data, most_bytes, is_refused, timestamp_type):
+    config = topic_config(max_message_bytes=most_bytes, message_timestamp_type=timestamp_type)
+    rules = AppendRules(config, "t-0", validates_records=False, has_zstd=True)
+    own = bytearray(data)
+    prepared = prepare_own(memoryview(own), rules, lambda: 5)
+    assert isinstance(prepared, RecordRefusal) == is_refused
+    if is_refused:
+        assert prepared.error_code == ErrorCode.MESSAGE_TOO_LARGE
+        assert own == data

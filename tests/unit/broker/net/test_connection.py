@@ -219,6 +219,72 @@ def test_a_peer_that_leaves(stream, told, caplog):
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == ([told] if told else [])
 
 
+def leave(conversation, error=None):
+    """Let the peer close its side, or break the connection, and let the connection notice."""
+    conversation.peer.has_ended = True
+    conversation.peer.failure = error
+    conversation.peer.on_read()
+
+
+ENDS = pytest.mark.parametrize("error", [None, ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))])
+
+
+@ENDS
+def test_requests_that_wait_for_a_turn_outlive_their_peer(error):
+    conversation = Conversation(lambda connection, frame: None)
+    conversation.peer.inbox += b"".join(struct.pack(">i", 3) + b"%03d" % number for number in range(3 * TURN_FRAMES))
+    conversation.peer.say(b"\0\0\0\4ab")
+    leave(conversation, error)
+    assert (len(conversation.frames), conversation.peer.on_read) == (TURN_FRAMES, None)
+    conversation.run_turns()
+    assert conversation.frames == [b"%03d" % number for number in range(3 * TURN_FRAMES)]
+    assert (conversation.peer.is_closed, conversation.closed_count) == (True, 1)
+
+
+@ENDS
+@pytest.mark.parametrize("is_last_answered", [True, False])
+def test_requests_behind_one_that_is_being_handled_outlive_their_peer(error, is_last_answered):
+    conversation = Conversation(lambda connection, frame: connection.pause(Pause.ANSWER))
+    conversation.say(b"one", b"two", b"three")
+    leave(conversation, error)
+    conversation.connection.resume(Pause.ANSWER)
+    assert (conversation.frames, conversation.peer.is_closed) == ([b"one", b"two"], False)
+    if is_last_answered:
+        conversation.answer = lambda connection, frame: None
+    conversation.connection.resume(Pause.ANSWER)
+    # Nothing waits behind the last one, and nobody for its answer.
+    assert conversation.frames == [b"one", b"two", b"three"]
+    assert (conversation.peer.is_closed, conversation.closed_count) == (True, 1)
+
+
+def test_a_peer_that_has_closed_its_side_gets_the_answers_to_what_it_asked():
+    conversation = Conversation(room_bytes=2)
+    conversation.say(b"first")
+    conversation.say(b"second", b"third")
+    leave(conversation)
+    conversation.peer.take(100)
+    assert (conversation.peer.taken, conversation.peer.is_closed) == (b"firstsecondthird", True)
+
+
+@pytest.mark.parametrize(("reason", "is_admitted"), [(Pause.ANSWER, False), (Pause.THROTTLE, True), (Pause.AUTH, True)])
+def test_requests_that_may_wait_long_or_are_of_strangers_end_with_their_peer(reason, is_admitted):
+    conversation = Conversation(lambda connection, frame: connection.pause(reason))
+    if not is_admitted:
+        conversation.connection.confine(lambda connection: None)
+    conversation.say(b"one", b"two")
+    leave(conversation)
+    assert (conversation.frames, conversation.peer.is_closed) == ([b"one"], True)
+
+
+def test_a_throttle_ends_what_a_peer_that_left_has_sent():
+    conversation = Conversation(lambda connection, frame: connection.pause(Pause.ANSWER))
+    conversation.say(b"one", b"two", b"three")
+    leave(conversation)
+    conversation.answer = lambda connection, frame: connection.pause(Pause.THROTTLE)
+    conversation.connection.resume(Pause.ANSWER)
+    assert (conversation.frames, conversation.peer.is_closed) == ([b"one", b"two"], True)
+
+
 @pytest.mark.parametrize("is_reading", [True, False])
 def test_a_connection_that_breaks(is_reading, caplog):
     caplog.set_level("INFO")

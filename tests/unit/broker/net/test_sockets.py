@@ -54,6 +54,32 @@ def test_a_peer_is_called_by_the_one_form_of_its_address(name, host):
     assert _peer_host(*name) == host
 
 
+@pytest.fixture
+def network():
+    loop = asyncio.new_event_loop()
+    yield SocketNetwork(loop, time.monotonic_ns)
+    loop.close()
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="the machine has no IPv6")
+@pytest.mark.parametrize(("host", "peer_host"), [("127.0.0.1", "127.0.0.1"), ("::1", "0:0:0:0:0:0:0:1")])
+def test_no_host_is_every_address_of_ipv4_and_ipv6(network, host, peer_host):
+    acceptor = network.bind("", 0, SocketOptions())
+    acceptor.listen(lambda: None)
+    with socket.create_connection((host, acceptor.address[1])):
+        channel, peer = acceptor.accept()
+    assert (acceptor.address[0], peer[0]) == ("0.0.0.0", peer_host)
+    channel.close()
+    acceptor.close()
+
+
+def test_without_ipv6_no_host_is_every_address_of_ipv4(network, monkeypatch):
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
+    acceptor = network.bind("", 0, SocketOptions())
+    assert acceptor.address[0] == "0.0.0.0"
+    acceptor.close()
+
+
 def test_a_socket_that_the_kernel_refuses_to_watch_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel refuses more than fs.epoll.max_user_watches descriptors of a user."""
 

@@ -1,5 +1,7 @@
 """TLS over a channel in memory: handshakes, what fails in them, and bytes in both directions."""
 
+import _ssl
+import ctypes
 import os
 import random
 import ssl
@@ -400,6 +402,73 @@ def test_tampered_bytes_end_the_connection(world, contexts, authority):
     world.run()
     assert isinstance(server.failure, TlsError)
     assert server.received == b""
+
+
+def update_keys(user, count):
+    """Send key updates that each ask for one of the peer's, as only OpenSSL itself can."""
+    tls = user.channel._tls
+    # PySSLSocket: PyObject_HEAD, then the socket, then the SSL.
+    pointer = ctypes.c_void_p.from_address(id(tls._sslobj) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p))
+    for _ in range(count):
+        assert ctypes.CDLL(getattr(_ssl, "__file__", None)).SSL_key_update(pointer, 1) == 1
+        tls.do_handshake()
+    user.channel._push()
+
+
+KEY_UPDATE_BYTES = 27
+
+
+def test_key_updates_between_requests_are_answered(world, contexts, authority):
+    server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
+    for number in range(3_000):
+        update_keys(client, 1)
+        client.send(b"request %04d" % number)
+        if number % 100 == 0:
+            world.run()
+            server.send(bytes(1_000))
+    world.run()
+    assert (len(server.received), server.failure) == (3_000 * len(b"request 0000"), None)
+    assert (len(client.received), client.failure) == (30_000, None)
+
+
+@pytest.mark.parametrize("data", [b"", b"x"])
+def test_key_updates_without_requests_end_the_connection(world, contexts, authority, data):
+    server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
+    # It would refuse the answers, which have no data either.
+    client.channel.stop_reads()
+    sent_count = 0
+    while server.failure is None:
+        update_keys(client, 100)
+        sent_count += 100
+        if data:
+            client.send(data)
+        world.run()
+        assert sent_count * KEY_UPDATE_BYTES < 64 * 1024
+    assert "without data" in str(server.failure)
+
+
+def test_answers_to_key_updates_wait_for_a_peer_up_to_a_piece(world, contexts, authority):
+    server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
+    world.near.room_bytes = 0
+    sent_count = 0
+    while server.failure is None:
+        update_keys(client, 100)
+        sent_count += 100
+        client.send(bytes(1_000))
+        world.run()
+        assert sent_count * KEY_UPDATE_BYTES < 128 * 1024
+    assert "answers to its key updates" in str(server.failure)
+
+
+def test_records_that_come_in_pieces_are_data(world, contexts, authority):
+    server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
+    server.space = memoryview(bytearray(100))
+    client.send(bytes(60_000))
+    ciphertext, world.near.inbox[:] = bytes(world.near.inbox), b""
+    for start in range(0, len(ciphertext), 5_000):
+        world.near.inbox += ciphertext[start : start + 5_000]
+        world.run()
+    assert (len(server.received), server.failure) == (60_000, None)
 
 
 def test_an_acceptor_gives_channels_that_encrypt(world, contexts, authority):

@@ -514,8 +514,9 @@ def test_the_logs_of_very_many_partitions_are_deleted_some_at_a_time(replicas, e
     executor.is_holding = True
     pending = replicas.stop_replica(request)
     assert (executor.waiting_count, replicas.partition_count) == (100, 10)
-    executor.run_next()
-    assert (executor.waiting_count, replicas.partition_count) == (100, 9), "when one is gone the next one begins"
+    while replicas.partition_count == 10:
+        executor.run_next()
+    assert replicas.partition_count == 9, "when one is gone the next one begins"
     executor.release()
     assert errors(pending) == (0, [0] * 110)
     assert replicas.partition_count == 0

@@ -10,16 +10,19 @@ from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.requests.handlers import (
     delete_records,
     fetch,
+    join_group,
     list_offsets,
     metadata,
     offset_for_leader_epoch,
     produce,
+    sync_group,
 )
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, SLICE_STEPS, Slices, Step, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
+from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -39,7 +42,14 @@ from barnabas.wire.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from barnabas.wire.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from barnabas.wire.protocol.wire import Message
+from tests.unit.broker.groups.asking import Client, join_request
+from tests.unit.broker.groups.conftest import Service
 from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests.conftest import batch, fetch_request, wanted
 from tests.unit.broker.requests.wire import answering, header, heartbeat, until
@@ -441,6 +451,52 @@ async def test_the_memory_of_a_large_request_is_given_back_whenever_its_peer_lea
     for _ in range(10):
         await asyncio.sleep(0)
     assert wire.memory.used_bytes == 0
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_the_memory_of_a_large_request_without_an_answer_is_given_back(connect, /, is_late):
+    """Produce with acks=0 has no answer."""
+
+    def handle(ctx, request):
+        return ctx.services.slices.run(steps()) if is_late else None
+
+    def steps():
+        yield MORE
+        yield None
+
+    wire = connect(Handler(ProduceRequest, 0, 8, handle, produce.refuse), answering(), most_elements=LIMIT)
+    await wire.send(large_produce(), heartbeat(8))
+    await until(lambda: wire.codec.waiting_count)
+    assert wire.memory.used_bytes > 50_000
+    wire.codec.run_all()
+    assert await wire.answer() == struct.pack(">ih", 8, 0)
+    assert wire.memory.used_bytes == 0
+
+
+async def test_a_waiting_follower_keeps_nothing_of_a_large_sync(connect, /):
+    service = Service(ManualClock())
+    client = Client(service)
+    joins = [client.begin(join_group, 0, join_request()) for _ in range(2)]
+    for _ in range(2):
+        service.clock.advance(0)
+    follower, leader = sorted((each.value for each in joins), key=lambda each: each.member_id == each.leader)
+    wire = connect(sync_group.HANDLER, most_elements=LIMIT)
+    wire.services.groups = service.groups
+    assignments = [SyncGroupRequestAssignment(f"m{number}", bytes(500)) for number in range(2 * MOST_ELEMENTS_AT_ONCE)]
+    request = SyncGroupRequest("g", follower.generation_id, follower.member_id, assignments=assignments)
+    await wire.send(header(sync_group.HANDLER.api_key, 2) + encoded(request, 2))
+    await until(lambda: wire.codec.waiting_count)
+    assert wire.memory.used_bytes > 50_000
+    wire.codec.run_all()
+    member = service.groups.describe("g")[1].members[follower.member_id]
+    await until(lambda: member.is_awaiting_sync)
+    assert wire.memory.used_bytes == 0
+    request.member_id, request.assignments = leader.member_id, [SyncGroupRequestAssignment(follower.member_id, b"all")]
+    assert client.ask(sync_group, 2, request).error_code == ErrorCode.NONE
+    await until(lambda: wire.codec.waiting_count)
+    wire.codec.run_all()
+    answer, _ = SyncGroupResponse.decode(2, memoryview(await wire.answer()), 4)
+    assert (answer.error_code, answer.assignment) == (ErrorCode.NONE, b"all")
 
 
 async def test_others_have_their_turns_meanwhile(connect, /):

@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.broker.requests.handlers import HANDLERS, api_versions, heartbeat
 from barnabas.broker.requests.table import Handler, RouteTable
+from barnabas.core.config.versions import kafka_version
 from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
 
@@ -37,6 +38,19 @@ def test_what_is_private_is_served_and_not_offered():
     for handler in private:
         assert made.by_key(handler.api_key << 16) is not None
         assert handler.api_key not in {key for key, _, _ in made.offered}
+
+
+TRANSACTION_APIS = {24, 25, 26, 27, 28}
+
+
+@pytest.mark.parametrize(("version", "hidden"), [("0.10.2", TRANSACTION_APIS), ("0.11.0", set()), ("2.7", set())])
+def test_transaction_apis_are_offered_since_inter_broker_protocol_0_11(version, hidden):
+    made = table(*HANDLERS)
+    all_keys = {key for key, _, _ in made.offered}
+    assert all_keys > TRANSACTION_APIS
+    offered = made.offered_at(kafka_version(version))
+    assert all_keys - {key for key, _, _ in offered} == hidden
+    assert [each for each in made.offered if each[0] not in hidden] == offered
 
 
 @pytest.mark.parametrize("api_key", [-1, -32_768, 999, 32_767])

@@ -1,11 +1,15 @@
 """The order in which a broker comes up and goes down, and what is left of one that could not start."""
 
+import struct
+
 import pytest
 
 from barnabas.broker.server.node import Node
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
 from barnabas.testing.simulation.world import DATA, PORT, BrokerHost, Simulation
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tests.unit.broker.requests.wire import header
 
 pytestmark = pytest.mark.played(by="play")
 
@@ -41,7 +45,7 @@ class House:
         self.events: list[str] = []
         self.running: set[str] = set()
 
-    def node(self, **changes) -> Node:
+    def node(self, settings=None, **changes) -> Node:
         env = self.host._environment()
         note = self.events.append
         new_executor, network = env.new_executor, env.network
@@ -62,7 +66,7 @@ class House:
         env.limits = Watched(env.limits, note, close="let go of the machine")
         for name, value in changes.items():
             setattr(env, name, value)
-        return Node(env, BrokerConfig.single_broker(SETTINGS), note)
+        return Node(env, BrokerConfig.single_broker({**SETTINGS, **(settings or {})}), note)
 
     def run(self, story):
         self.simulation.network.power_on("one")
@@ -93,6 +97,19 @@ async def test_ports_come_first_then_the_directories_then_the_registry_and_clien
     assert house.events[-1] == "let go of the machine"
     assert house.running == set()
     assert node.failure is None
+
+
+async def test_transaction_apis_are_not_offered_with_an_old_inter_broker_protocol(house):
+    node = house.node({"inter.broker.protocol.version": "0.10.2", "log.message.format.version": "0.10.2"})
+    await node.start()
+    reader, writer = await house.simulation.network.connect("one", "one", PORT)
+    request = header(ApiVersionsRequest.API_KEY, 0)
+    writer.write(struct.pack(">i", len(request)) + request)
+    (size,) = struct.unpack(">i", await reader.readexactly(4))
+    answer, _ = ApiVersionsResponse.decode(0, memoryview(await reader.readexactly(size)), 4)
+    assert {each.api_key for each in answer.api_keys} & set(range(21, 29)) == {21, 22, 23}
+    writer.close()
+    await node.stop()
 
 
 async def test_a_broker_that_stopped_in_order_can_be_started_again_with_its_identity(house):

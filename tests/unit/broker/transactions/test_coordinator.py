@@ -39,7 +39,7 @@ class Numbers:
 class Ids:
     """Transactional ids with a bound."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.clock, self.replicas = ManualClock(), MemoryReplicas()
         view = ClusterView("cluster")
         state = UpdateMetadataTopicState(TRANSACTION_STATE_TOPIC, partition_states=[UpdateMetadataPartitionState2(0)])
@@ -58,7 +58,7 @@ class Ids:
             None,
             Numbers(),
             Spawner(errors.append),
-            MOST_BYTES,
+            most_bytes,
             self.aborts,
         )
         self.coordinator.start()
@@ -124,6 +124,18 @@ def test_what_ids_take_is_counted_until_they_are_gone() -> None:
     assert ids.coordinator.kept_bytes > before_bytes > 0
     ids.coordinator.on_partition_resigned(0)
     assert ids.coordinator.kept_bytes == 0
+
+
+def test_ids_with_long_names_expire_in_several_batches() -> None:
+    ids = Ids(10 * MOST_BYTES)
+    for number in range(20):
+        assert ids.begin(f"{number}" + "x" * 30_000).error_code is ErrorCode.NONE
+    written = ids.replicas.partitions[TopicPartition(TRANSACTION_STATE_TOPIC, 0)].log.data
+    written.clear()
+    ids.clock.advance(8 * 24 * 3_600_000)
+    assert ids.coordinator.kept_bytes == 0
+    assert len(written) > 1
+    assert max(map(len, written)) < 300_000
 
 
 def test_what_takes_too_long_is_told_with_its_reason() -> None:

@@ -10,7 +10,7 @@ from barnabas.broker.transactions.storage import (
     decode_value,
     encode_key,
     encode_value,
-    tombstones_batch,
+    tombstone_batches,
     transition_batch,
 )
 from barnabas.broker.transactions.transaction import Transaction, TransactionState, Transition
@@ -74,7 +74,7 @@ def test_the_last_record_of_a_key_counts() -> None:
         transition_batch("a", transition(), 0),
         transition_batch("b", transition(), 0),
         transition_batch("a", transition(TransactionState.PREPARE_COMMIT), 0),
-        tombstones_batch(["b", "c"], 0),
+        *(batch for _, batch in tombstone_batches([Transaction("b", 5), Transaction("c", 6)], 0)),
         transition_batch("d", transition(), 0),
     ]
     loaded = read_transactions(memoryview(batch) for batch in stored)
@@ -83,6 +83,14 @@ def test_the_last_record_of_a_key_counts() -> None:
         ("d", TransactionState.ONGOING),
     ]
     assert (loaded.record_count, loaded.skipped_count) == (6, 0)
+
+
+def test_many_tombstones_are_split_into_batches() -> None:
+    gone = [Transaction(f"{number}" + "x" * 30_000, number) for number in range(20)]
+    found = tombstone_batches(gone, 0)
+    assert len(found) > 1
+    assert all(len(batch) < 300_000 for _, batch in found)
+    assert [txn for some, _ in found for txn in some] == gone
 
 
 def test_what_cannot_be_read_is_left_out() -> None:

@@ -119,6 +119,28 @@ def test_a_key_of_somebody_else_is_refused(tmp_path, authority):
         server_context(client_settings({"ssl.keystore.type": "PEM", "ssl.keystore.location": str(path)}))
 
 
+def test_comments_in_a_truststore_may_be_in_any_language(tmp_path, authority):
+    text = f"# CN=NetLock Arany (Class Gold) Főtanúsítvány\n{authority.certificate_pem.decode()}"
+    for encoding in ("utf-8", "iso8859-2"):
+        path = _written(tmp_path / "trusted.pem", text.encode(encoding))
+        context = client_context(client_settings({"ssl.truststore.type": "PEM", "ssl.truststore.location": path}))
+        assert context.cert_store_stats()["x509"] == 1
+    context = client_context(client_settings({"ssl.truststore.type": "PEM", "ssl.truststore.certificates": text}))
+    assert context.cert_store_stats()["x509"] == 1
+
+
+def test_a_key_on_an_unsupported_curve_is_refused(tmp_path):
+    key, certificate, store = tmp_path / "key.pem", tmp_path / "it.pem", tmp_path / "it.p12"
+    for command in (
+        f"ecparam -genkey -name secp224k1 -out {key}",
+        f"req -x509 -key {key} -subj /CN=it -out {certificate}",
+        f"pkcs12 -export -inkey {key} -in {certificate} -out {store} -passout pass:secret1",
+    ):
+        subprocess.run(["openssl", *command.split()], check=True, capture_output=True, timeout=60)
+    with pytest.raises(ConfigError, match=r"it\.p12 is unusable: .*is not supported"):
+        read_key_pair(str(store), "PKCS12", "secret1", None)
+
+
 def test_a_list_of_revoked_certificates_must_be_one(tmp_path, authority, pem):
     path = tmp_path / "revoked.pem"
     for data in (b"nothing", authority.certificate_pem):

@@ -40,7 +40,7 @@ from barnabas.wire.records.batch import (
     read_header,
     set_max_timestamp,
 )
-from barnabas.wire.records.batch_rules import refuse_batch, refuse_fields
+from barnabas.wire.records.batch_rules import refuse_batch, refuse_fields, too_large
 from barnabas.wire.records.crc import crc32c
 from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES
 from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
@@ -157,12 +157,21 @@ def _prepare_as_it_is(
     return ClientBatch(records, batch_length, last_offset_delta, max_timestamp_ms, append_time_ms, header)
 
 
-def prepare_own(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> Prepared:
+def prepare_own(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> Prepared | RecordRefusal:
     """Prepare batches that the broker built, for a topic of message format 2.
+
+    Returns:
+        The prepared records, or the refusal: a batch is larger than max.message.bytes.
 
     Raises:
         CorruptRecordsError: `records` is not a sequence of whole batches.
     """
+    if len(records) > rules.max_message_bytes:
+        for batch in batches(records):
+            # differs from Kafka (marker-size): a transaction's marker is never too large. Without it the transaction
+            # would never end.
+            if len(batch) > rules.max_message_bytes and not read_header(batch).is_control:
+                return too_large(len(batch), rules.max_message_bytes)
     append_time_ms = NO_TIMESTAMP
     if rules.is_log_append_time:
         append_time_ms = now_ms()

@@ -7,7 +7,8 @@ Also deletes old segments of compacted logs: below the log start offset and, wit
 
 Invariants: a log has at most one round at a time; its segments change only on the event loop, and a swap happens only
 if they are still the segments that the round read. A log that can't be cleaned is skipped until it is opened again;
-other logs are not affected.
+other logs are not affected. As in Kafka, a log is not cleaned while it moves to another directory: its copy would miss
+records of segments that were replaced, or contain values whose tombstones are gone.
 
 # differs from Kafka (cleaner-disk-error): after a disk error in the cleaner, only this log is no longer cleaned; the
 # directory stays online.
@@ -102,6 +103,7 @@ class Cleaner:
         high_watermarks: Callable[[], Mapping[TopicPartition, int]],
         note_clean: Callable[[PartitionLog], object],
         stopped: StopSignal,
+        is_moving: Callable[[TopicPartition], bool] = lambda _: False,
     ) -> None:
         """Args:
         config: The broker's settings, which may change: a round keeps its initial settings, except the I/O rate.
@@ -111,6 +113,7 @@ class Cleaner:
         high_watermarks: Returns their high watermarks.
         note_clean: Called when a log's `first_dirty_offset` has changed.
         stopped: The stop signal, not yet set; throttled threads wait on it.
+        is_moving: Returns whether a partition's log is being moved to another directory.
         """
         self.read_bytes = self.written_bytes = self.last_round_ms = 0
         self.last_look_ms = env.clock.monotonic_ms()
@@ -122,6 +125,7 @@ class Cleaner:
         self._high_watermarks = high_watermarks
         self._note_clean = note_clean
         self._stopped = stopped
+        self._is_moving = is_moving
         self._throttle = Throttle(lambda: config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
         self._given_up: dict[TopicPartition, tuple[PartitionLog, BaseException]] = {}
         self._running: dict[TopicPartition, _Running] = {}
@@ -139,6 +143,10 @@ class Cleaner:
         # An entry keeps its log's files open, so entries of closed logs are removed.
         self._given_up = {key: each for key, each in self._given_up.items() if not each[0].is_closed}
         return {key: error for key, (_, error) in self._given_up.items()}
+
+    def is_cleaning(self, topic_partition: TopicPartition) -> bool:
+        """Return whether a round over a partition's log is in progress."""
+        return topic_partition in self._running
 
     def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
         """Return the number and bytes of the logs that are no longer cleaned, by log directory."""
@@ -204,7 +212,7 @@ class Cleaner:
         due: list[tuple[PartitionLog, CleanableRange]] = []
         now_ms = self._env.clock.now_ms()
         for log in self._idle_logs():
-            if len(log.segments) == 1:
+            if len(log.segments) == 1 or self._is_moving(log.topic_partition):
                 # The active segment is never cleaned. Most of very many logs may have only this segment.
                 continue
             try:
@@ -263,7 +271,9 @@ class Cleaner:
             cleanable.first_uncleanable_offset,
             settings,
             self._throttle,
-            lambda: log.is_closed or log.is_truncating or self._stopped.is_set(),
+            lambda: (
+                log.is_closed or log.is_truncating or self._stopped.is_set() or self._is_moving(log.topic_partition)
+            ),
         )
         running = _Running(log, segments, round_, self._env.clock.monotonic_ms())
         self._running[log.topic_partition] = running
@@ -303,7 +313,7 @@ class Cleaner:
 
     def _is_wanted(self, running: _Running) -> bool:
         log = running.log
-        if log.is_closed or running.was_truncated or self._stopped.is_set():
+        if log.is_closed or running.was_truncated or self._stopped.is_set() or self._is_moving(log.topic_partition):
             return False
         return COMPACT in log.config.cleanup_policy
 
@@ -315,7 +325,7 @@ class Cleaner:
             for segment, source in zip(replaced, group, strict=True)
         )
         if not (is_same and self._is_wanted(running)):
-            # The log was truncated, deleted or closed: the round did not read its current records.
+            # The log was truncated, deleted or closed: the round did not read its current records. Or the log moves.
             self._executor.run(
                 lambda: round_.discard(group),
                 lambda _: self._fail(running, CleaningAbortedError()),

@@ -50,7 +50,7 @@ class Checkpoints:
         self._being_written: set[Path] = set()
         self._ended: Pending[None] = completed(None)
         self._written: dict[Path, Mapping[TopicPartition, int]] = {}
-        # By directory: truncations that wait for its checkpoints.
+        # By directory: truncations and deletions that wait for its checkpoints.
         self._truncated: dict[Path, list[Pending[None]]] = {}
 
     # --- contents
@@ -123,7 +123,7 @@ class Checkpoints:
         )
 
     def write_after_truncation(self, log_directory: Path) -> Pending[None]:
-        """Write the checkpoints that a truncation may have invalidated; simultaneous requests share one write.
+        """Write the checkpoints that a truncation or deletion of a log has invalidated; requests share one write.
 
         Returns:
             Completes when the checkpoints are on disk, or could not be written.
@@ -141,14 +141,15 @@ class Checkpoints:
             # The directory failed meanwhile.
             _complete(self._truncated.pop(path))
             return
+        checkpoints = (directory.recovery_points, directory.log_start_offsets, directory.cleaner_offsets)
+        if any(checkpoint.path in self._being_written for checkpoint in checkpoints):
+            # `_check_ended` calls this again after that write.
+            return
         wanted = [
             (directory.recovery_points, self._recovery_points(directory)),
             (directory.log_start_offsets, self._log_start_offsets(directory)),
             (directory.cleaner_offsets, self._cleaner_offsets(directory)),
         ]
-        if any(checkpoint.path in self._being_written for checkpoint, _ in wanted):
-            # `_check_ended` calls this again after that write.
-            return
         told = self._truncated.pop(path)
         changed = [each for each in wanted if self._written.get(each[0].path) != each[1]]
         left_count = len(changed)

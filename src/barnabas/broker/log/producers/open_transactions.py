@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from barnabas.core.errors import StorageError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.errors import CorruptRecordsError
 
 if TYPE_CHECKING:
     from barnabas.broker.log.partition_log import PartitionLog
@@ -33,7 +35,7 @@ class OpenTransaction(NamedTuple):
 
     Attributes:
         first_offset: Offset of its first record in the partition.
-        since_ms: That record's timestamp; -1 if unknown because its batch was removed.
+        since_ms: That record's timestamp; -1 if unknown because its batch was removed or cannot be read.
     """
 
     producer_id: int
@@ -67,7 +69,12 @@ def open_transactions(log: "PartitionLog") -> list[OpenTransaction]:
 def _since_ms(log: "PartitionLog", offset: int) -> int:
     for segment in reversed(log.segments):
         if segment.base_offset <= offset:
-            located = segment.locate(offset)
+            try:
+                located = segment.locate(offset)
+            except (StorageError, CorruptRecordsError) as error:
+                # The warning is worth less than a start: the other logs are not affected.
+                _logger.warning("the first batch of a transaction cannot be read: %s", error)
+                break
             if located is not None and isinstance(located[1], BatchHeader):
                 return begin_ms(located[1])
             break

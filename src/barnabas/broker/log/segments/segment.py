@@ -11,6 +11,7 @@ Source: implementation page, log; log-format facts, index rule, append and roll.
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from barnabas.broker.log.file_names import (
     file_name,
     segment_paths,
 )
-from barnabas.broker.log.segments.batch_reader import AnyHeader, read_batches, read_headers
+from barnabas.broker.log.segments.batch_reader import AnyHeader, ReadableFile, read_batches, read_headers
 from barnabas.broker.log.segments.mark import Mark
 from barnabas.broker.log.segments.offset_index import OffsetIndex
 from barnabas.broker.log.segments.time_index import TimeIndex
@@ -37,6 +38,7 @@ from barnabas.wire.records.formats import iterate_any_records
 REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes for an index that is found damaged at its first use
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
+_SEARCHED_AT_ONCE_BYTES = 32 * 1024  # the event loop does not search larger batches for a timestamp
 
 _logger = logging.getLogger(__name__)
 
@@ -44,6 +46,22 @@ _logger = logging.getLogger(__name__)
 class _Indexes(NamedTuple):
     offsets: OffsetIndex
     times: TimeIndex
+
+
+class _Searched(NamedTuple):
+    """The result of a search for a timestamp in an executor.
+
+    Attributes:
+        target_ms, start_offset: See `Segment.find_timestamp`.
+        end_position: The end of the searched batches.
+        found: The record, as `Segment.find_timestamp` returns it; None if there is none before `end_position`; or the
+            error if a batch is damaged.
+    """
+
+    target_ms: int
+    start_offset: int
+    end_position: int
+    found: tuple[int, int, int] | CorruptRecordsError | None
 
 
 class Segment:
@@ -67,6 +85,7 @@ class Segment:
         "_is_damaged",
         "_modified_ms",
         "_offset_index",
+        "_searched",
         "_size",
         "_time_index",
         "_transactions",
@@ -98,6 +117,7 @@ class Segment:
         self._is_damaged = False
         self._modified_ms: int | None = None
         self._bytes_since_entry = 0
+        self._searched: _Searched | None = None
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.roll_jitter_ms = 0
@@ -549,20 +569,34 @@ class Segment:
             Its timestamp, offset and leader epoch; None if the segment has no such record.
 
         Raises:
-            NotCachedError: `cached` is given, and a read would need the disk.
+            NotCachedError: `cached` is given, and a read would need the disk, or the search may take long.
         """
         file = self._readable(cached)
         offset = max(self._time_index.lookup(target_ms), start_offset)
         position = self._offset_index.lookup(offset)
+        searched = self._searched
+        if searched is not None and searched.target_ms == target_ms and searched.start_offset == start_offset:
+            if isinstance(searched.found, CorruptRecordsError):
+                raise searched.found
+            if searched.found is not None:
+                return searched.found
+            position = max(position, searched.end_position)
         for batch_position, header in read_headers(file, position, self.size):
             if header.max_timestamp_ms < target_ms or header.last_offset < start_offset:
                 continue
-            end_position = batch_position + header.size_in_bytes
-            for _, _, batch in read_batches(file, batch_position, end_position):
-                for record in iterate_any_records(batch):
-                    if record.timestamp_ms >= target_ms and record.offset >= start_offset:
-                        return record.timestamp_ms, record.offset, header.leader_epoch
+            if cached is not None and (header.codec or header.size_in_bytes > _SEARCHED_AT_ONCE_BYTES):
+                # A few KB may decompress to records that take the event loop seconds.
+                search = partial(_search, self.file, batch_position, self.size, target_ms, start_offset)
+                raise NotCachedError(ColdWork((self, target_ms, start_offset), search, self._take_searched))
+            found = _find(file, batch_position, header, target_ms, start_offset)
+            if found is not None:
+                return found
         return None
+
+    def _take_searched(self, searched: _Searched) -> None:
+        if searched.end_position <= self.size:
+            # Otherwise, the segment was truncated meanwhile.
+            self._searched = searched
 
     def truncate_to(self, offset: int) -> None:
         """Remove every batch that contains `offset` or is above it."""
@@ -577,6 +611,7 @@ class Segment:
         self.transactions.truncate(offset)
         self.file.truncate(position)
         self._is_damaged = False
+        self._searched = None
         self._bytes_since_entry = 0
         if position == 0:
             self.first_timestamp_ms = NO_TIMESTAMP
@@ -601,3 +636,28 @@ class Segment:
             file.sync()
         for path in self.paths if file is None else self.paths[1:]:
             self._files.sync(path)
+
+
+def _find(
+    file: ReadableFile, position: int, header: AnyHeader, target_ms: int, start_offset: int
+) -> tuple[int, int, int] | None:
+    """Search one batch; see `Segment.find_timestamp`."""
+    for _, _, batch in read_batches(file, position, position + header.size_in_bytes):
+        for record in iterate_any_records(batch):
+            if record.timestamp_ms >= target_ms and record.offset >= start_offset:
+                return record.timestamp_ms, record.offset, header.leader_epoch
+    return None
+
+
+def _search(file: RecordFile, position: int, end_position: int, target_ms: int, start_offset: int) -> _Searched:
+    """Search the batches between two positions; any thread may call this."""
+    found: tuple[int, int, int] | CorruptRecordsError | None = None
+    try:
+        for batch_position, header in read_headers(file, position, end_position):
+            if header.max_timestamp_ms >= target_ms and header.last_offset >= start_offset:
+                found = _find(file, batch_position, header, target_ms, start_offset)
+                if found is not None:
+                    break
+    except CorruptRecordsError as error:
+        found = error
+    return _Searched(target_ms, start_offset, end_position, found)

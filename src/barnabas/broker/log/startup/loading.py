@@ -31,7 +31,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class DamagedLog:
-    """A log that cannot be opened, with its checkpoint entries, which must be kept.
+    """A log that cannot be opened or truncated, with its checkpoint entries, which must be kept.
 
     Attributes:
         directory: Its directory.

@@ -11,6 +11,7 @@ Invariants:
 - The number of waiting requests is bounded: at the limit, reading from the client pauses. It also pauses while the
   client does not read its responses.
 - A malformed frame closes only the connection: the session continues until it times out.
+- A write whose commit fails gets no response: the connection closes, and the client may repeat the write.
 
 Source: ZooKeeper programmer's guide, consistency guarantees; ZooKeeper 3.5.9, ZooKeeperServer.processPacket and
 processConnectRequest, FinalRequestProcessor.
@@ -70,7 +71,7 @@ class ZooKeeperConnection:
         self._waiting: deque[tuple[int, messages.Request, int, int]] = deque()
         self._in_flight_count = self._outstanding_bytes = 0
         self._out = WireBuffer()
-        self._is_flush_planned = self._is_ending = self._is_closed = False
+        self._is_flush_planned = self._is_ending = self._is_closed = self._ends_session = False
         self._sessionless: Timer | None = server.timers.call_later(
             _SESSIONLESS_MS, connection.close, "it asked for no session"
         )
@@ -88,7 +89,7 @@ class ZooKeeperConnection:
     # --- frames
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
-        if self._is_ending:
+        if self._is_ending or self._ends_session:
             return
         if self.session is not None:
             self._request(self.session, frame, now_ns)
@@ -225,17 +226,20 @@ class ZooKeeperConnection:
     def _work(self) -> None:
         """Start the requests that need not wait."""
         waiting = self._waiting
-        while waiting and self.session is not None and not self._is_ending:
+        while waiting and self.session is not None and not self._is_ending and not self._ends_session:
             xid, request, since_ns, frame_bytes = waiting[0]
             if isinstance(request, messages.Write):
                 waiting.popleft()
                 self._in_flight_count += 1
                 author = Author(self.session.id, self._identities)
+                answer = partial(self._on_outcome, xid, request, author, since_ns, frame_bytes)
                 if request.operation is Operation.CLOSE_SESSION:
+                    # Later requests get no response, as in ZooKeeper: their ephemeral nodes would have no session.
+                    self._ends_session = True
                     self._server.sessions.end(self.session)
-                self._server.registry.perform(
-                    request.ops, author, partial(self._on_outcome, xid, request, author, since_ns, frame_bytes)
-                )
+                    self._server.store_end(self.session.id, answer)
+                else:
+                    self._server.registry.perform(request.ops, author, answer)
             elif self._in_flight_count:
                 return
             elif isinstance(request, messages.SetWatches) and not self._set_watches(xid, request):
@@ -262,7 +266,7 @@ class ZooKeeperConnection:
         """Store the response to a write; called in the middle of a commit."""
         self._in_flight_count -= 1
         self._outstanding_bytes -= frame_bytes
-        if self._is_closed:
+        if self._is_closed or self._is_ending:
             return
         result, zxid = outcome.result, outcome.zxid
         self._server.statistics.note(self._server.now_ns() - since_ns)
@@ -270,7 +274,8 @@ class ZooKeeperConnection:
             body = messages.write_answer_body(request, result, zxid, outcome.time_ms, author.session_id)
             self._answer(xid, zxid, Code.OK, body)
         elif not isinstance(result, RegistryError):
-            self._answer(xid, zxid, Code.SYSTEM_ERROR)
+            # Clients repeat a write after a lost connection, but not after an error.
+            self.end(f"cannot store a write: {result}")
         elif request.operation is Operation.MULTI:
             self._answer(xid, zxid, Code.OK, messages.refused_multi_body(request, result))
         else:

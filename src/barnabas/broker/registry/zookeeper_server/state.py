@@ -13,11 +13,13 @@ from barnabas.broker.registry.zookeeper_server.watches import Watches
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timers
 from barnabas.wire.registry.acl import Author, Identity
-from barnabas.wire.registry.store import RegistryClosedError, WatchEvent
+from barnabas.wire.registry.store import RegistryClosedError, RegistryError, WatchEvent
 
 if TYPE_CHECKING:
     from random import Random
 
+END_AGAIN_MS: Final = 1_000
+"""Pause before the end of a session is stored again, after a failed commit."""
 MOST_PER_HOST: Final = 60
 """ZooKeeper's default of maxClientCnxns."""
 # differs from Kafka (registry-bounds): in ZooKeeper only the heap limits watches.
@@ -136,12 +138,23 @@ class ServerState:
             self.watches.dismiss_largest().end("its watches take too much memory")
 
     def _on_expired(self, session: Session) -> None:
+        self.store_end(session.id)
+
+    def store_end(self, session_id: int, answer: Callable[[Outcome], object] | None = None) -> None:
+        """Store the end of a session; after a failed commit (disk full), try again until it is stored.
+
+        Args:
+            answer: Gets the first outcome; see `EmbeddedRegistry.perform`.
+        """
+
+        def ended(outcome: Outcome) -> None:
+            if not isinstance(outcome.result, list | RegistryError):
+                self.timers.call_later(END_AGAIN_MS, self.store_end, session_id)
+            if answer is not None:
+                answer(outcome)
+
         try:
-            self.registry.perform([EndSessionOp(session.id)], Author(session.id), _ended)
+            self.registry.perform([EndSessionOp(session_id)], Author(session_id), ended)
         except RegistryClosedError:
             # The broker stops: the session will expire again after a restart.
             return
-
-
-def _ended(outcome: Outcome) -> None:
-    """Ignore the outcome of ending an expired session."""

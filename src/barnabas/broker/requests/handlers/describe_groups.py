@@ -18,18 +18,23 @@ from barnabas.wire.protocol.messages.describe_groups import (
 from barnabas.wire.security.authorizer import OPERATIONS_OF, Operation, ResourceType
 
 _OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
+# The event loop encodes at most this much metadata and assignments at once.
+_MOST_BYTES_AT_ONCE = 256 * 1024
 
 
 @in_slices
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     """Describe each group independently."""
     described = []
-    member_count = 0
-    for group_id in request.groups:
+    member_count = size_bytes = 0
+    # differs from Kafka (describe-groups-twice): a repeated group is answered once. An answer is far larger than its
+    # request, and this bounds it by the groups that exist.
+    for group_id in dict.fromkeys(request.groups):
         group = _describe(ctx, group_id, request.include_authorized_operations)
         described.append(group)
         member_count += len(group.members)
-        if member_count > MOST_ELEMENTS_AT_ONCE:
+        size_bytes += sum(len(each.member_metadata) + len(each.member_assignment) for each in group.members)
+        if member_count > MOST_ELEMENTS_AT_ONCE or size_bytes > _MOST_BYTES_AT_ONCE:
             ctx.is_large = True
         if ctx.is_large:
             yield MORE
@@ -77,7 +82,8 @@ def _members(group: Group) -> list[DescribedGroupMember]:
 
 def refuse(ctx: RequestContext, request: DescribeGroupsRequest, error_code: ErrorCode) -> DescribeGroupsResponse:
     """Return the same error for every requested item: the request failed as a whole."""
-    return DescribeGroupsResponse(groups=[DescribedGroup(error_code, group_id) for group_id in request.groups])
+    groups = dict.fromkeys(request.groups)
+    return DescribeGroupsResponse(groups=[DescribedGroup(error_code, group_id) for group_id in groups])
 
 
 HANDLER = Handler(DescribeGroupsRequest, 0, 5, describe_groups, refuse)

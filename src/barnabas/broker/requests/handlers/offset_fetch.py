@@ -5,7 +5,7 @@ Version 0 reads from the registry, all others read the group's committed offsets
 Source: protocol guide, OffsetFetch; semantics, group coordinator; KIP-447 (require stable).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from barnabas.broker.groups.legacy_offsets import fetch_offsets
 from barnabas.broker.requests.context import RequestContext
@@ -33,27 +33,30 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
     if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
         yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         return
-    wanted: list[TopicPartition] | None = None if request.topics is None else []
-    if wanted is not None:
-        for topic in request.topics or ():
+    wanted: Collection[TopicPartition] | None = None
+    if request.topics is not None:
+        # As in Kafka, a repeated partition is answered once.
+        named: dict[TopicPartition, None] = {}
+        for topic in request.topics:
             for index in topic.partition_indexes:
-                wanted.append(TopicPartition(topic.name, index))
+                named[TopicPartition(topic.name, index)] = None
                 if ctx.is_large:
                     yield MORE
+        wanted = named
     if ctx.api_version == _VERSION_OF_THE_REGISTRY:
-        yield _fetch_from_registry(ctx, request, wanted or [])
+        yield _fetch_from_registry(ctx, request, wanted or ())
         return
     groups = ctx.services.groups
     error_code, offsets = groups.fetch_offsets(request.group_id, None)
     if error_code is not ErrorCode.NONE:
-        yield _refusal(ctx, error_code, wanted or [])
+        yield _refusal(ctx, error_code, wanted or ())
         return
     # The group may have offsets of topics that this principal may not see.
     is_all = wanted is None
     unstable = groups.unstable_partitions(request.group_id) if request.require_stable else frozenset()
     if wanted is None:
         wanted = list(offsets)
-        ctx.is_large = len(wanted) > MOST_ELEMENTS_AT_ONCE
+        ctx.is_large = len(offsets) > MOST_ELEMENTS_AT_ONCE
     if ctx.is_large:
         # A copy, so that all offsets are of the same moment.
         offsets = dict(offsets)
@@ -89,7 +92,7 @@ def _may_describe(ctx: RequestContext, topic: str, is_all: bool) -> bool:
 
 
 def _fetch_from_registry(
-    ctx: RequestContext, request: OffsetFetchRequest, wanted: list[TopicPartition]
+    ctx: RequestContext, request: OffsetFetchRequest, wanted: Collection[TopicPartition]
 ) -> Pending[OffsetFetchResponse]:
     image = ctx.services.cluster.image
 
@@ -124,8 +127,9 @@ def _missing(key: TopicPartition, error_code: ErrorCode) -> OffsetFetchResponseP
     return OffsetFetchResponsePartition(key.partition, NO_OFFSET, NO_EPOCH, "", error_code)
 
 
-def _partitions(request: OffsetFetchRequest) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes]
+def _partitions(request: OffsetFetchRequest) -> Iterable[TopicPartition]:
+    named = (TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes)
+    return dict.fromkeys(named)
 
 
 def _by_topic(

@@ -30,6 +30,10 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
         request.protocol_type,
         request.protocol_name,
     )
+    # The request is kept until the answer, which waits for the leader as long as the members send heartbeats.
+    request.assignments = []
+    if ctx.is_large:
+        ctx.keep_frame()()
     return ctx.services.groups.sync(request.group_id, event).shaped(_response)
 
 

@@ -103,7 +103,8 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
     certificates = certificates_of(settings)
     try:
         if certificates:
-            context.load_verify_locations(cadata=certificates)
+            # Comments may not be ASCII, which Python requires.
+            context.load_verify_locations(cadata=certificates.encode("ascii", "replace").decode())
         else:
             context.load_default_certs()
     except (ssl.SSLError, ValueError):

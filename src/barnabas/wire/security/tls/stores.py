@@ -56,6 +56,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
     data = read_store(location)
     if _is_pem(data, location, kind):
         return _checked_pair(data, key_password, location)
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import (
         Encoding,
         NoEncryption,
@@ -67,6 +68,8 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
         key, certificate, others = pkcs12.load_key_and_certificates(data, password.encode() if password else None)
     except ValueError:
         raise _unreadable(location, "it is not PKCS12, or its password is wrong") from None
+    except UnsupportedAlgorithm as error:
+        raise _unreadable(location, str(error)) from None
     if key is None or certificate is None:
         raise _unreadable(location, "it holds no private key with a certificate")
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -88,12 +91,15 @@ def read_trusted(location: str, kind: str, password: str | None) -> str:
         if _PEM_CERTIFICATE not in data:
             raise _unreadable(location, "it holds no certificate in PEM")
         return data.decode("ascii", "replace")
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
     try:
         store = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError:
         raise _unreadable(location, "it is not PKCS12, or its password is wrong") from None
+    except UnsupportedAlgorithm as error:
+        raise _unreadable(location, str(error)) from None
     found = [each.certificate for each in store.additional_certs]
     if store.cert is not None:
         found.append(store.cert.certificate)

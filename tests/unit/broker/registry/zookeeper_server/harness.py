@@ -9,9 +9,11 @@ from random import Random
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
-from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.embedded import CommitLog, EmbeddedRegistry
+from barnabas.broker.registry.tree import Stage
 from barnabas.broker.registry.zookeeper_server.server import ZooKeeperServer
 from barnabas.broker.registry.zookeeper_server.state import ServerState
+from barnabas.core.errors import StorageError
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from tests import zookeeper_client as zk
@@ -70,6 +72,23 @@ class Client:
         return found
 
 
+class FullOnce:
+    """A journal on a disk that is full at the first commit."""
+
+    def __init__(self, journal: CommitLog) -> None:
+        self._journal = journal
+        self._is_full = True
+
+    def commit(self, stage: Stage, own_session_id: int) -> None:
+        if self._is_full:
+            self._is_full = False
+            raise StorageError("the disk is full")
+        self._journal.commit(stage, own_session_id)
+
+    def close(self) -> None:
+        self._journal.close()
+
+
 class World:
     """A registry, its server, and a clock."""
 
@@ -93,6 +112,12 @@ class World:
         """Let time pass, and what is due then be done."""
         self.clock.advance(by_ms)
         await self.turn()
+
+    def fail_next_commit(self) -> None:
+        """Let the disk be full at the next commit."""
+        journal = self.registry._journal
+        assert journal is not None
+        self.registry._journal = FullOnce(journal)
 
     async def turn(self) -> None:
         """Let what is ready run, commits too."""

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+from barnabas.broker.registry import embedded
 from barnabas.broker.registry.zookeeper_server.connection import MOST_WAITING, MOST_WAITING_BYTES
 from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, MOST_WATCH_BYTES
 from barnabas.wire.registry.store import CreateOp, EventType, WatchEvent
@@ -97,6 +100,32 @@ async def test_a_read_waits_for_the_writes_before_it_and_writes_share_a_commit(w
     assert client.heard() == []
     await world.turn()
     assert client.heard() == [(1, 0), (2, 0), (3, 0), (4, 0), (5, -101)]
+
+
+def test_a_write_that_cannot_be_stored_ends_the_connection_but_not_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each write has its own commit: the second is stored, but an answer would be taken for the answer to the first.
+    monkeypatch.setattr(embedded, "_OPS_PER_COMMIT", 1)
+
+    async def story(world: World) -> None:
+        client = await Client.connect(world)
+        client.request(zk.CREATE, zk.creation("/before", flags=1))
+        await world.turn()
+        assert client.heard() == [(1, 0)]
+        world.fail_next_commit()
+        client.request(zk.CREATE, zk.creation("/first"))
+        client.request(zk.CREATE, zk.creation("/second"))
+        await world.turn()
+        assert (client.heard(), client.peer.is_closed) == ([], True)
+        again = await Client.connect(world, (client.session_id, client.password))
+        assert again.session_id == client.session_id
+        again.request(zk.CREATE, zk.creation("/first"))
+        await world.turn()
+        assert again.heard() == [(1, 0)]
+        assert await world.registry.children("/") == ["before", "first", "second"]
+
+    play(story, tmp_path / "registry.sqlite")
 
 
 async def test_so_many_requests_wait_and_no_more_are_read(world: World, /) -> None:

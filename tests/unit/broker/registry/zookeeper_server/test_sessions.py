@@ -1,11 +1,17 @@
 """Sessions of ZooKeeper's clients: whose they are, and when they are over."""
 
 import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.zookeeper_server.sessions import LEAST_TIMEOUT_MS, Session, Sessions
+from barnabas.broker.registry.zookeeper_server.state import END_AGAIN_MS
 from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from tests import zookeeper_client as zk
@@ -63,6 +69,64 @@ def test_a_session_lives_on_with_its_nodes_when_the_registry_is_opened_again(tmp
 
     for story in (before, after, at_last):
         play(story, tmp_path / "registry.sqlite")
+
+
+async def expire(world: World, client: Client) -> None:
+    await world.advance(client.timeout_ms)
+
+
+async def close(world: World, client: Client) -> None:
+    client.request(zk.CLOSE_SESSION)
+    await world.turn()
+
+
+@pytest.mark.parametrize("end", [expire, close])
+def test_the_end_of_a_session_is_stored_once_the_disk_works(
+    tmp_path: Path, end: Callable[[World, Client], Awaitable[None]]
+) -> None:
+    async def story(world: World) -> None:
+        client = await Client.connect(world, timeout_ms=LEAST_TIMEOUT_MS)
+        client.request(zk.CREATE, zk.creation("/node", flags=1))
+        await world.turn()
+        assert client.heard() == [(1, 0)]
+        world.fail_next_commit()
+        await end(world, client)
+        assert (client.heard(), client.peer.is_closed) == ([], True)
+        assert await world.registry.children("/") == ["node"]
+        await world.advance(END_AGAIN_MS)
+        assert (await world.registry.children("/"), world.registry.tree.sessions) == ([], {})
+
+    play(story, tmp_path / "registry.sqlite")
+
+
+@pytest.mark.played(by=play)
+async def test_nothing_is_done_after_the_end_of_a_session(world: World, /) -> None:
+    client = await Client.connect(world)
+    client.request(zk.CLOSE_SESSION)
+    client.request(zk.CREATE, zk.creation("/node", flags=1))
+    client.request(zk.GET_CHILDREN, zk.watching("/"))
+    await world.turn()
+    assert (client.heard(), client.peer.is_closed) == ([(1, 0)], True)
+    assert await world.registry.children("/") == []
+
+
+def test_a_node_whose_session_is_gone_is_deleted_when_the_registry_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "registry.sqlite"
+
+    async def before(world: World) -> None:
+        for number in range(2):
+            client = await Client.connect(world)
+            client.request(zk.CREATE, zk.creation(f"/node-{number}", flags=1))
+            await world.turn()
+        await world.registry.create("/kept")
+
+    async def after(world: World) -> None:
+        assert await world.registry.children("/") == ["kept", "node-1"]
+
+    play(before, path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM session WHERE id = (SELECT owner FROM znode WHERE path = '/node-0')")
+    play(after, path)
 
 
 def test_who_serves_nobody_ends_the_sessions_that_it_finds(tmp_path: Path) -> None:
