@@ -112,6 +112,59 @@ def test_a_group_goes_on_where_it_stopped_and_can_be_reset(barnabas):
     assert "consumer group nope does not exist" in barnabas("groups", "--describe", "--group", "nope", code=1)
 
 
+def test_a_group_misses_no_record_of_a_partition_that_was_empty(barnabas):
+    topic = "cli-positions"
+    barnabas("topics", "--create", "--topic", topic, "--partitions", "2")
+    consume = ("consume", "--topic", topic, "--group", topic)
+    assert barnabas(*consume, "--timeout-ms", "100") == ""
+    lines = [f"{key}:{key}" for key in range(10)]
+    keys = ("--property", "parse.key=true", "--property", "key.separator=:")
+    barnabas("produce", "--topic", topic, *keys, stdin="\n".join(lines))
+    assert sorted(barnabas(*consume, "--max-messages", "10").split()) == sorted(str(key) for key in range(10))
+
+
+@pytest.mark.parametrize("version", ["0.9.0", "0.10.2"])
+def test_records_of_old_message_formats_are_read(barnabas, version):
+    topic = f"cli-format-{version}"
+    barnabas("topics", "--create", "--topic", topic, "--config", f"message.format.version={version}")
+    barnabas("produce", "--topic", topic, "--compression-codec", "gzip", stdin="0\n1\n2\n")
+    read = barnabas(
+        "consume", "--topic", topic, "--partition", "0", "--offset", "1", "--max-messages", "2",
+        "--property", "print.offset=true", "--property", "print.timestamp=true",
+    )  # fmt: skip
+    rows = [line.split("\t") for line in read.splitlines()]
+    assert [row[1:] for row in rows] == [["Offset:1", "1"], ["Offset:2", "2"]]
+    assert {row[0] == "NO_TIMESTAMP" for row in rows} == {version == "0.9.0"}
+
+
+@pytest.mark.parametrize(
+    "options", [("--topic", "{}"), ("--topic", "{}", "--group", "{}"), ("--include", "{}.*", "--group", "{}")]
+)
+def test_partitions_and_topics_are_read_that_appear_meanwhile(barnabas, kafka_broker_session, request, options):
+    name = f"cli-new-{request.node.callspec.indices['options']}"
+    barnabas("topics", "--create", "--topic", name)
+    barnabas("produce", "--topic", name, stdin="first\n")
+    command = [sys.executable, "-m", "barnabas.cli.main", "consume", *(each.format(name) for each in options)]
+    command += ["--from-beginning", "--max-messages", "11", "--consumer-property", "metadata.max.age.ms=100"]
+    command += ["--bootstrap-server", kafka_broker_session.bootstrap_servers]
+    # The command would wait for ever for a partition that it does not find.
+    command += ["--timeout-ms", f"{PATIENCE_S}000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "first\n"
+        other = name
+        if "--include" in options:
+            other = f"{name}-other"
+            barnabas("topics", "--create", "--topic", other)
+        else:
+            barnabas("topics", "--alter", "--topic", name, "--partitions", "2")
+        lines = [f"{key}:{key}" for key in range(10)]
+        keys = ("--property", "parse.key=true", "--property", "key.separator=:")
+        barnabas("produce", "--topic", other, *keys, stdin="\n".join(lines))
+        read, errors = process.communicate()
+    assert sorted(read.split()) == sorted(str(key) for key in range(10)), errors
+
+
 def test_ctrl_c_ends_a_consumer_in_good_order(barnabas, kafka_broker_session):
     barnabas("produce", "--topic", "cli-signal", stdin="1\n")
     command = [sys.executable, "-m", "barnabas.cli.main", "consume", "--topic", "cli-signal", "--group", "cli-signal"]

@@ -110,6 +110,15 @@ def test_the_lines_before_one_that_is_too_long_are_sent(server):
     ] == (0, "one\ntwo\n")
 
 
+def test_many_refused_lines_are_one_error(server):
+    topic = ("--topic", "mistakes-compact")
+    # A compacted topic refuses records without a key.
+    assert run('"$@"', "topics", "--create", *topic, "--config", "cleanup.policy=compact", *server)[0] == 0
+    code, _, errors = run('"$@"', "produce", *topic, *server, stdin=b"line\n" * 20)
+    assert code == 1
+    assert errors.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

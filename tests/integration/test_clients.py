@@ -1,6 +1,7 @@
 """Our own clients against our own broker."""
 
 import asyncio
+import socket
 
 import pytest
 
@@ -10,7 +11,10 @@ from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSo
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+from tests.integration.hostile_peers import frame_of
 
 
 @pytest.fixture
@@ -115,6 +119,23 @@ def test_acks(servers, topic, acks):
             assert [(await first).offset, (await second).offset] == expected
             records = await read_all(pool, [TopicPartition(topic, 0)], 2)
             assert [record.value for _, record in records] == [b"a", b"b"]
+
+    asyncio.run(use())
+
+
+def test_records_without_acks_outlive_their_producer(servers, topic):
+    """It closes as soon as all is sent: most requests still wait for the connection's next turn."""
+    batch = BatchBuilder()
+    batch.append(0, None, b"x")
+    data = [TopicProduceData(topic, [PartitionProduceData(0, bytes(batch.build()))])]
+    host, _, port = servers.rpartition(":")
+
+    async def use():
+        async with Pool(servers) as pool:
+            await Admin(pool).create_topic(NewTopic(topic, 1))
+            with socket.create_connection((host, int(port))) as producer:
+                producer.sendall(frame_of(ProduceRequest(None, 0, 1_000, data), 7) * 500)
+            assert len(await read_all(pool, [TopicPartition(topic, 0)], 500)) == 500
 
     asyncio.run(use())
 

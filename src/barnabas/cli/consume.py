@@ -4,6 +4,8 @@ import asyncio
 import base64
 import math
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Annotated
 
 from barnabas.cli.client_properties import ClientProperties
@@ -22,6 +24,7 @@ from barnabas.cli.output import Bar, data_writer, note, progress
 from barnabas.cli.topics import name_matcher
 from barnabas.clients import Admin, Consumer, GroupMember, Pool
 from barnabas.clients.consumer import Fetched
+from barnabas.clients.pool import RETRY_BACKOFF_MS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
@@ -34,6 +37,8 @@ HELP = paragraphs(
 Without --group it starts at the end (or at the beginning, or at --offset of one --partition) and commits no offsets.
 With --group it shares the partitions with the other members and resumes at the group's committed offsets. Ctrl-C ends
 it.
+
+Topics and partitions that are created meanwhile are found within metadata.max.age.ms (5 minutes).
 
 By default, as in Kafka's tool, records of open and aborted transactions are printed too. The pipeline's default is
 read_committed.
@@ -50,6 +55,7 @@ Examples:
 
 _COMMIT_INTERVAL_MS = 5_000
 _POLL_MS = 500
+_Topics = dict[str, list[TopicPartition]]
 _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
 # differs from Kafka (consume-reset-none): `none` is allowed.
 _RESETS = {"earliest": "earliest", "latest": "latest"}
@@ -188,6 +194,10 @@ def consume(
             )
             reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped)
             topics = await _topics(Admin(pool), topic, whitelist)
+
+            def watching(use: Callable[[_Topics], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
+                return _watching(lambda: _topics(Admin(pool), topic, whitelist), max_age_ms, use)
+
             try:
                 # Records printed to the same terminal show the progress.
                 with progress(f"Reading {topic or whitelist}", max_messages, is_wanted=not sys.stdout.isatty()) as bar:
@@ -199,11 +209,14 @@ def consume(
                             session_timeout_ms=session_timeout_ms,
                             rebalance_timeout_ms=rebalance_timeout_ms,
                             heartbeat_interval_ms=heartbeat_interval_ms,
+                            is_read_committed=is_read_committed,
                         )
-                        await reader.read_as_member(member, reset, bar, commit_interval_s if commits else None)
+                        async with watching(lambda found: member.subscribe(list(found))):
+                            await reader.read_as_member(member, reset, bar, commit_interval_s if commits else None)
                     else:
-                        await _seek(reader.consumer, topics, partition, offset or reset)
-                        await reader.read(bar)
+                        await _seek(consumer, topics, partition, offset or reset)
+                        async with watching(lambda found: _seek(consumer, found, partition, offset or reset)):
+                            await reader.read(bar)
             finally:
                 sys.stdout.buffer.flush()
                 await reader.consumer.close()
@@ -260,7 +273,7 @@ def _check_options(
             raise BarnabasError(f"--offset {offset}: must be a number, earliest or latest")
 
 
-async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> dict[str, list[TopicPartition]]:
+async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> _Topics:
     known = await admin.topics([topic] if topic is not None else None)
     matches = name_matcher(whitelist)
     found = {
@@ -275,21 +288,42 @@ async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> dic
     return found
 
 
-async def _seek(
-    consumer: Consumer, topics: dict[str, list[TopicPartition]], partition: int | None, offset: str
-) -> None:
+@asynccontextmanager
+async def _watching(
+    look: Callable[[], Awaitable[_Topics]], interval_ms: int, use: Callable[[_Topics], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Look for topics and partitions at an interval, and pass all of them to `use`."""
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(max(interval_ms, RETRY_BACKOFF_MS) / 1000)
+            # Known partitions are read meanwhile, and the next time another broker may answer.
+            with suppress(BarnabasError):
+                await use(await look())
+
+    task = asyncio.get_running_loop().create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _seek(consumer: Consumer, topics: _Topics, partition: int | None, offset: str) -> None:
+    """Set the positions of the partitions that the consumer does not read yet."""
     partitions = [part for parts in topics.values() for part in parts if partition in (None, part.partition)]
     if not partitions:
         (name,) = topics
         raise BarnabasError(
             f"partition {partition} does not exist: topic {name} has {len(topics[name])}, counted from 0"
         )
+    new = [part for part in partitions if part not in consumer.positions]
     if offset == "earliest":
-        await consumer.seek_to_beginning(partitions)
+        await consumer.seek_to_beginning(new)
     elif offset == "latest":
-        await consumer.seek_to_end(partitions)
+        await consumer.seek_to_end(new)
     else:
-        consumer.assign({part: int(offset) for part in partitions})
+        consumer.positions |= dict.fromkeys(new, int(offset))
 
 
 class _Reader:
@@ -313,33 +347,40 @@ class _Reader:
 
     async def read(self, bar: Bar) -> None:
         """Read the partitions that the consumer is assigned."""
-        while not self._is_done():
-            self._print(await self._poll())
+        while not self._is_done() and (fetched := await self._poll()) is not None:
+            self._print(fetched)
             bar.set(self.count, f"{self.count:,} records")
 
     async def read_as_member(self, member: GroupMember, reset: str, bar: Bar, commit_interval_s: float | None) -> None:
-        """Read the partitions that the group assigns, and commit printed offsets unless `commit_interval_s` is None."""
+        """Read the partitions that the group assigns, and commit positions unless `commit_interval_s` is None.
+
+        As in Kafka, positions of all partitions are committed: without a committed offset, the next start of the group
+        would begin at the end again, and skip the records that were written meanwhile.
+        """
         loop = asyncio.get_running_loop()
         next_commit = math.inf if commit_interval_s is None else loop.time() + commit_interval_s
-        printed: dict[TopicPartition, int] = {}
+        positions: dict[TopicPartition, int] = {}
         try:
             while not self._is_done():
                 if member.needs_rejoin:
                     member.raise_failure()
-                    await _commit(member, printed)
+                    await _commit(member, positions)
                     join = loop.create_task(member.join(reset))
                     if not await self._finishes(join):
                         return
                     self.consumer.assign(join.result())
-                    printed = {}
-                offsets = self._print(await self._poll())
+                    positions = {} if commit_interval_s is None else dict(join.result())
+                fetched = await self._poll()
+                if fetched is None:
+                    break
+                printed = self._print(fetched)
                 if commit_interval_s is not None:
-                    printed |= offsets
+                    positions = printed
                 bar.set(self.count, f"{self.count:,} records")
                 if loop.time() >= next_commit:
-                    await _commit(member, printed)
+                    await _commit(member, positions)
                     next_commit = loop.time() + (commit_interval_s or 0)
-            await _commit(member, printed)
+            await _commit(member, positions)
         finally:
             await member.leave()
 
@@ -353,7 +394,8 @@ class _Reader:
         await asyncio.gather(task, return_exceptions=True)
         return False
 
-    async def _poll(self) -> Fetched:
+    async def _poll(self) -> Fetched | None:
+        """Return the next records; None: a signal came first, and records below the positions may be missing."""
         loop = asyncio.get_running_loop()
         poll = loop.create_task(self.consumer.poll(_POLL_MS))
         stop = loop.create_task(self._stopped.wait())
@@ -363,19 +405,19 @@ class _Reader:
             return poll.result()
         poll.cancel()
         await asyncio.gather(poll, return_exceptions=True)
-        return []
+        return None
 
     def _print(self, fetched: Fetched) -> dict[TopicPartition, int]:
-        """Print records up to the limit; return the next offset of each partition."""
-        next_offsets: dict[TopicPartition, int] = {}
+        """Print records up to the limit; return the offset after the printed records for each partition."""
+        next_offsets, count = dict(self.consumer.positions), self.count
         for partition, records, is_log_append_time in fetched:
             for record in records:
                 if self._max_messages is not None and self.count >= self._max_messages:
+                    next_offsets[partition] = min(next_offsets[partition], record.offset)
                     break
                 self._writer.write(partition, record, is_log_append_time)
                 self.count += 1
-                next_offsets[partition] = record.offset + 1
-        if next_offsets:
+        if self.count > count:
             sys.stdout.buffer.flush()
             self._last_record = asyncio.get_running_loop().time()
         return next_offsets

@@ -197,8 +197,10 @@ class _Sent:
         self._failure: BaseException | None = None
 
     def note(self, future: "asyncio.Future[RecordMetadata]") -> None:
-        if not future.cancelled() and self._failure is None:
-            self._failure = future.exception()
+        if not future.cancelled():
+            # Also after the first failure: asyncio logs exceptions that are never retrieved.
+            failure = future.exception()
+            self._failure = self._failure or failure
 
     def raise_failure(self) -> None:
         if self._failure is not None:

@@ -2,7 +2,8 @@
 
 Invariant: records of a partition come in order of offset, each once, from the position on. Control records are never
 returned; with `is_read_committed`, neither are records of open or aborted transactions. Each batch's CRC is checked.
-Each fetch carries the known leader epoch, so that a stale or replaced leader rejects it.
+Each fetch carries the known leader epoch, so that a stale or replaced leader rejects it. Partitions that returned
+records are requested after the others, so that a backlog of one does not delay them.
 
 Source: protocol guide, Fetch; design page, the consumer; KIP-320; KIP-98 for aborted transactions.
 """
@@ -18,12 +19,17 @@ from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from barnabas.wire.records.batch import batches, is_crc_valid, read_header
-from barnabas.wire.records.record import Record, iterate_records
+from barnabas.wire.records.formats import (
+    batches_of_any_magic,
+    is_any_crc_valid,
+    iterate_any_records,
+    read_any_header,
+)
+from barnabas.wire.records.record import Record
 
 
 class FetchedBatch(NamedTuple):
-    """Records of one batch."""
+    """Records of one batch, or of one message of the formats before batches."""
 
     partition: TopicPartition
     records: list[Record]
@@ -40,7 +46,7 @@ class Consumer:
     """Reads from positions that its user sets; `GroupMember` handles groups.
 
     Attributes:
-        positions: The offset of the next record to be read, by partition.
+        positions: The offset of the next record to be read, by partition, in the order of the next request.
     """
 
     def __init__(
@@ -215,12 +221,15 @@ class Consumer:
         if data.records is None:
             return
         assert isinstance(data.records, memoryview)
+        if data.records:
+            # Brokers fill a response in the order of the request, so the next one begins with the other partitions.
+            self.positions[partition] = self.positions.pop(partition)
         begun = sorted(data.aborted_transactions or (), key=lambda each: each.first_offset, reverse=True)
         aborted: set[int] = set()
-        for batch in batches(data.records):
-            if not is_crc_valid(batch, 0, len(batch)):
+        for batch in batches_of_any_magic(data.records):
+            if not is_any_crc_valid(batch):
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch has a wrong CRC")
-            header = read_header(batch)
+            header = read_any_header(batch)
             while begun and begun[-1].first_offset <= header.last_offset:
                 aborted.add(begun.pop().producer_id)
             if header.is_control:
@@ -228,7 +237,7 @@ class Consumer:
                 aborted.discard(header.producer_id)
             elif not (header.is_transactional and header.producer_id in aborted):
                 # A batch is sent whole, even if the position is within it.
-                records = [record for record in iterate_records(batch) if record.offset >= position]
+                records = [record for record in iterate_any_records(batch) if record.offset >= position]
                 if records:
                     fetched.append(FetchedBatch(partition, records, header.is_log_append_time))
             self.positions[partition] = max(self.positions[partition], header.last_offset + 1)

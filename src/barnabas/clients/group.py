@@ -1,7 +1,7 @@
 """A member of a consumer group: joins, receives partitions, commits offsets, leaves.
 
     join (JoinGroup) -> the leader divides the partitions (range) -> SyncGroup -> heartbeats
-        -> REBALANCE_IN_PROGRESS: commit, join again
+        -> REBALANCE_IN_PROGRESS, or new topics or partitions: commit, join again
 
 Subscription and assignment use the "consumer" protocol (`consumer_protocol.py`). The range assignor divides each
 topic's partitions in order among its subscribers, sorted by member id; the first members get one more if the number is
@@ -57,7 +57,7 @@ class GroupMember:
 
     Attributes:
         assignment: The partitions that this member reads now.
-        needs_rejoin: Whether `join` must be called before anything else: the group rebalances.
+        needs_rejoin: Whether `join` must be called before anything else: the group rebalances, or must rebalance.
     """
 
     def __init__(
@@ -69,16 +69,24 @@ class GroupMember:
         session_timeout_ms: int = 10_000,
         rebalance_timeout_ms: int = 60_000,
         heartbeat_interval_ms: int = 3_000,
+        is_read_committed: bool = False,
     ) -> None:
+        """Args:
+        is_read_committed: Without a committed offset, `latest` is the last stable offset.
+        """
         self.assignment: list[TopicPartition] = []
         self.needs_rejoin = True
         self._pool = pool
         self._admin = Admin(pool, _OFFSETS_TIMEOUT_MS)
         self._group_id = group_id
         self._topics = sorted(topics)
+        self._joined_topics = self._topics
+        # The partition counts of all members' topics, if this member is the leader and divided the partitions.
+        self._divided: dict[str, int] = {}
         self._session_timeout_ms = session_timeout_ms
         self._rebalance_timeout_ms = rebalance_timeout_ms
         self._heartbeat_interval_ms = heartbeat_interval_ms
+        self._is_read_committed = is_read_committed
         self._member_id = ""
         self._generation = -1
         self._heartbeats: asyncio.Task[None] | None = None
@@ -112,6 +120,24 @@ class GroupMember:
         self.needs_rejoin = False
         self._heartbeats = asyncio.get_running_loop().create_task(self._beat())
         return await self._positions(auto_offset_reset)
+
+    async def subscribe(self, topics: Sequence[str]) -> None:
+        """Set the topics, and set `needs_rejoin` if they changed or the leader's topics have new partitions.
+
+        Call it regularly: topics and partitions may be created at any time.
+
+        Raises:
+            KafkaError: The topics could not be described.
+        """
+        self._topics = sorted(topics)
+        generation, has_changed = self._generation, False
+        if self._divided:
+            for name, topic in (await self._admin.topics(list(self._divided))).items():
+                # A broker that has just started may not know a topic yet.
+                if topic.error_code is ErrorCode.NONE and len(topic.partitions) != self._divided.get(name):
+                    has_changed = True
+        if generation == self._generation and (has_changed or self._topics != self._joined_topics):
+            self.needs_rejoin = True
 
     async def wait_for_rebalance(self) -> None:
         """Wait until the group rebalances (which sets `needs_rejoin`) or a heartbeat fails."""
@@ -169,6 +195,7 @@ class GroupMember:
         joined = await retry(self._send_join, patience_ms)
         self._generation = joined.generation_id
         assignments: list[SyncGroupRequestAssignment] = []
+        self._divided = {}
         if joined.leader == self._member_id:
             assignments = await self._divide(joined.members)
         request = SyncGroupRequest(self._group_id, self._generation, self._member_id, assignments=assignments)
@@ -184,6 +211,7 @@ class GroupMember:
 
     async def _send_join(self) -> JoinGroupResponse:
         channel = await self._pool.coordinator(self._group_id)
+        self._joined_topics = self._topics
         request = JoinGroupRequest(
             self._group_id,
             self._session_timeout_ms,
@@ -205,8 +233,8 @@ class GroupMember:
         subscriptions = {member.member_id: decode_subscription(member.metadata) for member in members}
         topics = {topic for subscribed in subscriptions.values() for topic in subscribed}
         known = await self._admin.topics(sorted(topics))
-        partition_counts = {name: len(topic.partitions) for name, topic in known.items()}
-        divided = assign_range(subscriptions, partition_counts)
+        self._divided = {name: len(topic.partitions) for name, topic in known.items()}
+        divided = assign_range(subscriptions, self._divided)
         return [SyncGroupRequestAssignment(member, encode_assignment(parts)) for member, parts in divided.items()]
 
     async def _positions(self, auto_offset_reset: str) -> dict[TopicPartition, int]:
@@ -214,8 +242,10 @@ class GroupMember:
             return {}
         positions = await self._admin.committed_offsets(self._group_id, self.assignment)
         missing = [partition for partition in self.assignment if partition not in positions]
-        if missing:
-            positions |= await self._admin.offsets(missing, EARLIEST if auto_offset_reset == "earliest" else LATEST)
+        if auto_offset_reset == "earliest":
+            positions |= await self._admin.offsets(missing, EARLIEST)
+        else:
+            positions |= await self._admin.offsets(missing, LATEST, is_read_committed=self._is_read_committed)
         return positions
 
     async def _beat(self) -> None:

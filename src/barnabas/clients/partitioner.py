@@ -1,7 +1,7 @@
 """The partition of a record, by the rules of Java's producer.
 
 With a key: murmur2 of its bytes, without the sign bit, modulo the number of partitions; so all clients choose the same
-partition for a key. Without a key: the same partition until a batch is full, then another (KIP-480).
+partition for a key. Without a key: the same partition until a batch is full, then another with a leader (KIP-480).
 
 Source: murmur2 is Austin Appleby's public-domain MurmurHash2, 32 bits, with Kafka's seed.
 """
@@ -9,7 +9,10 @@ Source: murmur2 is Austin Appleby's public-domain MurmurHash2, 32 bits, with Kaf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from random import Random
+
+    from barnabas.clients.pool import PartitionMetadata
 
 _SEED = 0x9747B28C
 _MULTIPLIER = 0x5BD1E995
@@ -40,22 +43,22 @@ def partition_for_key(key: bytes, partition_count: int) -> int:
 class StickyPartition:
     """The current partition for records of one topic without a key."""
 
-    __slots__ = ("_dice", "_partition", "_partition_count")
+    __slots__ = ("_dice", "_is_full", "_partition")
 
     def __init__(self, dice: "Random") -> None:
         self._dice = dice
+        self._is_full = False
         self._partition = -1
-        self._partition_count = 1
 
-    def choose(self, partition_count: int) -> int:
-        """Return the partition for the next record."""
-        self._partition_count = partition_count
-        if not 0 <= self._partition < partition_count:
-            self._partition = self._dice.randrange(partition_count)
+    def choose(self, partitions: "Mapping[int, PartitionMetadata]") -> int:
+        """Return the partition for the next record: one with a leader, if any partition of the topic has one."""
+        if self._is_full or self._partition not in partitions:
+            led = [index for index, each in partitions.items() if each.leader_id >= 0] or list(partitions)
+            others = [index for index in led if index != self._partition]
+            self._partition = self._dice.choice(others or led)
+            self._is_full = False
         return self._partition
 
     def move_on(self) -> None:
-        """Switch to another partition after a full batch, if there is more than one."""
-        if self._partition_count > 1:
-            step = self._dice.randrange(1, self._partition_count)
-            self._partition = (self._partition + step) % self._partition_count
+        """Choose another partition for the next record, if there is one: a batch is full."""
+        self._is_full = True

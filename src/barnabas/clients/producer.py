@@ -3,7 +3,7 @@
 Records of a partition are collected while the previous batch is in flight (or for `linger_ms`). One batch per partition
 is in flight at a time, so records arrive in order. Transient errors are retried until `delivery_timeout_ms` has passed.
 With `enable_idempotence`, each batch carries producer id, epoch and sequence, and the broker does not write a batch
-twice: no record is lost or duplicated.
+twice: no record is lost or duplicated. A batch that exceeds the topic's max.message.bytes is sent in halves.
 
 Invariant: every accepted record gets an outcome, whatever fails: rejection by the broker, an encoding error, a
 malformed response, an internal error. So `flush` and `close` always end.
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from barnabas.clients.channel import UnreachableError
 from barnabas.clients.partitioner import StickyPartition, partition_for_key
-from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
+from barnabas.clients.pool import RETRY_BACKOFF_MS, PartitionMetadata, Pool
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
@@ -60,6 +60,16 @@ class _Batch:
         self.futures: list[asyncio.Future[RecordMetadata]] = []
         self.records: list[tuple[int, bytes | None, bytes | None, Iterable[Header]]] = []
         self.size_bytes = 0
+
+    def halves(self) -> tuple["_Batch", "_Batch"]:
+        """Return two batches with the first and the second half of the records; this batch must not be used again."""
+        middle = len(self.records) // 2
+        first, second = _Batch(self.created, self.deadline), _Batch(self.created, self.deadline)
+        first.records, second.records = self.records[:middle], self.records[middle:]
+        first.futures, second.futures = self.futures[:middle], self.futures[middle:]
+        first.size_bytes = sum(_record_bytes(key, value) for _, key, value, _ in first.records)
+        second.size_bytes = self.size_bytes - first.size_bytes
+        return first, second
 
 
 class Producer:
@@ -136,7 +146,7 @@ class Producer:
             RuntimeError: The producer is closed, or was closed during the call.
         """
         self._check_open()
-        size_bytes = len(key or b"") + len(value or b"") + RECORD_OVERHEAD_BYTES
+        size_bytes = _record_bytes(key, value)
         while self._buffered_bytes + size_bytes > self._buffer_memory_bytes and self._buffered_bytes:
             self._room.clear()
             await self._room.wait()
@@ -184,24 +194,23 @@ class Producer:
             raise RuntimeError("the producer is closed")
 
     async def _partition(self, topic: str, key: bytes | None, partition: int | None) -> int:
-        partition_count = await self._partition_count(topic)
+        partitions = await self._partitions(topic)
         if partition is not None:
-            if not 0 <= partition < partition_count:
+            if partition not in partitions:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} has no partition {partition}")
             return partition
         if key is not None:
-            return partition_for_key(key, partition_count)
+            return partition_for_key(key, len(partitions))
         sticky = self._sticky.get(topic)
         if sticky is None:
             sticky = self._sticky[topic] = StickyPartition(self._dice)
-        return sticky.choose(partition_count)
+        return sticky.choose(partitions)
 
-    async def _partition_count(self, topic: str) -> int:
+    async def _partitions(self, topic: str) -> dict[int, PartitionMetadata]:
         deadline = _now() + self._request_timeout_ms / 1000
         while True:
             try:
-                known = await self._pool.topic(topic, allow_auto_topic_creation=True)
-                return len(known.partitions)
+                return (await self._pool.topic(topic, allow_auto_topic_creation=True)).partitions
             except KafkaError as error:
                 # Retry: the request itself may have created the topic, whose leader is elected a moment later. If one
                 # broker does not answer, another may.
@@ -232,7 +241,11 @@ class Producer:
                 try:
                     response = await self._deliver(partition, queue, batch)
                 except Exception as error:
-                    self._fail(batch, _for_user(partition, error))
+                    if _is_too_large(error) and len(batch.records) > 1:
+                        # Nothing of it was written, so the halves take its sequences.
+                        queue.batches.extendleft(reversed(batch.halves()))
+                    else:
+                        self._fail(batch, _for_user(partition, error))
                 else:
                     self._succeed(partition, batch, response)
                 queue.in_flight = None
@@ -363,6 +376,16 @@ class Producer:
 def _now() -> float:
     """Return the loop's time, in seconds."""
     return asyncio.get_running_loop().time()
+
+
+def _record_bytes(key: bytes | None, value: bytes | None) -> int:
+    """Return a record's share of the buffer."""
+    return len(key or b"") + len(value or b"") + RECORD_OVERHEAD_BYTES
+
+
+def _is_too_large(error: Exception) -> bool:
+    """Return whether the broker refused a batch because of its size."""
+    return isinstance(error, KafkaError) and error.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
 def _for_user(partition: TopicPartition, error: Exception) -> BarnabasError:

@@ -21,6 +21,7 @@ from barnabas.wire.protocol.messages.list_offsets import (
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 LOGS = {0: [b"a0", b"a1", b"a2"], 1: [b"b0", b"b1"]}
@@ -219,4 +220,76 @@ async def test_read_committed_skips_what_was_aborted_and_nothing_else(pool, made
     consumer.assign(at(0))
     assert [offset for _, offset in values(await consumer.poll(1_000))] == shown
     assert consumer.positions == at(0, 5)
+    await consumer.close()
+
+
+def message_set(magic, codec, first_offset, append_time_ms=None):
+    """Three records with the times 1, 2 and 3."""
+    builder = MessageSetBuilder(magic, codec, append_time_ms)
+    for index in range(3):
+        builder.append(first_offset + index, index + 1, b"k", b"%d" % (first_offset + index))
+    return bytes(builder.build())
+
+
+@pytest.mark.parametrize(
+    ("magic", "codec", "append_time_ms", "times"),
+    [
+        (0, Codec.NONE, None, [-1, -1, -1]),
+        (0, Codec.GZIP, None, [-1, -1, -1]),
+        (0, Codec.LZ4, None, [-1, -1, -1]),
+        (1, Codec.NONE, None, [1, 2, 3]),
+        (1, Codec.SNAPPY, None, [1, 2, 3]),
+        (1, Codec.GZIP, 9, [9, 9, 9]),
+    ],
+)
+@pytest.mark.parametrize("position", [10, 11, 12])
+async def test_messages_of_old_formats_are_read_from_the_position_on(
+    pool, made, /, magic, codec, append_time_ms, times, position
+):
+    """The position may be inside a compressed message; a batch of the current format may follow."""
+    records = message_set(magic, codec, 10, append_time_ms) + batch([b"13"], 13)
+
+    def fetch(request):
+        return FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData(0, 0, 14, records=records)])])
+
+    made.will_answer({ApiKey.FETCH: [fetch, lambda request: None]})
+    consumer = Consumer(pool)
+    consumer.assign(at(0, position))
+    fetched = await consumer.poll(1_000)
+    assert values(fetched) == {(0, offset): b"%d" % offset for offset in range(position, 14)}
+    assert [record.timestamp_ms for each in fetched for record in each.records] == [*times[position - 10 :], 0]
+    assert {each.is_log_append_time for each in fetched[:-1]} == {append_time_ms is not None}
+    assert consumer.positions == at(0, 14)
+    await consumer.close()
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+async def test_a_damaged_message_of_an_old_format_is_an_error(pool, made, /, magic):
+    records = message_set(magic, Codec.NONE, 0)[:-1] + b"!"
+
+    def fetch(request):
+        return FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData(0, 0, 3, records=records)])])
+
+    made.will_answer({ApiKey.FETCH: [fetch, lambda request: None]})
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    assert values(await consumer.poll(1_000)) == {(0, 0): b"0", (0, 1): b"1"}
+    with pytest.raises(KafkaError, match="CRC"):
+        await consumer.poll(1_000)
+    await consumer.close()
+
+
+async def test_a_partition_that_returned_records_is_requested_after_the_others(pool, made, /):
+    """Brokers fill a response in the order of the request: a backlog of one partition must not delay the others."""
+
+    def fetch(request):
+        first = request.topics[0].partitions[0]
+        part = PartitionData(first.partition, 0, 9, records=batch([b"x"], first.fetch_offset))
+        return FetchResponse(responses=[FetchableTopicResponse("t", [part])])
+
+    made.will_answer({ApiKey.FETCH: fetch})
+    consumer = Consumer(pool)
+    consumer.assign(at(0) | at(1))
+    read = [next(iter(values(await consumer.poll(1_000)))) for _ in range(4)]
+    assert read == [(0, 0), (1, 0), (0, 1), (1, 1)]
     await consumer.close()

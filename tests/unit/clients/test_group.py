@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from barnabas.clients.consumer_protocol import encode_assignment
+from barnabas.clients.consumer_protocol import decode_subscription, encode_assignment
 from barnabas.clients.group import GroupMember
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -13,6 +13,16 @@ from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
 from barnabas.wire.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from barnabas.wire.protocol.messages.leave_group import LeaveGroupResponse
+from barnabas.wire.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from barnabas.wire.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponseTopic,
+)
 from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -91,6 +101,23 @@ async def test_the_leader_divides_and_goes_on_where_the_group_left_off(pool, bro
     await made.leave()
     (leave,) = broken_in.requests[ApiKey.LEAVE_GROUP]
     assert leave.member_id == "m-1"
+
+
+@pytest.mark.parametrize("is_read_committed", [False, True])
+async def test_without_offsets_it_begins_at_the_end_of_its_isolation_level(pool, made, /, is_read_committed):
+    """With read_committed, records of open transactions are still to be read."""
+    topics = [ListOffsetsTopicResponse("t", [ListOffsetsPartitionResponse(0, 0, offset=5)])]
+    made.will_answer(
+        {
+            ApiKey.OFFSET_FETCH: lambda request: OffsetFetchResponse(0, []),
+            ApiKey.LIST_OFFSETS: lambda request: ListOffsetsResponse(topics=topics),
+        }
+    )
+    one = member(pool, is_read_committed=is_read_committed)
+    assert await one.join() == {PARTITION: 5}
+    (request,) = made.requests[ApiKey.LIST_OFFSETS]
+    assert (request.isolation_level, request.topics[0].partitions[0].timestamp) == (int(is_read_committed), -1)
+    await one.leave()
 
 
 @pytest.mark.played(by=play, JOIN_GROUP=[joined(ErrorCode.MEMBER_ID_REQUIRED), joined()])
@@ -178,6 +205,44 @@ async def test_a_commit_of_another_generation_fails_and_asks_to_join(pool, made,
     assert caught.value.code is ErrorCode.ILLEGAL_GENERATION
     assert made.needs_rejoin
     await made.leave()
+
+
+@pytest.mark.parametrize(
+    ("member_id", "topics", "partition_count", "is_due"),
+    [
+        ("m-1", ["t"], 1, False),
+        ("m-1", ["t"], 2, True),
+        ("m-1", ["t", "t2"], 1, True),
+        # The leader alone watches the numbers of partitions.
+        ("m-2", ["t"], 2, False),
+        ("m-2", ["t", "t2"], 1, True),
+    ],
+)
+async def test_new_partitions_and_topics_make_a_member_join_again(
+    pool, made, /, member_id, topics, partition_count, is_due
+):
+    made.will_answer({ApiKey.JOIN_GROUP: joined(member_id=member_id)})
+    one = member(pool)
+    await one.join()
+    made.partition_count = partition_count
+    await one.subscribe(topics)
+    assert one.needs_rejoin is is_due
+    await one.join()
+    assert decode_subscription(made.requests[ApiKey.JOIN_GROUP][-1].protocols[0].metadata) == topics
+    await one.subscribe(topics)
+    assert not one.needs_rejoin
+    await one.leave()
+
+
+async def test_a_topic_that_a_broker_cannot_describe_is_no_reason_to_join_again(pool, made, /):
+    one = member(pool)
+    await one.join()
+    unknown = MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "t")
+    brokers = [MetadataResponseBroker(0, "memory", 9092)]
+    made.will_answer({ApiKey.METADATA: lambda request: MetadataResponse(0, brokers, "memory", 0, [unknown])})
+    await one.subscribe(["t"])
+    assert not one.needs_rejoin
+    await one.leave()
 
 
 async def test_who_never_joined_leaves_nothing(pool, unasked, /):

@@ -4,6 +4,12 @@ import pytest
 from kafka.partitioner.default import murmur2 as kafka_python_murmur2
 
 from barnabas.clients.partitioner import StickyPartition, murmur2, partition_for_key
+from barnabas.clients.pool import PartitionMetadata
+from barnabas.core.error_code import ErrorCode
+
+
+def partitions(*leader_ids):
+    return {index: PartitionMetadata(index, leader, [], [], ErrorCode.NONE) for index, leader in enumerate(leader_ids)}
 
 
 @pytest.mark.parametrize(
@@ -36,14 +42,32 @@ def test_a_key_always_goes_to_one_partition():
 
 def test_records_without_a_key_stay_until_a_batch_is_full():
     sticky = StickyPartition(random.Random(1))
-    first = sticky.choose(3)
-    assert {sticky.choose(3) for _ in range(20)} == {first}
+    first = sticky.choose(partitions(0, 0, 0))
+    assert {sticky.choose(partitions(0, 0, 0)) for _ in range(20)} == {first}
     sticky.move_on()
-    assert sticky.choose(3) != first
+    assert sticky.choose(partitions(0, 0, 0)) != first
 
 
-def test_the_only_partition_is_never_left():
+@pytest.mark.parametrize(
+    ("leader_ids", "expected"),
+    [
+        ((0,), {0}),
+        ((0, -1, 1), {0, 2}),
+        ((-1, 5, -1), {1}),
+        # Without any leader, each may get one first.
+        ((-1, -1), {0, 1}),
+    ],
+)
+def test_records_without_a_key_go_to_partitions_with_a_leader(leader_ids, expected):
+    sticky, chosen = StickyPartition(random.Random(1)), set()
+    for _ in range(20):
+        chosen.add(sticky.choose(partitions(*leader_ids)))
+        sticky.move_on()
+    assert chosen == expected
+
+
+def test_a_partition_that_no_longer_exists_is_left():
     sticky = StickyPartition(random.Random(1))
-    assert sticky.choose(1) == 0
-    sticky.move_on()
-    assert sticky.choose(1) == 0
+    while sticky.choose(partitions(0, 0)) == 0:
+        sticky.move_on()
+    assert sticky.choose(partitions(0)) == 0

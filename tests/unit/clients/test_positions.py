@@ -11,6 +11,7 @@ from barnabas.clients.positions import (
     lost_ranges,
     merged,
     readable_marks,
+    still_there,
 )
 from barnabas.pipeline.tables.table import Mark
 
@@ -94,6 +95,14 @@ def test_a_target_is_reached_when_all_its_partitions_are():
     assert is_reached({"t": {0: 7, 1: 5}}, {"t": {0: 7, 1: 5}})
     assert not is_reached({"t": {0: 7}}, {"t": {0: 7, 1: 1}})
     assert is_reached({}, {"t": {0: 0}})
+
+
+def test_the_target_of_a_partition_that_is_deleted_goes_with_it():
+    targets = {"t": {0: 7, 1: 5}, "u": {0: 3}}
+    assert still_there(targets, {"t": {0: 9, 1: 5}, "u": {0: 3}, "v": {0: 1}}) == targets
+    assert still_there(targets, {"t": {0: 9}}) == {"t": {0: 7}}
+    # Deleted and created again.
+    assert still_there(targets, {"t": {0: 2}, "u": {}}) == {"t": {0: 2}, "u": {}}
 
 
 def test_lag_counts_what_is_there_and_not_read():

@@ -9,6 +9,12 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdResponse
+from barnabas.wire.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from barnabas.wire.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from barnabas.wire.records.batch import read_header
 from barnabas.wire.records.record import iterate_records
@@ -202,6 +208,52 @@ async def test_records_without_a_key_move_on_with_the_batches(pool, made, /):
         for _ in range(12):
             await producer.send("t", bytes(100))
     assert len({index for index, _ in batches(made)}) > 1
+
+
+def leaders(*leader_ids):
+    """Metadata of a topic whose partitions have these leaders; -1: none."""
+    partitions = [
+        MetadataResponsePartition(
+            0 if leader_id >= 0 else ErrorCode.LEADER_NOT_AVAILABLE, index, leader_id, 0, [0], [0]
+        )
+        for index, leader_id in enumerate(leader_ids)
+    ]
+    topic = MetadataResponseTopic(0, "t", partitions=partitions)
+    return lambda request: MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", 0, [topic])
+
+
+@pytest.mark.parametrize("leader_ids", [(0, -1, 0), (-1, 0, -1)])
+async def test_records_without_a_key_go_to_partitions_with_a_leader(pool, made, /, leader_ids):
+    made.will_answer({ApiKey.METADATA: leaders(*leader_ids)})
+    async with Producer(pool, batch_size_bytes=100) as producer:
+        futures = [await producer.send("t", bytes(90)) for _ in range(20)]
+    assert [future.exception() for future in futures] == [None] * 20
+    assert {index for index, _ in batches(made)} == {index for index, leader in enumerate(leader_ids) if leader >= 0}
+
+
+@pytest.mark.parametrize("is_idempotent", [False, True])
+async def test_a_batch_that_is_too_large_is_divided(pool, made, /, is_idempotent):
+    """The broker takes two records at most, and none of 1,000 bytes."""
+
+    def answer(request):
+        values = [record.value for record in iterate_records(request.topic_data[0].partition_data[0].records)]
+        is_too_large = len(values) > 2 or max(map(len, values)) == 1_000
+        return produced(ErrorCode.MESSAGE_TOO_LARGE if is_too_large else ErrorCode.NONE)(request)
+
+    made.will_answer({ApiKey.PRODUCE: answer})
+    sent = [b"0", b"1", bytes(1_000), b"3", b"4", b"5", b"6"]
+    async with Producer(pool, linger_ms=10, enable_idempotence=is_idempotent) as producer:
+        outcomes = [await producer.send("t", value) for value in sent]
+        await producer.flush()
+        assert producer._buffered_bytes == 0
+    refused = [index for index, future in enumerate(outcomes) if future.exception() is not None]
+    assert refused == [2]
+    written = [values for _, values in batches(made) if len(values) <= 2 and bytes(1_000) not in values]
+    assert [value for values in written for value in values] == [value for value in sent if len(value) < 1_000]
+    if is_idempotent:
+        accepted = [each for each, (_, values) in zip(headers(made), batches(made), strict=True) if values in written]
+        sizes = [len(values) for values in written]
+        assert [each.base_sequence for each in accepted] == [sum(sizes[:index]) for index in range(len(sizes))]
 
 
 async def test_a_closed_producer_takes_nothing(pool, made, /):

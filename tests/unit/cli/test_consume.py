@@ -1,0 +1,108 @@
+"""What `barnabas consume --group` commits: the positions of all partitions, but none after records not printed yet."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from barnabas.cli.consume import _Reader, _Writer
+from barnabas.cli.output import progress
+from barnabas.clients import Consumer, GroupMember
+from barnabas.clients.consumer_protocol import encode_assignment
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.wire.protocol.messages.join_group import JoinGroupResponse
+from barnabas.wire.protocol.messages.leave_group import LeaveGroupResponse
+from barnabas.wire.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from barnabas.wire.protocol.messages.offset_commit import OffsetCommitResponse
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchResponse
+from barnabas.wire.protocol.messages.sync_group import SyncGroupResponse
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from tests.unit.clients.memory_broker import MemoryBroker
+
+PARTITIONS = [TopicPartition("t", 0), TopicPartition("t", 1)]
+END = 10
+
+
+def batch(count, producer_id=-1):
+    builder = BatchBuilder(Codec.NONE, producer_id, 0, 0, is_transactional=producer_id >= 0)
+    for _ in range(count):
+        builder.append(0, None, b"v", ())
+    return bytes(builder.build(END))
+
+
+def aborted():
+    marker = build_marker(7, 0, EndTransactionMarker(MarkerType.ABORT, 0), 0, base_offset=END + 2)
+    return PartitionData(
+        0, 0, END + 3, END + 3, aborted_transactions=[AbortedTransaction(7, END)], records=batch(2, 7) + bytes(marker)
+    )
+
+
+def log(partition, count):
+    return PartitionData(partition, 0, END + count, END + count, records=batch(count))
+
+
+def broker(*fetched):
+    """A group without offsets, whose only member receives both partitions, and these responses to a fetch."""
+    offsets = [ListOffsetsPartitionResponse(index, 0, offset=END) for index in (0, 1)]
+    given: dict[ApiKey, Any] = {
+        ApiKey.JOIN_GROUP: lambda request: JoinGroupResponse(0, 0, 1, None, "range", "other", "m-1", []),
+        ApiKey.SYNC_GROUP: lambda request: SyncGroupResponse(0, 0, assignment=encode_assignment(PARTITIONS)),
+        ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(0, 0),
+        ApiKey.OFFSET_FETCH: lambda request: OffsetFetchResponse(0, []),
+        ApiKey.OFFSET_COMMIT: lambda request: OffsetCommitResponse(0, []),
+        ApiKey.LEAVE_GROUP: lambda request: LeaveGroupResponse(0, 0),
+        ApiKey.LIST_OFFSETS: lambda request: ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", offsets)]),
+        ApiKey.FETCH: [
+            lambda request: FetchResponse(responses=[FetchableTopicResponse("t", list(fetched))]) if fetched else None,
+            lambda request: None,
+        ],
+    }
+    made = MemoryBroker(given)
+    made.partition_count = len(PARTITIONS)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("fetched", "max_messages", "printed", "committed"),
+    [
+        # The next start of the group must not look for the ends again.
+        ([], None, 0, [END, END]),
+        ([log(0, 1)], None, 1, [END + 1, END]),
+        ([aborted()], None, 0, [END + 3, END]),
+        ([aborted(), log(1, 1)], 1, 1, [END + 3, END + 1]),
+        ([log(0, 3), log(1, 2)], 2, 2, [END + 2, END]),
+        ([log(0, 3), log(1, 2)], 4, 4, [END + 3, END + 1]),
+    ],
+)
+@pytest.mark.parametrize("commits", [True, False])
+def test_positions_of_all_partitions_are_committed(fetched, max_messages, printed, committed, commits):
+    made = broker(*fetched)
+
+    async def read(pool):
+        consumer = Consumer(pool, is_read_committed=True)
+        reader = _Reader(consumer, _Writer({}, False, is_silent=True), max_messages, 2_000, asyncio.Event())
+        with progress("", None, is_wanted=False) as bar:
+            await reader.read_as_member(GroupMember(pool, "g", ["t"]), "latest", bar, 5 if commits else None)
+        await consumer.close()
+        assert reader.count == printed
+
+    made.run(read)
+    offsets = [
+        [part.committed_offset for topic in request.topics for part in topic.partitions]
+        for request in made.requests[ApiKey.OFFSET_COMMIT]
+    ]
+    assert offsets == ([committed] if commits else [])
