@@ -20,6 +20,7 @@ from barnabas.api.producer import (
     SendError,
     Sends,
 )
+from barnabas.api.producer.settings import ProducerConfig
 from barnabas.core.errors import ConfigError
 from barnabas.testing import Broker
 from tests.integration.api_producers import add_partitions, make_topic, sent_batches, stored
@@ -225,6 +226,24 @@ def test_a_full_queue_refuses_or_waits(timeout: int, text: str) -> None:
         with pytest.raises(QueueFullError, match=text):
             sends.send("t", None, [b"x"] * 5)
         sends.send("t", None, [b"x"] * 4)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_call_larger_than_librdkafkas_queue_waits_for_room(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    given = ProducerConfig.librdkafka
+
+    def with_small_queue(self: ProducerConfig, servers: str, codec: str) -> dict[str, str | int]:
+        # 1 GiB otherwise.
+        return {**given(self, servers, codec), "queue.buffering.max.kbytes": 1_024}
+
+    monkeypatch.setattr(ProducerConfig, "librdkafka", with_small_queue)
+    messages = [b"%d" % number * 100_000 for number in range(10)] * 4
+    topic = f"large-{kind}"
+    with producer(broker, producer_type=kind, max_message_size=100_000) as sends:
+        sends.send(topic, None, messages)
+    assert [each.value for each in stored(broker, topic)] == messages
 
 
 def test_encoders(broker: Broker) -> None:

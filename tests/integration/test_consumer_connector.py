@@ -197,13 +197,15 @@ def test_without_an_offset_it_begins_as_is_set(site: Site, name: str, reset: str
         assert [message.offset for message in read_until_quiet(stream)] == [10, 11, 12, 13, 14]
 
 
-def test_an_offset_that_is_gone_is_reset(site: Site, name: str) -> None:
+@pytest.mark.parametrize(("reset", "count"), [("smallest", 10), ("largest", 0)])
+def test_an_offset_that_is_gone_is_reset_and_replaced(site: Site, name: str, reset: str, count: int) -> None:
     site.create(name, 1)
     site.write(name, range(10), 1)
     site.call(create_with_parents(site.registry, paths.consumer_offset(name, name, 0), b"1000"))
-    with ConsumerConnector(settings(site, name, consumer_timeout_ms=1_500)) as connector:
+    with ConsumerConnector(settings(site, name, auto_offset_reset=reset, consumer_timeout_ms=1_500)) as connector:
         (stream,) = connector.create_message_streams({name: 1})[name]
-        assert len(read_until_quiet(stream)) == 10
+        assert len(read_until_quiet(stream)) == count
+    assert site.group(name).stored() == {TopicPartition(name, 0): 10}
 
 
 @pytest.mark.parametrize("stored", [None, b"1000"])

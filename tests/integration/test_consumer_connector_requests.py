@@ -1,16 +1,19 @@
 """What an old consumer asks brokers for, as its settings say, and what it does when they refuse or do not answer."""
 
 import itertools
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from barnabas.api import ConsumerConnector
 from barnabas.api.connector import OffsetCommitError
+from barnabas.api.errors import ClosedError
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
+from barnabas.testing import ReceivedRequest
 from tests.integration.old_group import Site
-from tests.patience import until
+from tests.patience import PATIENCE_S, until
 
 _NUMBERS = itertools.count()
 
@@ -94,6 +97,24 @@ def test_an_offset_that_goes_while_it_is_read_is_reset(site: Site, name: str) ->
         assert [next(stream).offset for _ in range(10)] == list(range(10))
 
 
+def test_an_offset_that_goes_is_not_reset_before_the_messages_below_it_were_read(site: Site, name: str) -> None:
+    def is_at_the_end(request: ReceivedRequest) -> bool:
+        return any(part.fetch_offset == 10 for topic in request.message.topics for part in topic.partitions)
+
+    with (
+        site.broker.on("Fetch", topic=name, where=is_at_the_end).fail(
+            ErrorCode.OFFSET_OUT_OF_RANGE, times=3
+        ) as refused,
+        connector(site, name, refresh_leader_backoff_ms=10) as consumer,
+    ):
+        (stream,) = consumer.create_message_streams({name: 1})[name]
+        # The fourth is answered.
+        refused.wait_for(4)
+        assert [next(stream).offset for _ in range(10)] == list(range(10))
+        site.write(name, range(10, 11), 1)
+        assert next(stream).offset == 10
+
+
 KAFKA = {"offsets_storage": "kafka", "dual_commit_enabled": False, "offsets_channel_backoff_ms": 10}
 
 
@@ -114,6 +135,28 @@ def test_a_commit_is_tried_again_and_an_automatic_one_is_not(site: Site, name: s
         assert seen.count == 3
         (commit,) = seen.requests[:1]
         assert (commit.message.generation_id, commit.message.member_id) == (-1, "")
+
+
+def test_a_shutdown_ends_a_commit_that_is_tried_again(site: Site, name: str) -> None:
+    others = {**KAFKA, "offsets_channel_backoff_ms": 600_000, "auto_commit_enable": False}
+    # The coordinator is known and has loaded the group.
+    site.admin(lambda admin: admin.commit_offsets(name, {TopicPartition(name, 0): 0}))
+    consumer = connector(site, name, **others)
+    next(consumer.create_message_streams({name: 1})[name][0])
+    errors: list[BaseException] = []
+
+    def commit() -> None:
+        with pytest.raises(ClosedError) as raised:
+            consumer.commit_offsets()
+        errors.append(raised.value)
+
+    with site.broker.on("OffsetCommit", group=name).fail(ErrorCode.NOT_COORDINATOR) as seen:
+        thread = threading.Thread(target=commit, daemon=True)
+        thread.start()
+        seen.wait_for(1)
+        consumer.shutdown()
+        thread.join(PATIENCE_S)
+    assert len(errors) == 1
 
 
 def test_a_shutdown_that_cannot_store_says_so_and_leaves_all_the_same(site: Site, name: str) -> None:

@@ -501,6 +501,27 @@ def test_records_that_are_lost_before_they_are_mirrored(
     assert mirrors.once(west, east, name, gone, cut).record_count == 0
 
 
+def test_once_ends_though_topics_of_its_pattern_are_deleted_before_their_turn(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str
+) -> None:
+    # More than are mirrored side by side.
+    topics = {f"{name}-{number}" for number in range(6)}
+    for topic in topics:
+        west.create(topic, 1)
+        west.send(topic, numbered(1, range(10)))
+    kept: set[str] = set()
+
+    def look(figures: MirrorFigures, _: asyncio.Event) -> None:
+        if not kept:
+            kept.update(topic for topic, partitions in figures.positions.items() if partitions[0])
+            for topic in topics - kept:
+                west.delete(topic)
+
+    mirrors.until(mirrors.plan(west, east, f"/{name}-.*/"), look, is_once=True)
+    (topic,) = kept
+    assert east.read(topic) == west.read(topic)
+
+
 def test_a_topic_of_a_pattern_may_be_deleted(west: Cluster, east: Cluster, mirrors: Mirrors, name: str) -> None:
     both = f"/{name}.*/"
     for topic in (name, f"{name}-gone"):

@@ -5,7 +5,7 @@ Invariants: when `run` returns or raises, its coroutine is done or cancelled; no
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from typing import TypeVar
 
@@ -49,6 +49,12 @@ class LoopThread:
         except BaseException:
             future.cancel()
             raise
+
+    def call_soon(self, call: Callable[[], object]) -> None:
+        """Call a function on the loop without waiting for it; after `stop`, do nothing."""
+        with self._lock:
+            if not self._is_stopped:
+                self._loop.call_soon_threadsafe(call)
 
     def stop(self) -> None:
         """Cancel running coroutines and end the thread; a second call does nothing."""

@@ -189,6 +189,19 @@ def clamped(ends: Offsets, targets: Offsets | None) -> Offsets:
     }
 
 
+def still_there(targets: Offsets, ends: Offsets) -> Offsets:
+    """Return the targets of the partitions that have an end, limited to it: others were deleted since."""
+    return {
+        topic: {
+            partition: min(target, ends[topic][partition])
+            for partition, target in partitions.items()
+            if partition in ends[topic]
+        }
+        for topic, partitions in targets.items()
+        if topic in ends
+    }
+
+
 def is_before(ends: Offsets, positions: Offsets) -> bool:
     """Return whether a partition ends before its position."""
     return any(ends[topic][number] < place for topic, numbers in positions.items() for number, place in numbers.items())

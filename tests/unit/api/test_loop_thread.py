@@ -70,9 +70,16 @@ def test_who_waits_when_it_is_stopped_is_told(loop: LoopThread) -> None:
     assert len(errors) == 1
 
 
+def test_a_call_need_not_be_waited_for(loop: LoopThread) -> None:
+    is_called = threading.Event()
+    loop.call_soon(is_called.set)
+    assert is_called.wait(PATIENCE_S)
+
+
 def test_after_its_end_nothing_is_begun(loop: LoopThread) -> None:
     loop.stop()
     loop.stop()
+    loop.call_soon(lambda: pytest.fail("called after the end"))
     # Nor does the coroutine complain that nobody awaited it.
     with pytest.raises(ClosedError):
         loop.run(value(1))

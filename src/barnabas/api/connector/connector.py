@@ -10,10 +10,9 @@ An event loop on a dedicated thread does all work except the reading of streams.
 Source: design and implementation documents, the consumer (high level); Kafka 0.8.2.2, ConsumerConnector.
 """
 
-import asyncio
 import socket
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar, overload
 
 from barnabas.api.connector.decoders import Decoder, DefaultDecoder
@@ -23,6 +22,7 @@ from barnabas.api.connector.settings import TABLE
 from barnabas.api.connector.stream import KafkaStream, Sink
 from barnabas.api.connector.topic_filter import TopicFilter
 from barnabas.api.errors import ClosedError
+from barnabas.api.loop_thread import LoopThread
 from barnabas.clients.environment import ClientEnvironment, Streams, machine_environment
 from barnabas.clients.environment import dial as dial_plainly
 from barnabas.clients.zookeeper.options import ZooKeeperOptions
@@ -36,7 +36,6 @@ from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Sub
 
 K = TypeVar("K")
 V = TypeVar("V")
-T = TypeVar("T")
 
 _DEFAULT = DefaultDecoder()
 
@@ -75,14 +74,11 @@ class ConsumerConnector:
         self._has_streams = False
         self._running: RunningConsumer | None = None
         self._sinks: list[Sink] = []
-        self._loop = asyncio.new_event_loop()
-        # A daemon thread, so that a program can end without `shutdown`.
-        self._thread = threading.Thread(target=self._run, name=f"barnabas {self.consumer_id}", daemon=True)
-        self._thread.start()
+        self._loop = LoopThread(f"barnabas {self.consumer_id}")
         try:
-            self._registry: Registry = self._call(ZooKeeperRegistry.open(self._zookeeper()))
+            self._registry: Registry = self._loop.run(ZooKeeperRegistry.open(self._zookeeper()))
         except BaseException:
-            self._end_thread()
+            self._loop.stop()
             raise
 
     def __enter__(self) -> "ConsumerConnector":
@@ -177,11 +173,11 @@ class ConsumerConnector:
 
         Raises:
             OffsetCommitError: Not all offsets could be stored.
-            ClosedError: The connector was shut down.
+            ClosedError: The connector was shut down; if this happened during the call, the outcome is unknown.
         """
         self._check_open()
         if self._running is not None:
-            self._call(self._running.commit_offsets())
+            self._loop.run(self._running.commit_offsets())
 
     def shutdown(self) -> None:
         """Leave the group and end the streams; with auto.commit.enable, store offsets first.
@@ -196,11 +192,11 @@ class ConsumerConnector:
                 return
             self._is_shut_down = True
         try:
-            self._call(self._registry.close() if self._running is None else self._running.stop())
+            self._loop.run(self._registry.close() if self._running is None else self._running.stop())
         finally:
             for sink in self._sinks:
                 sink.end()
-            self._end_thread()
+            self._loop.stop()
 
     def _join(self, topics: dict[str, int], pattern: Pattern, sink_of: Any, sinks: "list[Any]") -> None:
         with self._lock:
@@ -220,7 +216,7 @@ class ConsumerConnector:
             await self._running.start()
 
         try:
-            self._call(start())
+            self._loop.run(start())
         except BaseException:
             self.shutdown()
             raise
@@ -236,8 +232,8 @@ class ConsumerConnector:
 
     def _note_room(self) -> None:
         """Resume fetching after a stream has room again; runs in a program's thread."""
-        if self._running is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._running.fetchers.note_room)
+        if self._running is not None:
+            self._loop.call_soon(self._running.fetchers.note_room)
 
     def _zookeeper(self) -> ZooKeeperOptions:
         session_ms = self._settings.integer("zookeeper.session.timeout.ms")
@@ -253,21 +249,6 @@ class ConsumerConnector:
     def _check_open(self) -> None:
         if self._is_shut_down:
             raise ClosedError(f"consumer connector {self.consumer_id} was shut down")
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.close()
-
-    def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop's thread and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def _end_thread(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
 
 
 def _environment(receive_buffer_bytes: int) -> ClientEnvironment:

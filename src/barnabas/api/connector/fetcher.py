@@ -35,7 +35,7 @@ from barnabas.clients.admin_calls import EARLIEST, LATEST, grouped
 from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
-from barnabas.core.types import NO_OFFSET, TopicPartition
+from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -265,8 +265,12 @@ class _LeaderFetcher:
             case ErrorCode.NONE:
                 self._take_messages(partition, data)
             case ErrorCode.OFFSET_OUT_OF_RANGE if self._options.offset_reset in _RESETS:
-                log.warning("%s: offset %d is not in the log", partition.name, partition.fetch_offset)
-                partition.fetch_offset = NO_OFFSET
+                offset = partition.fetch_offset
+                if partition.sink.forget_offset(partition):
+                    log.warning("%s: offset %d is not in the log", partition.name, offset)
+                else:
+                    # Until the program has read the queued messages, their offsets are stored: fetch again later.
+                    self._lose(partition)
             case ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._fail(partition, self._out_of_range(partition))
             case _:

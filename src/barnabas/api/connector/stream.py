@@ -7,7 +7,7 @@ Invariants:
 
 - Messages are returned only while their partition is owned: `OwnedPartition.release` and `KafkaStream.__next__` exclude
   each other, so the stored offset covers exactly the returned messages.
-- The consumed offset is the one after the last returned message.
+- The consumed offset is the one after the last returned message; at the end of a chunk, that of the next chunk.
 
 Source: design document, the consumer; Kafka 0.8.2.2, ConsumerIterator and PartitionTopicInfo.
 """
@@ -117,6 +117,17 @@ class Sink:
         """Raise an error in the program's thread, once, when it reaches this point of the queue."""
         self._chunks.put(error)
 
+    def forget_offset(self, source: "OwnedPartition") -> bool:
+        """Forget a partition's offsets, if the program has read all its fetched messages; return whether it has."""
+        with self.lock:
+            if source.consumed_offset != source.fetch_offset:
+                return False
+            source.fetch_offset = source.consumed_offset = NO_OFFSET
+            if self._chunk is not None and self._chunk.source is source:
+                # Its end must not become the consumed offset again.
+                self._chunk = None
+            return True
+
     def clear(self) -> None:
         """Discard all chunks, because their partitions were released."""
         kept: list[BaseException | None] = []
@@ -178,6 +189,8 @@ class Sink:
             if given is not None:
                 source.consumed_offset = given.next_offset
                 return source, given
+            # Transaction markers after the last message are consumed too.
+            source.consumed_offset = messages.next_offset
         self._chunk = None
         return None
 

@@ -103,18 +103,16 @@ class Connections:
         produce, topic, key, note = producer.produce, chunk.topic, chunk.key_bytes, chunk.note
         for value in chunk.values:
             # hot path: benchmarks/clients (every message): positional arguments take a third less time.
-            try:
-                produce(topic, value, key, partition, note)
-            except BufferError:
-                self._make_room(producer)
-                produce(topic, value, key, partition, note)
-            except KafkaException as error:
-                chunk.fail([value], error.args[0].code(), error.args[0].str())
-
-    def _make_room(self, producer: Producer) -> None:
-        limit = max(10_000, self._config.settings.integer("queue.buffering.max.messages"))
-        while len(producer) >= limit:
-            producer.poll(0.1)
+            while True:
+                try:
+                    produce(topic, value, key, partition, note)
+                    break
+                except BufferError:
+                    # Full by messages or by bytes. If no broker answers, message.timeout.ms empties the queue.
+                    producer.poll(0.1)
+                except KafkaException as error:
+                    chunk.fail([value], error.args[0].code(), error.args[0].str())
+                    break
 
     def poll(self) -> None:
         """Process librdkafka's pending events."""

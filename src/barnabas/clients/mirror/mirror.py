@@ -9,7 +9,7 @@ from typing import Final
 from barnabas.clients.mirror.partition import Link, Mirrored, PartitionMirror
 from barnabas.clients.mirror.plan import MirrorPlan
 from barnabas.clients.mirror.progress import MirrorProgress, ends_of
-from barnabas.clients.positions import Extents, Offsets, clamped, is_reached
+from barnabas.clients.positions import Extents, Offsets, clamped, is_reached, still_there
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import TopicPartition
@@ -94,6 +94,8 @@ class Mirror:
     async def run(self, stopped: asyncio.Event, *, is_once: bool) -> None:
         """Mirror until `stopped` is set or, with `is_once`, until everything present at the start is mirrored.
 
+        Partitions that are deleted meanwhile are not waited for.
+
         Raises:
             RecordsLostError: records were deleted before they were mirrored, and the plan's reaction is to stop.
             MirrorFencedError: another process mirrors the source under the same name.
@@ -130,7 +132,7 @@ class Mirror:
                         each = TopicPartition(topic, number)
                         if self._position(each) < end_offset:
                             tasks.create_task(self._mirror(slots, each, end_offset, stopped))
-            if targets is not None and is_reached(self.figures.positions, targets):
+            if targets is not None and is_reached(self.figures.positions, still_there(targets, ends)):
                 return
             if not self.figures.lag:
                 self._note_success()

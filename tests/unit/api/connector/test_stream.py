@@ -1,5 +1,6 @@
 """Streams: what is given, what is not any more, and what counts as consumed."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import Codec, set_base_offset
 from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
 
 Stream = KafkaStream[bytes, bytes]
 
@@ -126,6 +128,42 @@ def test_the_first_offset_is_what_a_reset_found_and_never_moves_what_was_given()
     assert partition.consumed_offset == 7
     partition.begin_at(100)
     assert partition.consumed_offset == 7
+
+
+def with_marker(first_offset: int, count: int) -> MessageSet:
+    """Messages and the marker that commits them."""
+    marker = build_marker(7, 0, EndTransactionMarker(MarkerType.COMMIT, 0), 0, first_offset + count)
+    return MessageSet(bytes(chunk(first_offset, count).data) + marker, first_offset)
+
+
+@pytest.mark.parametrize(
+    ("messages", "read_count", "is_forgotten"),
+    [
+        (chunk(5, 2), 0, False),
+        (chunk(5, 2), 1, False),
+        # The program has taken the last message, and has not asked for another one since.
+        (chunk(5, 2), 2, True),
+        (chunk(5, 2), 3, True),
+        (with_marker(5, 2), 2, False),
+        (with_marker(5, 2), 3, True),
+    ],
+)
+def test_an_offset_is_forgotten_when_everything_before_it_was_read(
+    messages: MessageSet, read_count: int, is_forgotten: bool
+) -> None:
+    stream = stream_of()
+    partition = owned(stream, offset=5)
+    partition.fetch_offset = messages.next_offset
+    stream.put(partition, messages)
+    with contextlib.suppress(ConsumerTimeoutError):
+        for _ in range(read_count):
+            next(stream)
+    assert stream.forget_offset(partition) is is_forgotten
+    partition.begin_at(3)
+    with contextlib.suppress(ConsumerTimeoutError):
+        while True:
+            next(stream)
+    assert partition.consumed_offset == (3 if is_forgotten else messages.next_offset)
 
 
 def test_the_end_wakes_whoever_waits_and_stays_the_end() -> None:
