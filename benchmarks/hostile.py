@@ -1,7 +1,7 @@
-"""`scripts/bench --hostile`: for how long hostile peers hold up the event loop, and with it every other client.
+"""`scripts/bench --hostile`: measure how long hostile peers block the event loop, and with it every other client.
 
-Each work runs on a broker of its own, which says when it stops how long its loop stood still at the longest (time in
-which the machine had no core for it is left out). A goal that was missed ends with status 1.
+Each work runs on its own broker. When the broker stops, it reports the longest stall of its event loop, without the
+time in which the machine had no core for it. Exits with status 1 if a goal is missed.
 """
 
 import argparse
@@ -184,7 +184,7 @@ def longest_stall_ms(work: Work) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench --hostile", description=__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="how often each is done (default 3)")
+    parser.add_argument("--runs", type=int, default=3, help="how many times each work runs (default 3)")
     runs = parser.parse_args().runs
     print("| hostile peers | longest stall of the event loop, ms (median of runs, lowest-highest) | goal |")
     print("| --- | --- | --- |")

@@ -1,9 +1,9 @@
-"""`scripts/bench --mirror`: how fast topics are mirrored, beside the MirrorMaker of Kafka 2.7.2 on the same work.
+"""`scripts/bench --mirror`: measure how fast topics are mirrored, compared with MirrorMaker of Kafka 2.7.2.
 
-Records of 1 KB without keys in a topic of four partitions are brought from one broker to another of its kind, by
-MirrorMaker (two streams, batches as large as ours, acks=all: at least once) and by `barnabas mirror` (exactly once), in
-turn. The rate is from the first record in the target to the last; CPU is that of all
-of the mirror's processes, and beside it of both brokers. What a start costs is in the figures from the start on.
+Two mirrors in turn copy a topic from one broker to another of the same kind: MirrorMaker (two streams, batches as large
+as those of Barnabas, acks=all: at least once) and `barnabas mirror` (exactly once). The topic has four partitions and
+records of 1 KB without keys. The rate is measured from the first record in the target to the last. CPU is that of all
+processes of the mirror, and separately that of both brokers. The figures "from the start" include the mirror's start.
 """
 
 import argparse
@@ -161,7 +161,7 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--count", type=int, default=500_000, help="records (%(default)s)")
-    parser.add_argument("--between", default=",".join(KINDS), help=f"brokers, with commas: {', '.join(KINDS)}")
+    parser.add_argument("--between", default=",".join(KINDS), help=f"comma-separated brokers: {', '.join(KINDS)}")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

@@ -1,18 +1,20 @@
-"""`scripts/bench --regressions`: what this tree costs beside the commits that benchmarks/pinned.txt names; ten minutes.
+"""`scripts/bench --regressions`: compare the cost of this tree with the commits in benchmarks/pinned.txt; ten minutes.
 
-    small   one request in flight: a Produce of 100 bytes, a Fetch of one batch, a Fetch that waits with the Produce
-            that wakes it, an OffsetCommit: CPU of one
-    crowd   a Produce from each of 100 connections; all of 200 members of a group rejoin it: CPU of one of them; and 100
-            connections with a Produce in flight on each, beside a warm Kafka: requests/s, p99, CPU, the kernel's part
-    large   Kafka's ProducerPerformance with batches of 16 KB, librdkafka with large ones, kcat that reads them: CPU
-            per GB, memory before and after
-    spark   a batch and a stream of a topic: records/s, CPU of one
-    start   `barnabas broker` on an empty directory: CPU until the first answer, memory then
+    small   one request in flight: a Produce of 100 bytes, a Fetch of one batch, a waiting Fetch with the Produce that
+            completes it, an OffsetCommit: CPU per request
+    crowd   a Produce from each of 100 connections: CPU per request; a rejoin of all 200 members of a group: CPU per
+            member; 100 connections with a Produce in flight on each, compared with a warm Kafka: requests/s, p99, CPU,
+            kernel CPU
+    large   Kafka's ProducerPerformance with batches of 16 KB, librdkafka with large batches, kcat as their consumer:
+            CPU per GB, memory before and after
+    spark   a batch and a stream of a topic: records/s, CPU per record
+    start   `barnabas broker` on an empty directory: CPU until the first answer, memory after it
 
-The small works, a crowd's and the start are counted in instructions: by the machine's counters, or by callgrind where
-it has none and valgrind is installed. A long poll counts the kernel's instructions, too, or CPU seconds. The builds are
-measured in turn; a ratio is the median of the rounds' ratios. Red is above 1.02 of instructions, and above 1.1 of
-anything else, for which the spread is told; beside Kafka, above the bounds in this file.
+`small`, `crowd` (except beside Kafka) and `start` count instructions: by the machine's counters, or by callgrind if the
+machine has none and valgrind is installed (`start`: by callgrind only). A long poll includes the kernel's instructions,
+or is measured in CPU seconds. The builds are measured in turn; a ratio is the median of the rounds' ratios. A row is
+red if its ratio is above 1.02 for instructions, and above 1.1 for anything else, which is printed with its spread. Rows
+compared with Kafka have their own bounds in this file.
 """
 
 import argparse
@@ -448,10 +450,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/bench --regressions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=",".join(WORKS), help="works by name, with commas")
+    parser.add_argument("--only", default=",".join(WORKS), help="comma-separated works")
     beside = parser.add_mutually_exclusive_group()
-    beside.add_argument("--against", metavar="COMMIT", help="instead of those that are pinned")
-    beside.add_argument("--setting", metavar="NAME=VALUE", help="instead of a commit: this tree where this is set")
+    beside.add_argument("--against", metavar="COMMIT", help="commit to compare with, instead of the pinned ones")
+    beside.add_argument("--setting", metavar="NAME=VALUE", help="instead of a commit: this tree with this setting")
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := set(names) - set(WORKS):

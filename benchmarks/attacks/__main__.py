@@ -1,8 +1,9 @@
-"""What honest producers feel while a broker is attacked: `python -m benchmarks.attacks [ATTACK ...]`.
+"""Measure how attacks on a broker affect honest producers: `python -m benchmarks.attacks [ATTACK ...]`.
 
-Each attack runs for `--seconds` on each listener that it is possible at, on a broker of its own; `--kafka` attacks
-Kafka 2.7.2 as well. The goals: memory at most 50 MB above that of before, the honest p99 at most 2x of its p99 alone,
-no stall over 50 ms. An attacker on the same machine takes its cores, too: its processes have the lowest priority.
+Each attack runs for `--seconds` on each listener where it is possible, on its own broker; `--kafka` attacks Kafka 2.7.2
+as well. The goals: memory at most 50 MB above the memory before the attack, the p99 of honest producers at most 2x
+their p99 without the attack, no stall over 50 ms. An attacker on the same machine also takes its cores, so the
+attacker's processes have the lowest priority.
 """
 
 import argparse
@@ -25,9 +26,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.attacks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"of {', '.join(names)}; all unless named")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each attack goes on (default 60)")
-    parser.add_argument("--kafka", action="store_true", help="Kafka 2.7.2 beside it")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks: {', '.join(names)} (default: all)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds per attack (default 60)")
+    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2 as well")
     parser.add_argument("--listeners", nargs="+", choices=(PLAIN, SASL), default=[PLAIN, SASL])
     given = parser.parse_args()
     if unknown := set(given.attacks) - set(names):

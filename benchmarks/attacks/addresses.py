@@ -1,6 +1,6 @@
-"""`python -m benchmarks.attacks.addresses`: who is served though a rule denies his address.
+"""`python -m benchmarks.attacks.addresses`: check which addresses are served although a rule denies them.
 
-One listener on `[::]` is asked over IPv4 and IPv6 for topics of which each denies one host, in one spelling.
+Peers request topics from one listener on `[::]`, over IPv4 and IPv6. Each topic denies one host, in one spelling.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def served(port: int) -> dict[tuple[str, str], bool]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attacks.addresses", description=__doc__)
-    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2")
+    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2 instead of Barnabas")
     with target(parser.parse_args().kafka, AUTHORIZED) as broker:
         found = served(broker.port)
     print(f"| denied host | {' | '.join(f'from {each}' for each in PEERS)} |")

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.attacks.bounds`: drive each bound of docs/security.md over its bound.
+"""`python -m benchmarks.attacks.bounds`: exceed each resource limit in docs/security.md.
 
 Runs the tests that tests/docs/promises.toml names for each row of the table "Resource limits", and prints whether they
 passed and how long they took.
@@ -100,7 +100,7 @@ def table(rows: Sequence[Bound], found: Mapping[str, Outcome]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attacks.bounds", description=__doc__)
-    parser.add_argument("words", nargs="*", help="only rows that have one of these in what grows")
+    parser.add_argument("words", nargs="*", help="run only rows with one of these words in the first column")
     words = parser.parse_args().words
     rows = current_bounds()
     rows = [row for row in rows if not words or any(word in row.what for word in words)]

@@ -1,7 +1,8 @@
-"""`python -m benchmarks.attacks.memory`: what a client without rights makes a broker keep.
+"""`python -m benchmarks.attacks.memory`: measure the memory that a client without rights makes a broker keep.
 
-Each attack asks by very many long names, on a broker of its own, and leaves. Resident memory is printed of before, of
-when the last answer has come, and of some seconds after the attacker has left; and the size of a page of metrics.
+Each attack sends requests with very many long names to its own broker, and disconnects. Prints resident memory before
+the attack, after the last answer, and some seconds after the attacker has disconnected; and the size of the metrics
+page.
 """
 
 import argparse
@@ -134,8 +135,8 @@ def _exchange(peer: Peer, batch: list[bytes]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attacks.memory", description=__doc__)
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"of {', '.join(ATTACKS)}; all unless named")
-    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks: {', '.join(ATTACKS)} (default: all)")
+    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2 instead of Barnabas")
     arguments = parser.parse_args()
     is_kafka: bool = arguments.kafka
     print("| attack | requests | MB before | MB at the end | MB after leaving | page of metrics, MB |")

@@ -1,14 +1,14 @@
-"""`python -m benchmarks.attacks.quotas`: who does not keep to a limit of 0.1 MB/s, and what he gets all the same.
+"""`python -m benchmarks.attacks.quotas`: measure the rate of clients that evade a limit of 0.1 MB/s.
 
 | attack        | what it does                                                                                      |
 | ------------- | ------------------------------------------------------------------------------------------------- |
-| reconnect     | produces a megabyte, reads the answer, closes, connects again                                     |
-| without acks  | the same with acks=0, without waiting for anything                                                |
-| client ids    | the first one with a new client id each time, where the limit is its user's                       |
-| crowd         | a hundred connections at once, each of which produces a megabyte, closes and comes again          |
-| replica       | fetches as `replica_id=7`, which no broker is                                                     |
+| reconnect     | produces a megabyte, reads the answer, closes the connection, reconnects                          |
+| without acks  | the same with acks=0, without waiting for an answer                                               |
+| client ids    | `reconnect` with a new client id each time; the limit is on the user                              |
+| crowd         | a hundred connections at once, each of which produces a megabyte, closes and reconnects           |
+| replica       | fetches with `replica_id=7`, an id that no broker has                                             |
 
-What counts is what the topic's log holds at the end, or what was fetched. Ten seconds' worth are free: a megabyte.
+The rate counts the bytes in the topic's log at the end, or the fetched bytes. Ten seconds' worth are free: a megabyte.
 """
 
 import argparse
@@ -164,8 +164,8 @@ def attacks(address: Address, seconds: float) -> Iterator[tuple[str, float]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attacks.quotas", description=__doc__)
-    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each attack")
+    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2 instead of Barnabas")
+    parser.add_argument("--seconds", type=float, default=20.0, help="seconds per attack")
     options = parser.parse_args()
     # Keep only a few segments, so that the disk does not fill.
     settings = {"log.retention.bytes": "1000000000", "log.segment.bytes": "100000000"}

@@ -1,12 +1,12 @@
-"""The documented producer beside other Python clients: messages a second and CPU, on one Barnabas broker.
+"""Compare the documented producer with other Python clients on one Barnabas broker: messages per second and CPU.
 
     python -m benchmarks.clients.producers                     about two minutes
     python -m benchmarks.clients.producers --count 100000 --runs 1 --only barnabas,confluent
 
-A million messages of 200 bytes, in batches of 50 and of 200, go to a topic of their own with one partition, acks=1;
-each client in a process of its own, one after the other, in another order each time. What is promised:
-`barnabas.api.Producer` (async) sends at least 0.8 times as many a second as confluent-kafka used bare, and more than
-both pure Python clients.
+Each client sends a million messages of 200 bytes, in batches of 50 and of 200, to its own topic with one partition,
+acks=1. Each client has its own process. The clients run one after the other, in a different order each time. The goal:
+`barnabas.api.Producer` (async) sends at least 0.8 times as many messages per second as bare confluent-kafka, and more
+than both pure Python clients.
 """
 
 import argparse
@@ -96,12 +96,12 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--count", type=int, default=1_000_000, help="messages (%(default)s)")
-    parser.add_argument("--size", type=int, default=200, help="bytes of each (%(default)s)")
-    parser.add_argument("--only", default=",".join(CLIENTS), help=f"with commas: {', '.join(CLIENTS)}")
+    parser.add_argument("--size", type=int, default=200, help="bytes per message (%(default)s)")
+    parser.add_argument("--only", default=",".join(CLIENTS), help=f"comma-separated clients: {', '.join(CLIENTS)}")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )
-    parser.add_argument("--check", action="store_true", help="a missed promise is an exit status")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if a goal is missed")
     options = parser.parse_args()
     names = options.only.split(",")
     results: dict[str, list[Figures]] = {name: [] for name in names}

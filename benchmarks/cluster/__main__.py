@@ -1,25 +1,26 @@
-"""`scripts/bench --cluster`: three brokers beside three of Kafka 2.7.2, one ZooKeeper for each three; most of an hour.
+"""`scripts/bench --cluster`: compare three brokers with three of Kafka 2.7.2, each with one ZooKeeper; most of an hour.
 
     small         one Produce of 100 bytes in flight, acks=all, three replicas
-    flood         100 connections that do so
-    end-to-end    from such a produce to the answer of a fetch that waits for it
-    mixed         one Produce in flight to each broker in turn: three of Kafka, and two of Kafka with one of ours
+    flood         the same on each of 100 connections
+    end-to-end    from such a Produce to the answer of a Fetch that waits for it
+    mixed         one Produce in flight to each broker in turn: three of Kafka, and two of Kafka with one of Barnabas
     librdkafka    100,000 records of a kilobyte, acks=all, three partitions with a leader each
     java          the same by Kafka's ProducerPerformance with the client's defaults
-    transactions  20 producers, three brokers that coordinate and lead
+    transactions  20 producers, three brokers that are coordinators and leaders
     commits       offsets of 50 groups
-    one, two      one broker, and two on the same machine beside one Kafka, acks=1 and no copies, 100 connections in all
-    follower      broker 3 copies what broker 1 has: batches of 1 MB, 16 KB and 200 bytes
-    catch-up      broker 3 stands still while `--bytes` are written, and small produces go on while it catches up
+    one, two      one broker, and two on the same machine compared with one Kafka; acks=1, one replica, 100 connections
+                  in all
+    follower      broker 3 replicates the partitions of broker 1: batches of 1 MB, 16 KB and 200 bytes
+    catch-up      broker 3 is paused while `--bytes` are written; small produces continue while it catches up
     reassign      `--bytes` move from one broker to another without a throttle
-    failover      a broker is killed that leads a third of 2,000 partitions: from the end of its session on
-    stop          each broker is stopped and started in its turn under a producer
+    failover      a broker that leads a third of 2,000 partitions is killed: time from the end of its session
+    stop          each broker is stopped and started in turn while a producer sends
     many          `--partitions` with three replicas: idle, then the controller is killed
 
-A Kafka does each load (but failover, stop and many) until two rounds cost the same within 5 %, for half a minute at the
-most. Then, up to `one` and `two`, the clusters stand beside each other and do five rounds each in turn, of which the
-medians count. The other works are too large for that: each is done on a cluster of its own, one kind after the other in
-each run, and the last round counts. CPU is that of all brokers, or of the follower alone.
+Kafka repeats each load (except failover, stop and many) until two rounds cost the same within 5 %, for at most half a
+minute. Then, for the works up to `one` and `two`, the clusters run at the same time and do five rounds each in turn;
+the medians count. The other works are too large for that: each runs on its own cluster, one kind of broker after the
+other in each run, and the last round counts. CPU is that of all brokers, or of the follower alone.
 """
 
 import argparse
@@ -157,10 +158,10 @@ def main() -> int:
         prog="scripts/bench --cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--target", default=",".join(KINDS), help=f"with commas: {', '.join(KINDS)}")
-    parser.add_argument("--only", default=",".join(WORKS), help=f"works, with commas: {', '.join(WORKS)}")
-    parser.add_argument("--bytes", type=int, default=10**9, help="to catch up with and to move (default 1 GB)")
-    parser.add_argument("--partitions", type=int, default=10_000, help="of `many` (default 10,000)")
+    parser.add_argument("--target", default=",".join(KINDS), help=f"comma-separated brokers: {', '.join(KINDS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"comma-separated works: {', '.join(WORKS)}")
+    parser.add_argument("--bytes", type=int, default=10**9, help="bytes of catch-up and reassign (default 1 GB)")
+    parser.add_argument("--partitions", type=int, default=10_000, help="partitions of `many` (default 10,000)")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

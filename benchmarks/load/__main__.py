@@ -1,4 +1,4 @@
-"""`scripts/bench`: start the targets in turn, give each the same work, print medians and ratios."""
+"""`scripts/bench`: start the targets in turn, run the same loads on each, and print medians and ratios."""
 
 import argparse
 import sys
@@ -23,22 +23,22 @@ def _names(allowed: Iterable[str]) -> Callable[[str], list[str]]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="how often each target is measured (default 5)")
+    parser.add_argument("--runs", type=int, default=5, help="how many times each target is measured (default 5)")
     parser.add_argument(
         "--target",
         type=_names(TARGETS),
         default=["kafka", "barnabas"],
-        help=f"which, with commas: {', '.join(TARGETS)} (default kafka,barnabas)",
+        help=f"comma-separated targets: {', '.join(TARGETS)} (default kafka,barnabas)",
     )
     parser.add_argument(
         "--only",
         type=_names(LOADS),
-        help=f"which loads, with commas: {', '.join(LOADS)} (default all; start-up and idle memory are always taken)",
+        help=f"comma-separated loads: {', '.join(LOADS)} (default all; start-up and idle memory are always measured)",
     )
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )
-    parser.add_argument("--check", action="store_true", help="exit 1 where a goal is missed")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if a goal is missed")
     return parser.parse_args()
 
 

@@ -1,9 +1,9 @@
-"""`scripts/bench --compaction`: how many MB of log a cleaner gets through in a second, Kafka 2.7.2's and ours in turn.
+"""`scripts/bench --compaction`: measure how many MB of log the cleaners of Kafka 2.7.2 and Barnabas clean per second.
 
-Each broker takes the same records (1,000 bytes under random keys, 16 MB segments; a topic for each codec) with its
-cleaner off, is stopped, and started with its cleaner on. The figures are what the brokers' own logs say of each round:
-bytes of the segments that were read, and the time from the first byte of the first pass to the last swap. CPU is that
-of the cleaner's threads alone; what Kafka's compiler and collector do beside it is not in it. All of it is in the page
+Each broker receives the same records (1,000 bytes, random keys, segments of 16 MB, one topic per codec) with its
+cleaner off. Then it is stopped, and started with its cleaner on. The figures come from the brokers' own logs of each
+round: the bytes of the segments that were read, and the time from the first byte of the first pass to the last swap.
+CPU is that of the cleaner's threads alone, without Kafka's compiler and garbage collector. All data is in the page
 cache.
 """
 
@@ -169,12 +169,12 @@ def main() -> int:
         prog="scripts/bench --compaction", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--count", type=int, default=200_000, help="records of each topic")
-    parser.add_argument("--keys", type=int, default=40_000, help="different keys")
-    parser.add_argument("--codecs", type=lambda text: text.split(","), default=list(CODECS), help="with commas")
+    parser.add_argument("--count", type=int, default=200_000, help="records per topic")
+    parser.add_argument("--keys", type=int, default=40_000, help="number of distinct keys")
+    parser.add_argument("--codecs", type=lambda text: text.split(","), default=list(CODECS), help="separated by commas")
     parser.add_argument("--batch-bytes", type=int, default=16_384, help="batch.size of the producer")
     parser.add_argument("--memory-mb", type=int, default=128, help="log.cleaner.dedupe.buffer.size")
-    parser.add_argument("--target", default=",".join(TARGETS), help="with commas")
+    parser.add_argument("--target", default=",".join(TARGETS), help="comma-separated targets")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

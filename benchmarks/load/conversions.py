@@ -1,12 +1,12 @@
-"""`scripts/bench --conversions`: records that the broker has to write in another format or codec, beside Kafka 2.7.2.
+"""`scripts/bench --conversions`: measure conversions of records to another format or codec, compared with Kafka 2.7.2.
 
-Each load runs on a topic of its own, with records of 100 bytes and no key. Beside it a small client produces a record
-of 100 bytes to a topic of format 2.7 every millisecond: its p99 is given, alone and beside each load. A load's client
-warms up first, itself and the broker; MB are those of the records' values, and CPU is the broker process's.
+Each load runs on its own topic, with records of 100 bytes and no key. Meanwhile a small client produces a record of 100
+bytes to a topic of format 2.7 every millisecond; its p99 is reported alone and beside each load. A load's client first
+warms up itself and the broker. MB counts the records' values. CPU is that of the broker process.
 
-Every load that produces goes through a Java client of 0.10.2 (which sends magic 1) or 0.11 (magic 2). What is fetched
-in an older format is fetched by the same 0.10.2 (magic 1), or asked for by hand as clients before 0.10 do (Fetch v1,
-magic 0): a megabyte from the beginning of the log, again and again.
+Loads that produce use a Java client of 0.10.2 (which sends magic 1) or 0.11 (magic 2). Loads that fetch in an older
+format use the same 0.10.2 client (magic 1), or requests built by hand like those of clients before 0.10 (Fetch v1,
+magic 0): one megabyte from the beginning of the log, repeatedly.
 """
 
 import argparse
@@ -228,9 +228,9 @@ def main() -> int:
         prog="scripts/bench --conversions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--count", type=int, default=200_000, help="records of a load; a third as many warm it up")
-    parser.add_argument("--target", default="kafka,barnabas,barnabas-compiled", help="with commas")
-    parser.add_argument("--only", default=",".join(LOADS), help=f"with commas: {', '.join(LOADS)}")
+    parser.add_argument("--count", type=int, default=200_000, help="records per load; a third as many for the warm-up")
+    parser.add_argument("--target", default="kafka,barnabas,barnabas-compiled", help="comma-separated targets")
+    parser.add_argument("--only", default=",".join(LOADS), help=f"comma-separated loads: {', '.join(LOADS)}")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

@@ -1,9 +1,9 @@
-"""`scripts/bench --spark`: how fast Spark reads and writes, beside Kafka 2.7.2, with the broker's CPU.
+"""`scripts/bench --spark`: measure how fast Spark reads and writes, and the broker's CPU, compared with Kafka 2.7.2.
 
-One Spark session on this machine does the same to each broker in turn: a batch read of all records, streams of them to
-nothing, to Parquet and to Delta, and from one topic into another. Records have 1 KB values and no key, in topics of
-four partitions; each reading begins at a topic's first record and ends at its last (available now). A first round on
-each broker, which counts for nothing, warms up Spark and the broker. CPU is the broker process's.
+One Spark session on this machine runs the same loads on each broker in turn: a batch read of all records; streams to
+nothing, to Parquet and to Delta; and a stream from one topic into another. Records have 1 KB values and no key, in
+topics of four partitions. Each read begins at a topic's first record and ends at its last (available now). A first
+round on each broker warms up Spark and the broker and is not counted. CPU is that of the broker process.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--count", type=int, default=300_000, help="records (%(default)s)")
-    parser.add_argument("--target", default="kafka,barnabas", help="with commas")
-    parser.add_argument("--only", default=",".join(LOADS), help=f"with commas: {', '.join(LOADS)}")
+    parser.add_argument("--target", default="kafka,barnabas", help="comma-separated targets")
+    parser.add_argument("--only", default=",".join(LOADS), help=f"comma-separated loads: {', '.join(LOADS)}")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

@@ -1,9 +1,10 @@
-"""What barnabas.record.validation=full costs a produce request: broker CPU, pure and compiled, beside headers only.
+"""Measure what barnabas.record.validation=full costs a produce request: broker CPU compared with `headers`, per build.
 
     python -m benchmarks.load.validation [--runs 15] [--count 300]
 
-One connection, one request in flight, no codec. The brokers of all settings run at once and are asked in turn, so that
-what else the machine does meets them alike; the figure is the CPU time of the broker's process per request.
+The builds are pure and compiled. One connection, one request in flight, no codec. The brokers of all settings run at
+the same time and receive requests in turn, so that other work on the machine affects them equally. The figure is the
+CPU time of the broker process per request.
 """
 
 import argparse
@@ -63,7 +64,7 @@ def _cpu_micro(broker: Running, request: bytes, count: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--count", type=int, default=300, help="requests of each shape in a run")
+    parser.add_argument("--count", type=int, default=300, help="requests of each shape per run")
     options = parser.parse_args()
     pythons = {"pure": Path(sys.executable), "compiled": compiled_environment()}
     taken: dict[tuple[Setting, Shape], list[float]] = {}

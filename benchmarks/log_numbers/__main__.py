@@ -1,4 +1,4 @@
-"""`scripts/bench --log`: measure the log beside Kafka 2.7.2, in turn on the same work, and print medians and ratios."""
+"""`scripts/bench --log`: run the same log work on Kafka 2.7.2 and Barnabas in turn; print medians and ratios."""
 
 import argparse
 import json
@@ -70,10 +70,10 @@ def table(results: dict[str, list[Figures]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench --log", description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--target", default=",".join(BROKERS), help=f"with commas: {', '.join(BROKERS)}")
-    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
-    parser.add_argument("--cold-gb", type=float, help="what the lagging consumer reads; default 4, less on a full disk")
-    parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
+    parser.add_argument("--target", default=",".join(BROKERS), help=f"comma-separated brokers: {', '.join(BROKERS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"comma-separated works: {', '.join(WORKS)}")
+    parser.add_argument("--cold-gb", type=float, help="GB for the lagging consumer; default 4, less on a full disk")
+    parser.add_argument("--place", type=Path, help="directory for the data; default: the temporary directory")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

@@ -1,9 +1,10 @@
-"""`scripts/bench --page`: how fast `barnabas page` is on a large cluster, and what it costs the broker.
+"""`scripts/bench --page`: measure how fast `barnabas page` is on a large cluster, and what it costs the broker.
 
-It fills a broker, Barnabas or Kafka 2.7.2, and measures the page as a user starts it: its start, each view's first byte
-and its last, and again, ten windows that stay open, searches beside kcat into grep. With sizes as the goals have them
-it takes about ten minutes; where others use the machine ask for less: --partitions 3000 --groups 300 --search-mb 100.
-`--only lasting` has twenty windows open for an hour beside a browser's tail at 10,000 records a second.
+The benchmark fills a broker (Barnabas or Kafka 2.7.2) and starts the page as a user does. It measures the start; the
+first and last byte of each view, fresh and from the cache; ten windows that stay open; and searches, compared with kcat
+into grep. With the default sizes, which are those of the goals, it takes about ten minutes. On a shared machine use
+smaller sizes: --partitions 3000 --groups 300 --search-mb 100. `--only lasting` keeps twenty windows open for an hour,
+beside a browser's tail at 10,000 records a second.
 """
 
 import argparse
@@ -28,14 +29,14 @@ def main() -> int:
         prog="scripts/bench --page", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--target", default="barnabas", choices=sorted(BROKERS))
-    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join((*WORKS, *_LONG))}")
-    parser.add_argument("--partitions", type=int, default=10_000, help="100 of a topic")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"comma-separated works: {', '.join((*WORKS, *_LONG))}")
+    parser.add_argument("--partitions", type=int, default=10_000, help="number of partitions, 100 per topic")
     parser.add_argument("--groups", type=int, default=1_000)
-    parser.add_argument("--users", type=int, default=100, help="with 50 access rules each")
-    parser.add_argument("--rounds", type=int, default=20, help="how often each view is asked for")
-    parser.add_argument("--window-s", type=int, default=60, help="how long ten windows stay open")
-    parser.add_argument("--minutes", type=int, default=60, help="how long the windows of `lasting` stay open")
-    parser.add_argument("--search-mb", type=int, default=1_000, help="of records without a codec, and again with lz4")
+    parser.add_argument("--users", type=int, default=100, help="number of users, each with 50 access rules")
+    parser.add_argument("--rounds", type=int, default=20, help="how many times each view is requested")
+    parser.add_argument("--window-s", type=int, default=60, help="seconds for which ten windows stay open")
+    parser.add_argument("--minutes", type=int, default=60, help="minutes for which `lasting` keeps windows open")
+    parser.add_argument("--search-mb", type=int, default=1_000, help="MB to search, without a codec and with lz4")
     options = parser.parse_args()
     if unknown := set(options.only.split(",")) - {*WORKS, *_LONG}:
         parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join((*WORKS, *_LONG))}")

@@ -1,9 +1,10 @@
-"""What a load by key costs beside one that appends: `python -m benchmarks.pipeline.by_key --format delta`.
+"""Measure what a load by key costs, compared with appending: `python -m benchmarks.pipeline.by_key --format delta`.
 
-A broker gets records of a hundred bytes or so, as many as keys, in random order, some keys many times and others not at
-all; then as many again. `barnabas pipeline run load --once` loads the first half into an empty table, and the other
-into the same: once by appending, and once `--by-key`. Each run is a process of its own, with the start of Python and
-Spark. A table by key is then held against what was sent. Wall, CPU and memory are as in `benchmarks.pipeline.jobs`.
+A broker receives two halves of records, each with as many records as keys. A record has about a hundred bytes and a
+random key: some keys occur many times, others never. `barnabas pipeline run load --once` loads the first half into an
+empty table, then the second half into the same table: once by appending, and once with `--by-key`. Each run is its own
+process and includes the start of Python and Spark. The table by key is then compared with the records that were sent.
+Wall time, CPU and memory are as in `benchmarks.pipeline.jobs`.
 """
 
 import argparse
@@ -32,12 +33,12 @@ _TEXT = "x" * 60
 def main() -> None:
     """Measure one format."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="records of each half (%(default)s)")
-    parser.add_argument("--keys", type=int, metavar="N", help="different ones; as many as records unless told")
-    parser.add_argument("--every-key", action="store_true", help="of the first half once: so many rows there are")
-    parser.add_argument("--halves", type=int, choices=(1, 2), default=2, help="(%(default)s)")
-    parser.add_argument("--format", choices=("delta", "iceberg"), default="delta", help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the keys' order (%(default)s)")
+    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="records per half (%(default)s)")
+    parser.add_argument("--keys", type=int, metavar="N", help="number of distinct keys (default: as many as records)")
+    parser.add_argument("--every-key", action="store_true", help="the first half has each key once, so each has a row")
+    parser.add_argument("--halves", type=int, choices=(1, 2), default=2, help="halves to load (%(default)s)")
+    parser.add_argument("--format", choices=("delta", "iceberg"), default="delta", help="table format (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the random keys (%(default)s)")
     arguments = parser.parse_args()
     chance, last = random.Random(arguments.seed), dict[str, int]()
     key_count = arguments.keys or arguments.events

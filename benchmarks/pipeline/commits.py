@@ -1,9 +1,15 @@
-"""What a small commit costs, by what it does: `python -m benchmarks.pipeline.commits --format delta`.
+"""Measure what a small commit costs, by kind: `python -m benchmarks.pipeline.commits --format delta`.
 
-A thousand rows in two partitions, which Spark has in memory, are committed again and again as a run of a job does it:
-appended, by the driver alone and by Spark; put in the place of all rows; of a tenth of them; and of all, and then
-looked at. Printed are CPU milliseconds of all processes, milliseconds of the clock and Spark's jobs for each, after as
-many commits that are not counted.
+A thousand rows in two partitions, cached by Spark, are committed repeatedly, as the run of a job does it:
+
+- append a file: the driver alone appends them
+- append: Spark appends them
+- replace: they replace all rows
+- replace a tenth: a tenth of the rows is replaced
+- replace and read: they replace all rows, then the table is read
+
+The benchmark prints the CPU milliseconds of all processes, wall-clock milliseconds and Spark jobs per commit. For each
+kind the same number of commits warms up before and is not counted.
 """
 
 import argparse
@@ -28,7 +34,7 @@ def main() -> None:
     """Measure one format."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--format", choices=("delta", "iceberg", "parquet"), default="delta", help="(%(default)s)")
-    parser.add_argument("--commits", type=int, default=30, metavar="N", help="of each kind (%(default)s)")
+    parser.add_argument("--commits", type=int, default=30, metavar="N", help="commits of each kind (%(default)s)")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name,

@@ -1,21 +1,25 @@
-"""Enforcement on the made-up site: who is held how soon and to what, what others notice, and what a kill leaves.
+"""Measure enforcement on a generated site: delay and rate of throttling, effects on other clients, state after a kill.
 
     python -m benchmarks.pipeline.enforcement [--target kafka] [--seed N]
 
-A broker with a login for each user; half an hour of the made-up site in its topics. Users who are spammers, mass
-followers or ring members by the site's truth send 100 KB/s each under their logins, addresses of scrapers and of those
-who try stolen passwords the same under client ids, and five honest clients a record of 100 bytes every 50 ms. `run
-security --enforce --no-dry-run` is started, killed with SIGKILL once the limits are set, and started again; when their
-time is over all is looked at again. One of the accused has a limit of an operator's.
+The broker has a login for each user, and half an hour of the generated site's events in its topics. Three kinds of
+clients send records:
 
-| phase | who runs |
+- 100 KB/s each, by login: users that are spammers, mass followers or ring members in the site's ground truth
+- 100 KB/s each, by client id: addresses of scrapers and of credential stuffing
+- 100 bytes every 50 ms: five honest clients
+
+`run security --enforce --no-dry-run` is started, killed with SIGKILL once the limits are set, and started again. When
+the limits have expired, everything is checked again. One of the accused has a limit set by an operator.
+
+| phase | state |
 | --- | --- |
-| free | the abusers as they like, no run |
-| held, no run | the run was killed; the same abusers, limited, and nothing else is different |
-| held, run alive | the run, started again, has judged and waits |
+| free | the abusers send without limits, no run |
+| held, no run | the run was killed; the same abusers are throttled, and nothing else is different |
+| held, run alive | the restarted run has computed its verdicts and waits |
 | free again | all limits have expired |
 
-Takes eight minutes on an idle machine. Exits with 1 where something was not as it must be.
+Takes eight minutes on an idle machine. Exits with 1 if a check fails.
 """
 
 import argparse
@@ -307,9 +311,9 @@ def _show_speed(
 def main() -> int:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", choices=list(TARGETS), default="barnabas", help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=2001, metavar="N", help="of the site (%(default)s)")
-    parser.add_argument("--place", type=Path, metavar="DIR", help="for the data (the temporary directory)")
+    parser.add_argument("--target", choices=list(TARGETS), default="barnabas", help="broker (%(default)s)")
+    parser.add_argument("--seed", type=int, default=2001, metavar="N", help="seed of the site (%(default)s)")
+    parser.add_argument("--place", type=Path, metavar="DIR", help="directory for the data (the temporary directory)")
     checks = Checks()
     with ExitStack() as stack:
         _measure(stack, parser.parse_args(), checks)

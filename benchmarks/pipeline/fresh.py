@@ -1,10 +1,10 @@
-"""How fresh rows are with all jobs in one run: `python -m benchmarks.pipeline.fresh --rate 1000 --minutes 10`.
+"""Measure how fresh rows are with all jobs in one run: `python -m benchmarks.pipeline.fresh --rate 1000 --minutes 10`.
 
-A broker gets the events of the made-up site as they happen, by `barnabas pipeline generate --speed 1`; beside it one
-`barnabas pipeline run` has the jobs, with its defaults. Each batch's line tells how long the records of the last minute
-waited from their timestamp until their rows were in the tables, derived ones included. Printed for each job are the
-median of its p50, and its median and largest p99, of the lines of so many last minutes: not of the first, in which
-Spark warms up.
+`barnabas pipeline generate --speed 1` sends the events of a generated site to a broker in real time. One `barnabas
+pipeline run` runs the jobs at the same time, with its defaults. Each batch line reports how long the records of the
+last minute waited from their timestamp until their rows were in the tables, including derived tables. For each job the
+benchmark prints the median of its p50, and the median and the largest of its p99. It uses the lines of the last
+`--minutes` minutes; the first minute, in which Spark warms up, is left out.
 """
 
 import argparse
@@ -34,10 +34,10 @@ _STOP_S = 120
 def main() -> None:
     """Measure the jobs that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"of {', '.join(JOBS)}; all unless told")
+    parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"jobs: {', '.join(JOBS)} (default: all)")
     parser.add_argument("--rate", type=int, default=1_000, metavar="N", help="events/s (%(default)s)")
-    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="after a first one (%(default)s)")
-    parser.add_argument("--options", default="", metavar="TEXT", help="more of `pipeline run`")
+    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="minutes after the first (%(default)s)")
+    parser.add_argument("--options", default="", metavar="TEXT", help="more options of `pipeline run`")
     arguments = parser.parse_args()
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     with TARGETS["barnabas"]() as broker, tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:

@@ -1,9 +1,10 @@
-"""What a long history costs: `python -m benchmarks.pipeline.history --format delta --commits 100000`.
+"""Measure what a long history costs: `python -m benchmarks.pipeline.history --format delta --commits 100000`.
 
-The benchmark makes a table with as many commits as a run leaves, of files that were never written, with a compaction
-after each hundred; of Iceberg's snapshots it keeps the number that six hours of a commit each ten seconds leave. A new
-session, which has used another table before, then finds the files of a query, and a run commits. It prints milliseconds
-of the first search (the log is read), of later ones, and of a commit, after a hundred commits and after all.
+The benchmark creates a table with as many commits as a run leaves, with a compaction after each hundred. The files of
+the commits were never written. For Iceberg it keeps the number of snapshots that six hours with a commit every ten
+seconds leave. A new session, which has already used another table, then plans a query, and a run commits. The benchmark
+prints the milliseconds of the first plan (which reads the log), of later plans, and of a commit: after a hundred
+commits and after all.
 """
 
 import argparse
@@ -38,8 +39,8 @@ _QUERIES = 5
 def main() -> None:
     """Measure one format."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--format", choices=("delta", "iceberg"), default="delta", help="(%(default)s)")
-    parser.add_argument("--commits", type=int, default=100_000, metavar="N", help="(%(default)s)")
+    parser.add_argument("--format", choices=("delta", "iceberg"), default="delta", help="table format (%(default)s)")
+    parser.add_argument("--commits", type=int, default=100_000, metavar="N", help="number of commits (%(default)s)")
     arguments = parser.parse_args()
     print(f"{arguments.format}\n\n| commits | first plan ms | later plans ms | commit ms |\n| --- | --- | --- | --- |")
     # Each session runs in its own process.

@@ -1,14 +1,16 @@
-"""How fast jobs are as a user runs them: `python -m benchmarks.pipeline.jobs`, `load ranking --events 1000000`.
+"""Measure jobs as a user runs them: `python -m benchmarks.pipeline.jobs`, `load ranking --events 1000000`.
 
-A broker gets the events of the made-up site by `barnabas pipeline generate`. Then each job reads all of them by
-`barnabas pipeline run JOB --once`, from its topics to its tables and what is derived from them, in a process of its own
-and from nothing. The rate is that of the records in the job's topics by the clock on the wall, the start of Python and
-Spark included. CPU is that of all its processes, and memory the largest sum
-of what they held at the same time (looked at four times a second; shared pages count once). On a
-busy machine, told by its load, compare runs.
+`barnabas pipeline generate` sends the events of a generated site to a broker. Then `barnabas pipeline run JOB --once`
+runs each job in its own process, without earlier tables. The job reads all events from its topics, and writes its
+tables and the results derived from them.
 
-`--beside before=DIRECTORY` runs the sources of another checkout in turn with these, on the same topics; there may be
-several. The first run of all may download Spark's jars.
+- records/s: records in the job's topics per second of wall-clock time, including the start of Python and Spark
+- CPU: that of all processes of the job
+- memory: the largest sum over the job's processes, sampled four times a second; shared pages count once
+
+The load shows whether the machine is busy; if it is, compare runs. `--beside before=DIRECTORY` runs the sources of
+another checkout in turn with these, on the same topics; it may be repeated. The very first run may download Spark's
+jars.
 """
 
 import argparse
@@ -51,10 +53,10 @@ class Cost(NamedTuple):
 def main() -> None:
     """Measure the jobs that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"of {', '.join(JOBS)}; all unless told")
-    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="to be made up, about (%(default)s)")
-    parser.add_argument("--target", choices=("barnabas", "kafka"), default="barnabas", help="(%(default)s)")
-    parser.add_argument("--beside", action="append", default=[], metavar="NAME=DIR", help="another checkout, in turn")
+    parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"jobs: {', '.join(JOBS)} (default: all)")
+    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="events, approximately (%(default)s)")
+    parser.add_argument("--target", choices=("barnabas", "kafka"), default="barnabas", help="broker (%(default)s)")
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=DIR", help="checkout to run in turn")
     arguments = parser.parse_args()
     checkouts = {name: Path(path) for name, _, path in (each.partition("=") for each in arguments.beside)}
     checkouts["now"] = _SOURCES

@@ -1,9 +1,9 @@
-"""How much of a quota jobs use: `python -m benchmarks.pipeline.pacing`, `--kafka`, `--jobs 2`.
+"""Measure how much of a quota jobs use: `python -m benchmarks.pipeline.pacing`, `--kafka`, `--jobs 2`.
 
-A topic with more than can be read meanwhile, a `consumer_byte_rate` on the jobs' user and client id that is changed
-twice, and one or more jobs that share it. Both figures are the broker's: bytes that it sent (BytesOutPerSec), and for
-how long it held fetches (Barnabas: ExplainQuotas; Kafka: ThrottleTimeMs of FetchConsumer). Each second is printed; at
-the end the rate of each limit's time, its first window left out, beside the limit.
+One or more jobs share a `consumer_byte_rate` on their user and client id; the limit changes twice. Their topic has more
+records than they can read meanwhile. Both figures come from the broker: the bytes that it sent (BytesOutPerSec), and
+how long it throttled fetches (Barnabas: ExplainQuotas; Kafka: ThrottleTimeMs of FetchConsumer). The benchmark prints
+each second. At the end it prints the rate under each limit, without the limit's first window, beside the limit.
 """
 
 from __future__ import annotations
@@ -208,11 +208,11 @@ def main() -> None:
     """Measure one broker."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--kafka", action="store_true", help="Kafka 2.7.2 instead of Barnabas")
-    parser.add_argument("--jobs", type=int, default=1, help="how many share the quota (%(default)s)")
-    parser.add_argument("--limit", type=float, default=1_000_000, help="bytes/s; then half, then twice (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=60, help="of each limit (%(default)s)")
-    parser.add_argument("--trigger", type=float, help="seconds between batches, as of `pipeline run`")
-    parser.add_argument("--compression", default="producer", help="of the topic: gzip, zstd, ... (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="number of jobs that share the quota (%(default)s)")
+    parser.add_argument("--limit", type=float, default=1_000_000, help="bytes/s; then 0.5x, then 2x (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=60, help="seconds for each limit (%(default)s)")
+    parser.add_argument("--trigger", type=float, help="seconds between batches, as in `pipeline run`")
+    parser.add_argument("--compression", default="producer", help="topic's codec: gzip, zstd, ... (%(default)s)")
     arguments = parser.parse_args()
     phases = [(arguments.seconds, arguments.limit * times) for times in (1, 0.5, 2)]
     # More than the limits allow in all phases, including bursts.

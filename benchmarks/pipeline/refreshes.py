@@ -1,9 +1,10 @@
-"""What a refresh costs as its job lives on: `python -m benchmarks.pipeline.refreshes`, `ranking --facts 10000000`.
+"""Measure what a refresh costs as facts grow: `python -m benchmarks.pipeline.refreshes`, `ranking --facts 10000000`.
 
-A job makes facts of a made-up site's events, once. Then so many refreshes are done, each with as many new
-facts as the one before, by the code that a run does them by; its topics are a broker's. Where `--facts` are asked for,
-so many lie in the tables before that: the same ones, each earlier by a multiple of six hours, and computed from once.
-Printed is the median of the five refreshes about the tenth and of the last five, and what the latter is in the former.
+A job computes facts from the events of a generated site, once. Then `--refreshes` refreshes run with the code that a
+run uses, each with about as many new facts as the one before. The topics are on a broker. With `--facts N` the tables
+contain about N facts before the first refresh: copies of the same facts, each earlier by a multiple of six hours, which
+one refresh has processed. The benchmark prints the median of the five refreshes around the tenth, the median of the
+last five, and the ratio of the second median to the first.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ _REFRESH_S = 10
 def main() -> None:
     """Measure the jobs that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"of {', '.join(JOBS)}; all unless told")
-    parser.add_argument("--refreshes", type=int, default=100, metavar="N", help="(%(default)s)")
-    parser.add_argument("--new", type=int, default=2_000, metavar="N", help="new events for each, about (%(default)s)")
-    parser.add_argument("--facts", type=int, action="append", metavar="N", help="there before (0 and 10,000,000)")
+    parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"jobs: {', '.join(JOBS)} (default: all)")
+    parser.add_argument("--refreshes", type=int, default=100, metavar="N", help="number of refreshes (%(default)s)")
+    parser.add_argument("--new", type=int, default=2_000, metavar="N", help="events per refresh, about (%(default)s)")
+    parser.add_argument("--facts", type=int, action="append", metavar="N", help="facts beforehand (0 and 10,000,000)")
     arguments = parser.parse_args()
     with TARGETS["barnabas"]() as broker, tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
         directory = Path(name)

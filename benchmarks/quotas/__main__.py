@@ -1,6 +1,6 @@
-"""`scripts/bench --quotas`: the experiment that made quotas known, on Kafka 2.7.2 and Barnabas in turn.
+"""`scripts/bench --quotas`: run the experiment that made quotas known, on Kafka 2.7.2 and Barnabas in turn.
 
-Clients are given limits, and their rates are averaged from the end of the first window on.
+Each client has a limit. Its rate is averaged from the end of the first quota window.
 """
 
 import argparse
@@ -58,13 +58,13 @@ def _verdict(kafka: Figure | None, ours: Figure | None) -> list[str]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench --quotas", description=__doc__)
-    parser.add_argument("--target", default=",".join(TARGETS), help=f"with commas: {', '.join(TARGETS)}")
-    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
+    parser.add_argument("--target", default=",".join(TARGETS), help=f"comma-separated brokers: {', '.join(TARGETS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"comma-separated works: {', '.join(WORKS)}")
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--short", action="store_true", help="smaller limits, 11 s each: to see that it works")
+    size.add_argument("--short", action="store_true", help="smaller limits, 11 s each: a quick check")
     size.add_argument("--full", action="store_true", help="limits up to 100 MB/s, 5,242,880 records; 6 GB of disk")
-    parser.add_argument("--anonymous", action="store_true", help="nobody logs in: the user is ANONYMOUS")
-    parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
+    parser.add_argument("--anonymous", action="store_true", help="no client logs in: the user is ANONYMOUS")
+    parser.add_argument("--place", type=Path, help="directory for the data; default: the temporary directory")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

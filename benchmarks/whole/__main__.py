@@ -1,4 +1,4 @@
-"""`scripts/bench --whole`: measure all that is not records beside Kafka 2.7.2, and print medians and ratios."""
+"""`scripts/bench --whole`: measure everything except records, compared with Kafka 2.7.2; print medians and ratios."""
 
 import argparse
 import resource
@@ -62,9 +62,9 @@ LINES = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench --whole", description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--target", default=",".join(BROKERS), help=f"with commas: {', '.join(BROKERS)}")
-    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
-    parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
+    parser.add_argument("--target", default=",".join(BROKERS), help=f"comma-separated brokers: {', '.join(BROKERS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"comma-separated works: {', '.join(WORKS)}")
+    parser.add_argument("--place", type=Path, help="directory for the data; default: the temporary directory")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )

@@ -343,10 +343,15 @@ class _Reader:
         self._max_messages = max_messages
         self._timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._stopped = stopped
+        self._last_record = 0.0
+
+    def _start_timeout(self) -> None:
+        """Start the timeout with the first read, which may come long after the start of the command."""
         self._last_record = asyncio.get_running_loop().time()
 
     async def read(self, bar: Bar) -> None:
         """Read the partitions that the consumer is assigned."""
+        self._start_timeout()
         while not self._is_done() and (fetched := await self._poll()) is not None:
             self._print(fetched)
             bar.set(self.count, f"{self.count:,} records")
@@ -357,6 +362,7 @@ class _Reader:
         As in Kafka, positions of all partitions are committed: without a committed offset, the next start of the group
         would begin at the end again, and skip the records that were written meanwhile.
         """
+        self._start_timeout()
         loop = asyncio.get_running_loop()
         next_commit = math.inf if commit_interval_s is None else loop.time() + commit_interval_s
         positions: dict[TopicPartition, int] = {}
@@ -429,11 +435,14 @@ class _Reader:
 
 
 async def _commit(member: GroupMember, offsets: dict[TopicPartition, int]) -> None:
-    """Commit, unless the group has rebalanced: then another member reads these records again."""
+    """Commit, unless the group has rebalanced: then another member reads these records again.
+
+    The offset of a deleted topic is not needed, and the broker stores the others.
+    """
     try:
         await member.commit(offsets)
     except KafkaError as error:
-        if not member.needs_rejoin:
+        if not member.needs_rejoin and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise
         note(f"offsets were not committed: {error.message}")
 

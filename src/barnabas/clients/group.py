@@ -148,7 +148,8 @@ class GroupMember:
         """Commit the next offsets to read; partitions that are not assigned are skipped.
 
         Raises:
-            KafkaError: REBALANCE_IN_PROGRESS and the like, after the group has changed.
+            KafkaError: REBALANCE_IN_PROGRESS and the like, after the group has changed; UNKNOWN_TOPIC_OR_PARTITION if a
+                topic was deleted: the other offsets are committed.
         """
         self.raise_failure()
         by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
@@ -170,7 +171,7 @@ class GroupMember:
                 for part in topic.partitions:
                     self._check(part.error_code)
 
-        await retry(attempt, self._rebalance_timeout_ms)
+        await retry(attempt, self._rebalance_timeout_ms, (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
 
     async def leave(self) -> None:
         """Leave the group, so that the others need not wait for the session timeout."""

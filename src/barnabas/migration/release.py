@@ -294,6 +294,9 @@ class _Release:
     def _leave_to_others(self, topic: str) -> None:
         """Leave out partitions that the tree's assignment, where it is kept, does not give to this broker.
 
+        A partition of other brokers that the tree assigns as the registry does is not left out: if a release was
+        interrupted, the tree may lack its state.
+
         If the assignment was guessed and this broker is not in sync in the tree, each copy may have records that the
         other one lacks: the user must decide.
         """
@@ -304,9 +307,11 @@ class _Release:
         replicas = decode_assignment(self._theirs[path]).replicas
         elsewhere: list[int] = []
         behind: list[int] = []
-        for partition in decode_assignment(self._ours[path]).replicas:
+        for partition, here in decode_assignment(self._ours[path]).replicas.items():
             ours, theirs = _state(self._ours, topic, partition), _state(self._theirs, topic, partition)
             is_led = ours is not None and ours.leader == plan.broker_id
+            if replicas.get(partition) == here and not is_led:
+                continue
             if plan.broker_id not in replicas.get(partition, ()):
                 plan.not_written.add(paths.partition(topic, partition))
                 if is_led or partition not in replicas:

@@ -10,7 +10,7 @@ from barnabas.migration.tree_copy import ADOPTED, Adopted, Nodes, TreeCopy, enco
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.cluster import ProducerIdBlock, encode_producer_id_block
 from barnabas.wire.registry.znodes.configs import decode_config, encode_config
-from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state
+from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state, encode_partition_state
 from tests.unit.migration.trees import CLUSTER, TREE_ID, after, directory, texts, topic, tree
 
 HERE: list[DirectoryFacts] = [directory()]
@@ -247,6 +247,16 @@ def test_an_interrupted_release_to_a_fresh_tree_goes_on() -> None:
         begun.tree_id = "2b-1800000000000" if paths.BROKER_TOPICS in begun.nodes else None
         _, then = released(EVERYTHING, EVERYTHING, begun, source=None)
         assert then.nodes == after(EMPTY, whole.ops).nodes
+
+
+def test_an_interrupted_release_writes_the_states_of_other_brokers_partitions() -> None:
+    before = {**topic("t", {0: [0], 1: [1, 2]})}
+    before[paths.partition_state("t", 1)] = encode_partition_state(PartitionStateNode(2, 7, (2,), 3))
+    whole = plan_release(HERE, registry(before, before), EMPTY)
+    begun = after(EMPTY, whole.ops[: 1 + [each.path for each in whole.ops].index(paths.topic("t"))])
+    begun.tree_id = "2b-1800000000000"
+    _, then = released(before, before, begun)
+    assert then.nodes == after(EMPTY, whole.ops).nodes
 
 
 def test_guesses_give_way_to_a_tree_that_knows_better() -> None:

@@ -95,25 +95,30 @@ class BrokerListeners:
         """Host and port of a listener."""
         return self._open[listener_name].address
 
-    def bind(self) -> None:
+    def bind(self) -> list[Endpoint]:
         """Bind the ports of new listeners in the settings, and close listeners that are no longer in them.
+
+        Returns:
+            The new listeners.
 
         Raises:
             StartupError: A port cannot be bound.
         """
         for gone in self._gone():
             gone.listener.close()
-        for endpoint in self._missing():
+        missing = list(self._missing())
+        for endpoint in missing:
             self._bind(endpoint)
+        return missing
 
-    def prepare(self) -> None:
-        """Read the keys of TLS listeners from the current settings.
+    def prepare(self, endpoints: Iterable[Endpoint] | None = None) -> None:
+        """Read the keys of TLS listeners from the current settings: of some listeners, or of all open ones.
 
         Raises:
             StartupError: The keys are unusable.
         """
-        for each in self._open.values():
-            self._prepare(each.endpoint)
+        for endpoint in [each.endpoint for each in self._open.values()] if endpoints is None else endpoints:
+            self._prepare(endpoint)
 
     def check(self, config: BrokerConfig) -> None:
         """Refuse settings with unusable keys. Raises ConfigError."""

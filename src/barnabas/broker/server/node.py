@@ -367,9 +367,8 @@ class Node:
                 groups.on_topics_deleted(change.deleted_topics)
 
         context.view.on_change(on_image)
-        # Again, because settings may have changed during the recovery.
-        self._listeners.bind()
-        self._listeners.prepare()
+        # Again, because settings may have changed during the recovery. Open listeners keep their keys.
+        self._listeners.prepare(self._listeners.bind())
         self.address = self._listeners.address
         control = self._control = build_cluster_control(
             context, replicas=replication.replicas, load_topic_settings=settings.load_topics

@@ -93,7 +93,7 @@ class Enforcer:
     async def _carry_out(self, acts: Sequence[Act], outcomes: list[Entry]) -> None:
         """Change quotas, and add each outcome to `outcomes` at once; an entity that is refused delays no other."""
         looked_ms, found = float("-inf"), {}
-        not_removed: BarnabasError | None = None
+        not_done: BarnabasError | None = None
         for act in acts:
             outcome, limited = act.outcome, act.outcome.entity.limited
             if act.changes and not self._policy.is_dry:
@@ -106,14 +106,15 @@ class Enforcer:
                 except (EncodeError, KafkaError) as error:
                     if not await self._is_refused(act, error):
                         raise
-                    # Retry a failed removal: enforcement has set the quota.
-                    if outcome.step is not Step.LIMITED:
-                        not_removed = error
+                    # Retry a failed removal, as enforcement has set the quota; and an error that may pass.
+                    may_pass = isinstance(error, KafkaError) and error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+                    if may_pass or outcome.step is not Step.LIMITED:
+                        not_done = error
                         continue
                     outcome = replace(outcome, step=Step.FAILED, limits={}, note=str(error))
             outcomes.append(self._stamped(outcome))
-        if not_removed is not None:
-            raise not_removed
+        if not_done is not None:
+            raise not_done
 
     async def _is_refused(self, act: Act, error: EncodeError | KafkaError) -> bool:
         """Return whether an error concerns this act alone, and has left the quotas as they were."""

@@ -43,12 +43,12 @@ def tiles(totals: Totals) -> list[tuple[str, str]]:
         ("Views", labels.number(totals.views)),
         ("Visitors", labels.number(totals.visitors)),
         ("Sessions", labels.number(totals.sessions)),
-        ("One page only", text.share(totals.bounces, totals.sessions)),
+        ("One-page sessions", text.share(totals.bounces, totals.sessions)),
         ("Median session", "–" if length is None else text.duration(length)),
         ("Errors", text.share(totals.client_errors + totals.server_errors, totals.views)),
         ("Crawlers", text.share(totals.crawler_views, totals.views)),
-        ("Left out as crawlers", text.share(totals.left_out_views, totals.views)),
-        ("Sent", text.size(totals.bytes)),
+        ("Excluded as crawlers", text.share(totals.left_out_views, totals.views)),
+        ("Bytes sent", text.size(totals.bytes)),
     ]
 
 
@@ -57,7 +57,7 @@ def views(hours: Sequence[Hour]) -> TimePlot:
     start, step, columns = _columns(hours)
     people = Series("people", "s1", [column.views - column.crawler_views for column in columns])
     crawlers = Series("crawlers", "s2", [column.crawler_views for column in columns])
-    return TimePlot(f"Each column is {_step_name(step)}", "views", start, step, (people, crawlers))
+    return TimePlot(f"Each column covers {_step_name(step)}", "views", start, step, (people, crawlers))
 
 
 def visitors(days: Sequence[Day]) -> TimePlot:
@@ -72,9 +72,9 @@ def visitors(days: Sequence[Day]) -> TimePlot:
 def sessions(days: Sequence[Day]) -> TimePlot:
     """Return sessions per day: of several pages, and of one."""
     days = _whole_days(days)
-    long = Series("of several pages", "s1", [day.sessions - day.bounces for day in days])
-    short = Series("of one page", "s2", [day.bounces for day in days])
-    about, count = "Per day on which they began", sum(day.sessions for day in days)
+    long = Series("several pages", "s1", [day.sessions - day.bounces for day in days])
+    short = Series("one page", "s2", [day.bounces for day in days])
+    about, count = "By start day", sum(day.sessions for day in days)
     # All sessions may be older than the days that are shown.
     if count:
         mean = text.duration(sum(day.session_length_s for day in days) / count)
@@ -87,7 +87,7 @@ def errors(hours: Sequence[Hour]) -> TimePlot:
     start, step, columns = _columns(hours)
     client = Series("client errors (4xx)", "s1", [_percent(column.status_4xx, column.views) for column in columns])
     server = Series("server errors (5xx)", "s3", [_percent(column.status_5xx, column.views) for column in columns])
-    about = f"Share of all views; each point is {_step_name(step)}"
+    about = f"Share of all views; each point covers {_step_name(step)}"
     return TimePlot(about, "%", start, step, (client, server), is_stacked=False)
 
 
@@ -95,7 +95,7 @@ def crawlers_share(days: Sequence[Day]) -> TimePlot:
     """Return the crawlers' share of views per day."""
     days = _whole_days(days)
     shares = Series("crawlers", "s2", [_percent(day.crawler_views, day.views) or 0.0 for day in days])
-    about = "Share of each day's views; they say so in their agent, or the job security found them"
+    about = "Share of each day's views; declared by their agent, or detected by the job security"
     return TimePlot(about, "%", _begin(days), _DAY, (shares,))
 
 
@@ -135,7 +135,7 @@ def spans(alerts: Sequence[Alert], totals: Totals | None) -> tuple[str, list[Spa
     begin, end = min(known), max(known)
     firing = sum(alert.resolved_at is None for alert in alerts)
     counts = f"{firing} firing, {len(alerts) - firing} resolved"
-    about = f"{counts}; the bars run from {labels.timestamp(begin)} to {labels.timestamp(end)}"
+    about = f"{counts}; time axis from {labels.timestamp(begin)} to {labels.timestamp(end)}"
     return about, [_span(alert, begin, end) for alert in alerts]
 
 
@@ -150,9 +150,9 @@ def lags(partitions: Sequence[Lag]) -> tuple[str, list[Bar]]:
     """Return a sentence about the jobs' lag, and the partitions with the largest lags."""
     most = sorted(partitions, key=lambda lag: (-lag.records, *lag))[:_MOST_LAGS]
     total = labels.number(sum(lag.records for lag in partitions))
-    about = f"Records of a partition that the job has not read yet: {total} in {len(partitions)} partitions"
+    about = f"Records that the job has not read yet: {total} in {len(partitions)} partitions"
     if len(most) < len(partitions):
-        about += f"; the {len(most)} with most"
+        about += f"; the {len(most)} largest lags"
     return about, [
         Bar(f"{text.plain(lag.job, 40)}: {lag.topic}-{lag.partition}", lag.records, labels.number(lag.records))
         for lag in most

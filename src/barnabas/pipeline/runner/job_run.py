@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from barnabas.clients.positions import Extent, Extents, clamped, earliest_of, merged
+from barnabas.clients.positions import Extents, clamped, earliest_of, merged
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.aggregates import KnownFiles, of_one_refresh
@@ -405,8 +405,22 @@ class JobRun(BatchRun):
                 self._starts = found or parse_offsets(self._files.read(_STARTS_FILE) or "{}")
             except OSError as error:
                 raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
+        is_beyond = any(
+            self._starts.get(topic, {}).get(number, 0) > extent.end_offset
+            for topic, own in extents.items()
+            for number, extent in own.items()
+        )
+        # Above the last stable offset there may be records, too. A start that you gave as an offset stays.
+        log_ends = self._cluster.log_ends(extents) if is_beyond and self.plan.start.offsets is None else self._starts
         return {
-            topic: {number: _within(extent, self._starts.get(topic, {}).get(number)) for number, extent in own.items()}
+            topic: {
+                number: _within(
+                    extent.start_offset,
+                    self._starts.get(topic, {}).get(number, extent.start_offset),
+                    max(extent.end_offset, log_ends.get(topic, {}).get(number, 0)),
+                )
+                for number, extent in own.items()
+            }
             for topic, own in extents.items()
         }
 
@@ -576,10 +590,9 @@ def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), k
     return replace(job, outputs=tuple(outputs))
 
 
-def _within(extent: Extent, start: int | None) -> int:
-    """Return a stored start offset; the partition's first offset if there is none or its record does not exist."""
-    is_there = start is not None and extent.start_offset <= start <= extent.end_offset
-    return start if start is not None and is_there else extent.start_offset
+def _within(first: int, start: int, end: int) -> int:
+    """Return a start offset; the partition's first offset if the start is not in the log."""
+    return start if first <= start <= end else first
 
 
 def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:

@@ -28,7 +28,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
-from barnabas.pipeline.sources.log_lines import REPEATED_LOG_REMEDY, SourceLine, is_same_log
+from barnabas.pipeline.sources.log_lines import REPEATED_LOG_REMEDY, SourceLine, has_same_begin, is_same_log
 from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 T = TypeVar("T")
@@ -184,7 +184,7 @@ class _Filter:
         place, last = self._left[record.partition]
         # The last record is of another log, or this line is after it and no earlier line yielded it.
         if place is None or not is_same_log(place[0], line.log) or line.number > place[1]:
-            self._refuse(record.partition)
+            self._refuse(record.partition, line)
             del self._left[record.partition]
             return True
         if _id_in_log(last.header(ID_HEADER)) == _id_in_log(record.headers[0][1]):
@@ -208,10 +208,16 @@ class _Filter:
         for partition in self._left:
             self._refuse(partition)
 
-    def _refuse(self, partition: TopicPartition) -> None:
+    def _refuse(self, partition: TopicPartition, line: SourceLine | None = None) -> None:
+        place = self._left[partition][0]
+        if line is not None and place is not None and has_same_begin(place[0], line.log) and not self._plan.may_append:
+            raise OtherLogError(
+                f"partition {partition.partition} of topic {partition.topic} ends with a record of another file that "
+                "begins with the same line: append if this file is a new log (--append); a copy of that file would be "
+                "sent again"
+            )
         # A log that was rotated away is another log, but one that a feeder sent.
-        is_of_a_feeder = self._left[partition][0] is not None
-        if not (self._plan.may_append or (self._plan.is_followed and is_of_a_feeder)):
+        if not (self._plan.may_append or (self._plan.is_followed and place is not None)):
             raise OtherLogError(
                 f"partition {partition.partition} of topic {partition.topic} ends with a record of another log; name "
                 "another topic or that log, or append to the topic (--append)"

@@ -126,6 +126,12 @@ def is_same_log(earlier_name: str, name: str) -> bool:
     return earlier_name == name or name.startswith(earlier_name + _INODE_SEPARATOR)
 
 
+def has_same_begin(earlier_name: str, name: str) -> bool:
+    """Return whether two names are those of different files that begin with the same line."""
+    begin, _, inode = name.partition(_INODE_SEPARATOR)
+    return inode != "" and earlier_name != name and earlier_name.startswith(begin + _INODE_SEPARATOR)
+
+
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
     """Yield the lines of a stream (standard input) as they arrive, until it ends."""
     log = _Log()

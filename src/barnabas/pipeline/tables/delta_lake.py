@@ -454,18 +454,20 @@ class DeltaLakeTable(Table):
 
     def _check_not_null(self, table: deltalake.DeltaTable, files: Sequence[DataFile]) -> None:
         """Raise RowsRefusedError if files have a null in a column that is NOT NULL."""
-        names = [field.name for field in _schema_of(table).fields if not field.nullable]
-        for file in files if names else ():
+        from pyspark.sql.types import AtomicType
+
+        schema = _schema_of(table)
+        fields = [field for field in schema.fields if not field.nullable]
+        # Lists, objects and columns after the 32nd leaf have no count.
+        are_counted = all(isinstance(field.dataType, AtomicType) for field in schema.fields) and len(schema) <= 32
+        for file in files if fields else ():
             null_counts = json.loads(file.statistics)["nullCount"]
-            for name in names:
-                if name in file.partition:
-                    count = int(file.partition[name] is None)
-                elif name in null_counts:
-                    count = null_counts[name]
-                else:
+            for name in (field.name for field in fields):
+                count = int(file.partition[name] is None) if name in file.partition else null_counts.get(name)
+                if count is None and are_counted:
                     raise TableError(
-                        f"{self.location}: column {name} is NOT NULL, and the rows lack it, or too many columns "
-                        "precede it: drop NOT NULL (ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL)"
+                        f"{self.location}: column {name} is NOT NULL, and the rows lack it: drop NOT NULL (ALTER TABLE "
+                        "... ALTER COLUMN ... DROP NOT NULL)"
                     )
                 if count:
                     raise RowsRefusedError(f"column {name} of the table is NOT NULL")

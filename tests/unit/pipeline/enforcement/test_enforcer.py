@@ -112,9 +112,23 @@ def enforcer(pool: Pool, topic: MemoryTopic) -> Enforcer:
     return Enforcer(pool, topic, POLICY, "security")  # type: ignore[arg-type]  # it has what an enforcer uses
 
 
-@pytest.mark.parametrize("code", REFUSALS)
-def test_a_refused_limit_delays_no_other(quotas: Quotas, topic: MemoryTopic, code: ErrorCode):
-    quotas.errors["first"] = code
+def test_an_unknown_error_delays_no_other_limit_and_is_tried_again(quotas: Quotas, topic: MemoryTopic):
+    quotas.errors["first"] = ErrorCode.UNKNOWN_SERVER_ERROR
+
+    async def play(pool: Pool) -> None:
+        one = enforcer(pool, topic)
+        with pytest.raises(KafkaError):
+            await one.round([accuse("first"), accuse("second", 0.6)])
+        assert quotas.by_user == {"second": OURS}
+        quotas.errors.clear()
+        assert await one.round([accuse("first"), accuse("second", 0.6)])
+
+    enforce(quotas, play)
+    assert quotas.by_user == {"first": OURS, "second": OURS}
+
+
+def test_a_refused_limit_delays_no_other(quotas: Quotas, topic: MemoryTopic):
+    code = quotas.errors["first"] = ErrorCode.INVALID_REQUEST
 
     async def play(pool: Pool) -> None:
         one = enforcer(pool, topic)

@@ -63,7 +63,7 @@ def test_sections_are_there_for_what_was_asked_for_and_say_when_it_is_empty():
     assert headings(report_samples.EMPTY) == full
     assert len(set(full)) == len(full) == 17
     assert headings(ReportData(alerts=())) == ["Alerts"]
-    assert "Nothing was wrong." in render(ReportData(alerts=()))
+    assert "No alerts." in render(ReportData(alerts=()))
     for field in fields(ReportData):
         if getattr(report_samples.EMPTY, field.name) in ((), report_samples.EMPTY.pages):
             page = render(ReportData(**{field.name: getattr(report_samples.EMPTY, field.name)}))
@@ -116,6 +116,6 @@ def test_alert_that_fires_ends_at_the_end_and_one_without_length_is_there():
 
 def test_lags_are_those_with_most_records():
     page = render(ReportData(lags=tuple(Lag("job", "topic", n, n) for n in range(30))))
-    assert "435 in 30 partitions; the 24 with most" in page
+    assert "435 in 30 partitions; the 24 largest lags" in page
     assert "topic-29" in page
     assert "topic-5<" not in page

@@ -55,13 +55,13 @@ class _Searched(NamedTuple):
         target_ms, start_offset: See `Segment.find_timestamp`.
         end_position: The end of the searched batches.
         found: The record, as `Segment.find_timestamp` returns it; None if there is none before `end_position`; or the
-            error if a batch is damaged.
+            text of the error if a batch is damaged.
     """
 
     target_ms: int
     start_offset: int
     end_position: int
-    found: tuple[int, int, int] | CorruptRecordsError | None
+    found: tuple[int, int, int] | str | None
 
 
 class Segment:
@@ -89,6 +89,7 @@ class Segment:
         "_size",
         "_time_index",
         "_transactions",
+        "_truncation_count",
         "base_offset",
         "created_ms",
         "first_timestamp_ms",
@@ -118,6 +119,7 @@ class Segment:
         self._modified_ms: int | None = None
         self._bytes_since_entry = 0
         self._searched: _Searched | None = None
+        self._truncation_count = 0
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.roll_jitter_ms = 0
@@ -576,8 +578,9 @@ class Segment:
         position = self._offset_index.lookup(offset)
         searched = self._searched
         if searched is not None and searched.target_ms == target_ms and searched.start_offset == start_offset:
-            if isinstance(searched.found, CorruptRecordsError):
-                raise searched.found
+            if isinstance(searched.found, str):
+                # A new error each time: an error keeps the frames that it was raised in.
+                raise CorruptRecordsError(searched.found)
             if searched.found is not None:
                 return searched.found
             position = max(position, searched.end_position)
@@ -587,15 +590,15 @@ class Segment:
             if cached is not None and (header.codec or header.size_in_bytes > _SEARCHED_AT_ONCE_BYTES):
                 # A few KB may decompress to records that take the event loop seconds.
                 search = partial(_search, self.file, batch_position, self.size, target_ms, start_offset)
-                raise NotCachedError(ColdWork((self, target_ms, start_offset), search, self._take_searched))
+                take = partial(self._take_searched, self._truncation_count)
+                raise NotCachedError(ColdWork((self, target_ms, start_offset), search, take))
             found = _find(file, batch_position, header, target_ms, start_offset)
             if found is not None:
                 return found
         return None
 
-    def _take_searched(self, searched: _Searched) -> None:
-        if searched.end_position <= self.size:
-            # Otherwise, the segment was truncated meanwhile.
+    def _take_searched(self, truncation_count: int, searched: _Searched) -> None:
+        if truncation_count == self._truncation_count:
             self._searched = searched
 
     def truncate_to(self, offset: int) -> None:
@@ -612,6 +615,7 @@ class Segment:
         self.file.truncate(position)
         self._is_damaged = False
         self._searched = None
+        self._truncation_count += 1
         self._bytes_since_entry = 0
         if position == 0:
             self.first_timestamp_ms = NO_TIMESTAMP
@@ -651,7 +655,7 @@ def _find(
 
 def _search(file: RecordFile, position: int, end_position: int, target_ms: int, start_offset: int) -> _Searched:
     """Search the batches between two positions; any thread may call this."""
-    found: tuple[int, int, int] | CorruptRecordsError | None = None
+    found: tuple[int, int, int] | str | None = None
     try:
         for batch_position, header in read_headers(file, position, end_position):
             if header.max_timestamp_ms >= target_ms and header.last_offset >= start_offset:
@@ -659,5 +663,5 @@ def _search(file: RecordFile, position: int, end_position: int, target_ms: int, 
                 if found is not None:
                     break
     except CorruptRecordsError as error:
-        found = error
+        found = str(error)
     return _Searched(target_ms, start_offset, end_position, found)
