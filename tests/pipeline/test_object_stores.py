@@ -115,7 +115,10 @@ def test_a_load_whose_driver_is_killed_goes_on_by_the_address_alone(site: Site, 
     options = {**store.environment, "AWS_ALLOW_HTTP": "true"}
     assert DeltaTable(location, storage_options=options).to_pyarrow_table().num_rows == 1_000
     # Its checkpoint is in the store as well.
-    assert store.names(bucket, "lake/checkpoints") == ["lake/checkpoints/load/status.json"]
+    assert store.names(bucket, "lake/checkpoints") == [
+        "lake/checkpoints/load/starts.json",
+        "lake/checkpoints/load/status.json",
+    ]
 
 
 def test_the_way_from_nothing_to_a_table_in_a_bucket_as_it_is_documented(
@@ -179,7 +182,7 @@ def test_a_run_waits_for_a_store_that_does_not_answer(site: Site, store: ObjectS
     assert "the store does not answer: 503 ServiceUnavailable" in site.warnings[0]
     assert offsets_in(open_table(site.spark, f"s3a://{bucket}/load/{topic}", "delta"))
     # Its checkpoint is in the store as well.
-    assert store.names(bucket, "checkpoints") == ["checkpoints/load/status.json"]
+    assert store.names(bucket, "checkpoints") == ["checkpoints/load/starts.json", "checkpoints/load/status.json"]
 
 
 def test_a_file_of_a_checkpoint_takes_the_place_of_an_older_one(store: ObjectStore, bucket: str):

@@ -169,9 +169,12 @@ def _load(connection: "sqlite3.Connection", path: Path, keeps_sessions: bool) ->
         connection.execute(_PUT_FORMAT, (meta["format"],))
     if meta.get("format") != _FORMAT:
         raise StartupError(f"the registry {path} has format {meta.get('format')}, this version reads {_FORMAT}")
-    if not keeps_sessions:
+    # Only what exists: SQLite writes the file even if it deletes nothing.
+    orphans = "FROM znode WHERE owner AND owner NOT IN (SELECT id FROM session)"
+    if not keeps_sessions and connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None:
         connection.execute("DELETE FROM session")
-    connection.execute("DELETE FROM znode WHERE owner AND owner NOT IN (SELECT id FROM session)")
+    if connection.execute(f"SELECT 1 {orphans} LIMIT 1").fetchone() is not None:
+        connection.execute(f"DELETE {orphans}")
     connection.execute("COMMIT")
     rows = connection.execute(
         "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, owner, acls FROM znode"
