@@ -9,6 +9,7 @@ from barnabas.cli.consume import _Reader, _Writer
 from barnabas.cli.output import progress
 from barnabas.clients import Consumer, GroupMember
 from barnabas.clients.consumer_protocol import encode_assignment
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.fetch import (
@@ -25,7 +26,11 @@ from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from barnabas.wire.protocol.messages.offset_commit import OffsetCommitResponse
+from barnabas.wire.protocol.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
 from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchResponse
 from barnabas.wire.protocol.messages.sync_group import SyncGroupResponse
 from barnabas.wire.records.batch import Codec
@@ -55,15 +60,16 @@ def log(partition, count):
     return PartitionData(partition, 0, END + count, END + count, records=batch(count))
 
 
-def broker(*fetched):
+def broker(*fetched, commit_error=ErrorCode.NONE):
     """A group without offsets, whose only member receives both partitions, and these responses to a fetch."""
+    committed = OffsetCommitResponseTopic("t", [OffsetCommitResponsePartition(0, commit_error)])
     offsets = [ListOffsetsPartitionResponse(index, 0, offset=END) for index in (0, 1)]
     given: dict[ApiKey, Any] = {
         ApiKey.JOIN_GROUP: lambda request: JoinGroupResponse(0, 0, 1, None, "range", "other", "m-1", []),
         ApiKey.SYNC_GROUP: lambda request: SyncGroupResponse(0, 0, assignment=encode_assignment(PARTITIONS)),
         ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(0, 0),
         ApiKey.OFFSET_FETCH: lambda request: OffsetFetchResponse(0, []),
-        ApiKey.OFFSET_COMMIT: lambda request: OffsetCommitResponse(0, []),
+        ApiKey.OFFSET_COMMIT: lambda request: OffsetCommitResponse(0, [committed]),
         ApiKey.LEAVE_GROUP: lambda request: LeaveGroupResponse(0, 0),
         ApiKey.LIST_OFFSETS: lambda request: ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", offsets)]),
         ApiKey.FETCH: [
@@ -74,6 +80,28 @@ def broker(*fetched):
     made = MemoryBroker(given)
     made.partition_count = len(PARTITIONS)
     return made
+
+
+def read(made, max_messages=None, commit_interval_s=5):
+    """Read as a member of a group; return the number of printed records."""
+    counts = []
+
+    async def play(pool):
+        consumer = Consumer(pool, is_read_committed=True)
+        reader = _Reader(consumer, _Writer({}, False, is_silent=True), max_messages, 2_000, asyncio.Event())
+        with progress("", None, is_wanted=False) as bar:
+            await reader.read_as_member(GroupMember(pool, "g", ["t"]), "latest", bar, commit_interval_s)
+        await consumer.close()
+        counts.append(reader.count)
+
+    made.run(play)
+    return counts[0]
+
+
+def test_an_offset_of_a_deleted_topic_is_not_committed_and_stops_nothing():
+    made = broker(log(0, 1), commit_error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert read(made) == 1
+    assert len(made.requests[ApiKey.OFFSET_COMMIT]) == 1
 
 
 @pytest.mark.parametrize(
@@ -91,16 +119,7 @@ def broker(*fetched):
 @pytest.mark.parametrize("commits", [True, False])
 def test_positions_of_all_partitions_are_committed(fetched, max_messages, printed, committed, commits):
     made = broker(*fetched)
-
-    async def read(pool):
-        consumer = Consumer(pool, is_read_committed=True)
-        reader = _Reader(consumer, _Writer({}, False, is_silent=True), max_messages, 2_000, asyncio.Event())
-        with progress("", None, is_wanted=False) as bar:
-            await reader.read_as_member(GroupMember(pool, "g", ["t"]), "latest", bar, 5 if commits else None)
-        await consumer.close()
-        assert reader.count == printed
-
-    made.run(read)
+    assert read(made, max_messages, 5 if commits else None) == printed
     offsets = [
         [part.committed_offset for topic in request.topics for part in topic.partitions]
         for request in made.requests[ApiKey.OFFSET_COMMIT]

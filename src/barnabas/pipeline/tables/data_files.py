@@ -39,7 +39,7 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = set("\"#%'*/:=?\\{}[]^\x7f") | set(map(chr, range(0x20)))
 
 # Delta's own limits: statistics only of the first columns, and only of short texts.
-_STATISTICS_COLUMN_COUNT = 32
+STATISTICS_COLUMN_COUNT = 32
 _STATISTICS_TEXT_LENGTH = 32
 # Maximum number of files that a task keeps open: each buffers a row group in memory.
 _OPEN_FILE_COUNT = 64
@@ -395,7 +395,7 @@ def _statistics(metadata: Any) -> str:
     least: dict[str, object] = {}
     greatest: dict[str, object] = {}
     null_counts: dict[str, int] = {}
-    for column in range(min(metadata.num_columns, _STATISTICS_COLUMN_COUNT)):
+    for column in range(min(metadata.num_columns, STATISTICS_COLUMN_COUNT)):
         chunks = [metadata.row_group(number).column(column) for number in range(metadata.num_row_groups)]
         name = metadata.schema.column(column).name
         found = [chunk.statistics for chunk in chunks]

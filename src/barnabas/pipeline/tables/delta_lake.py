@@ -51,6 +51,7 @@ from barnabas.pipeline.tables.commit_rules import (
 )
 from barnabas.pipeline.tables.data_files import (
     SPARK_PATH,
+    STATISTICS_COLUMN_COUNT,
     DataFile,
     FileSink,
     absolute,
@@ -458,8 +459,9 @@ class DeltaLakeTable(Table):
 
         schema = _schema_of(table)
         fields = [field for field in schema.fields if not field.nullable]
-        # Lists, objects and columns after the 32nd leaf have no count.
-        are_counted = all(isinstance(field.dataType, AtomicType) for field in schema.fields) and len(schema) <= 32
+        # Lists, objects, and columns after the first ones have no count.
+        is_flat = all(isinstance(field.dataType, AtomicType) for field in schema.fields)
+        are_counted = is_flat and len(schema) <= STATISTICS_COLUMN_COUNT
         for file in files if fields else ():
             null_counts = json.loads(file.statistics)["nullCount"]
             for name in (field.name for field in fields):

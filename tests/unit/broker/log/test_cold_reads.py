@@ -201,9 +201,33 @@ class TestLog:
         batch = bytearray(make_batch(3, timestamp_ms=1000, codec=Codec.GZIP))
         log.append(memoryview(batch), 0)
         log.active_segment.path.write_bytes(batch[:-4] + bytes(4))
-        with pytest.raises(CorruptRecordsError):
-            self.until_cached(cold_disk, lambda: log.offset_for_timestamp(500, cold_disk.cold_reads))
+        errors = []
+        for _ in range(2):
+            with pytest.raises(CorruptRecordsError) as raised:
+                self.until_cached(cold_disk, lambda: log.offset_for_timestamp(500, cold_disk.cold_reads))
+            errors.append(raised.value)
         assert cold_disk.executor.waiting_count == 0
+        # An error that is kept and raised again would keep the frames of all requests.
+        assert errors[0] is not errors[1]
+
+    def test_a_search_that_a_truncation_overtakes_is_dropped(self, open_partition_log, make_batch, cold_disk):
+        log = open_partition_log()
+        for time_ms in (1000, 6000):
+            log.append(make_batch(timestamp_ms=time_ms, codec=Codec.GZIP), 0)
+
+        def search():
+            return log.active_segment.find_timestamp(2000, 0, cold_disk.cold_reads)
+
+        self.until_cached(cold_disk, search)
+        log.active_segment.truncate_to(1)
+        log.append(make_batch(timestamp_ms=6000, codec=Codec.GZIP), 0)
+        with pytest.raises(NotCachedError) as raised:
+            search()
+        result = raised.value.work.read()
+        log.active_segment.truncate_to(1)
+        log.append(make_batch(1, bytes(range(256)) * 4, timestamp_ms=1500, codec=Codec.GZIP), 0)
+        raised.value.work.finish(result)
+        assert self.until_cached(cold_disk, search)[1] is None
 
     def test_no_time_is_looked_up_in_all_indexes(self, open_partition_log, log, cold_disk):
         reopened = open_partition_log(was_clean=True, segment_bytes=4096, index_interval_bytes=100)

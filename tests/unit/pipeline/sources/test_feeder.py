@@ -217,6 +217,14 @@ def test_followed_log_goes_on_where_partitions_end_with_its_predecessor(topics: 
     assert topics.ids() == {partition: ids + whole[partition] for partition, ids in expected().items()}
 
 
+def test_another_file_that_begins_as_the_last_one_is_sent_only_if_it_may_be_appended(topics: MemoryTopics) -> None:
+    run(topics, source(log="begin-1f"), FOLLOWED)
+    with pytest.raises(OtherLogError, match="another file that begins with the same line"):
+        run(topics, source(log="begin-2a"), FOLLOWED)
+    run(topics, source(log="begin-2a"), replace(FOLLOWED, may_append=True))
+    assert all(ids[-1].startswith("begin-2a") for ids in topics.ids().values())
+
+
 def test_followed_log_that_has_lost_lines_is_refused(topics: MemoryTopics) -> None:
     run(topics, growing(1, 2, 3), FOLLOWED)
     for may_append in (False, True):

@@ -16,6 +16,7 @@ from deltalake.schema import StructType as DeltaStruct
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from barnabas.pipeline.tables.data_files import STATISTICS_COLUMN_COUNT
 from barnabas.pipeline.tables.delta_lake import DeltaLakeTable
 from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.table import Progress, RowsRefusedError, TableError, TableMovedError
@@ -124,6 +125,24 @@ def test_a_generated_column_that_is_no_partition_column_is_computed(tmp_path: Pa
     appended(table, pa.table({"text": ["xyz"], "first": pa.array([None], pa.string())}), progress_of(2))
     rows = deltalake.DeltaTable(tmp_path).to_pyarrow_table().sort_by("text").to_pylist()
     assert rows == [{"text": "abc", "first": "a"}, {"text": "xyz", "first": "x"}]
+
+
+def test_columns_without_counted_nulls_may_be_not_null(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(STATISTICS_COLUMN_COUNT + 2)]
+    many = pa.table({name: [1] for name in names})
+    for place, rows in {"list": pa.table({"x": [["a"]]}), "object": pa.table({"x": [{"y": 1}]}), "many": many}.items():
+        made = DeltaLakeTable(NO_SESSION, str(tmp_path / place))
+        appended(made, rows, progress_of(1))
+        last = deltalake.DeltaTable(tmp_path / place).schema().fields[-1]
+        required = Schema(
+            [
+                *(deltalake.DeltaTable(tmp_path / place).schema().fields[:-1]),
+                Field(last.name, last.type, nullable=False),
+            ]
+        )
+        deltalake.DeltaTable.create(tmp_path / f"{place}-required", required)
+        appended(DeltaLakeTable(NO_SESSION, str(tmp_path / f"{place}-required")), rows, progress_of(1))
+        assert deltalake.DeltaTable(tmp_path / f"{place}-required").to_pyarrow_table().num_rows == 1
 
 
 def test_rows_with_a_null_in_a_column_that_is_not_null_are_refused(tmp_path: Path) -> None:
